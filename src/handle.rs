@@ -1,0 +1,106 @@
+//! Handles: `Copy` names for what is in flight, safe to keep after it has ended.
+//!
+//! A handle is an index into a table of one machine, the generation of that place in the table, and
+//! the number of the connection. An index is used again as soon as it is free, so the indices in
+//! use stay dense and a caller can keep what belongs to a handle in a `Vec`. The generation tells a
+//! stale handle from the one that lives in its place now, the connection number tells it from the
+//! handle of another machine.
+
+use core::fmt;
+
+/// The number of a connection, chosen by the caller and carried in every handle of its machine.
+///
+/// Give each connection of a process, and each new connection after a reconnect, a number of its
+/// own: a handle of one is then an error on every other, never somebody else's request. The default
+/// is 0, which is fine for a process with one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionNumber(u32);
+
+impl ConnectionNumber {
+    /// The connection with this number.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// A place in a table: what every handle is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) connection: ConnectionNumber,
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+macro_rules! handle {
+    ($(#[$documentation:meta])* $name:ident) => {
+        $(#[$documentation])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) Place);
+
+        impl $name {
+            /// The place in the machine's table: small, and free again once the handle is stale.
+            ///
+            /// Use it to keep the application's own state in a `Vec` beside the machine.
+            pub const fn index(self) -> usize {
+                self.0.index as usize
+            }
+
+            /// The connection that this handle belongs to.
+            pub const fn connection(self) -> ConnectionNumber {
+                self.0.connection
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl fmt::Display for $name {
+            /// `#index.generation`, after the connection number where that is not 0.
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let Place { connection, index, generation } = self.0;
+                if connection != ConnectionNumber::default() {
+                    write!(formatter, "{}", connection.get())?;
+                }
+                write!(formatter, "#{index}.{generation}")
+            }
+        }
+    };
+}
+
+handle! {
+    /// A request that the peer made and that this side has to answer.
+    ///
+    /// It is good until the request is answered, refused, cancelled, or the connection ends. After
+    /// that every use is an error that says so.
+    InboundId
+}
+
+handle! {
+    /// A call that this side made and that the peer has to answer.
+    ///
+    /// It is good until the call's one outcome has been handed out.
+    CallId
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn handles_print_short() {
+        let place = Place { connection: ConnectionNumber::default(), index: 3, generation: 7 };
+        assert_eq!(InboundId(place).to_string(), "#3.7");
+        let place = Place { connection: ConnectionNumber::new(2), ..place };
+        assert_eq!(CallId(place).to_string(), "2#3.7");
+        assert_eq!(alloc::format!("{:?}", CallId(place)), "CallId(2#3.7)");
+    }
+}

@@ -1,0 +1,110 @@
+//! Every bound in one place: what it bounds, its default, why, and what it costs at worst.
+
+/// Bounds on what a peer or a caller can make one connection hold.
+///
+/// A limit that a peer exceeds is reported as a [`Violation`](crate::Violation) and the connection
+/// lives on; a limit that the caller exceeds is an error of the call and nothing changes.
+///
+/// # Memory of a connection
+///
+/// With every table full, one connection holds at most
+///
+/// ```text
+///   Inbox      2 * frame_bytes + chunk_bytes                       (the vector doubles as it grows)
+/// + Outbox     2 * (outbox_bytes + reserve_bytes)
+/// + inbound    inbound_requests * (id_bytes + token_bytes + 160)
+/// + outbound   outbound_calls * 160 + remembered_calls * 16
+/// + held       2 * held_bytes
+/// ```
+///
+/// bytes, plus what the application itself keeps.
+///
+/// ```
+/// use mcp_sansio::Limits;
+///
+/// let mut limits = Limits::default();
+/// limits.frame_bytes = 64 * 1024;
+/// assert_eq!(limits.depth, 128);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Longest inbound frame in bytes, without its newline. A longer line is skipped to its end.
+    ///
+    /// Default 16 MiB: images and files travel as base64 inside one frame. At most `u32::MAX`.
+    pub frame_bytes: usize,
+    /// How many bytes [`Inbox::space`](crate::Inbox::space) offers at least.
+    ///
+    /// Default 8 KiB, what a pipe usually hands over at once.
+    pub chunk_bytes: usize,
+    /// How deep the JSON of one frame may nest. The envelope itself is level 1.
+    ///
+    /// Default and maximum 128: beyond it serde_json refuses to decode a payload anyway.
+    pub depth: u8,
+    /// Longest request id in bytes, as it is written on the wire.
+    ///
+    /// Default 256; an id is usually a counter or a UUID.
+    pub id_bytes: usize,
+    /// Longest method name in bytes. Default 256.
+    pub method_bytes: usize,
+    /// Longest progress token in bytes, as it is written on the wire. Default 256.
+    pub token_bytes: usize,
+    /// Most elements in one JSON-RPC batch. Default 256; they are handed out one by one, unbuffered.
+    pub batch_elements: u32,
+    /// Most requests of the peer that may be unanswered at the same time.
+    ///
+    /// Default 1024. One more is refused with its own id and `-32603`.
+    pub inbound_requests: u32,
+    /// Most calls of ours that may be pending at the same time. Default 1024.
+    pub outbound_calls: u32,
+    /// Bytes of calls and notifications made before the handshake is over, kept until it is.
+    ///
+    /// Default 1 MiB.
+    pub held_bytes: usize,
+    /// Most unsent bytes in one [`Outbox`](crate::Outbox) that a caller may fill.
+    ///
+    /// Default 64 MiB: four of the largest frames a peer with the same limits accepts.
+    pub outbox_bytes: usize,
+    /// What the machine may add on top of `outbox_bytes` for its own short messages: ping results,
+    /// errors, cancellations. A connection whose peer exhausts this too, by sending and never
+    /// reading, is closed with [`Cause::OutboxOverflow`](crate::Cause::OutboxOverflow).
+    ///
+    /// Default 64 KiB.
+    pub reserve_bytes: usize,
+    /// From this many unsent bytes on, [`Outbox::is_congested`](crate::Outbox::is_congested) says so
+    /// and a driver should stop reading.
+    ///
+    /// Default 1 MiB.
+    pub congestion_bytes: usize,
+    /// How many calls that were given up are remembered, to tell a late answer from a wrong one.
+    ///
+    /// Default 64.
+    pub remembered_calls: u32,
+    /// After this many violations in a row, further ones are counted but raise no event until a
+    /// good message arrives: a peer that prints a log to the wire cannot flood the application.
+    ///
+    /// Default 1000.
+    pub violations_in_a_row: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            frame_bytes: 16 << 20,
+            chunk_bytes: 8 << 10,
+            depth: 128,
+            id_bytes: 256,
+            method_bytes: 256,
+            token_bytes: 256,
+            batch_elements: 256,
+            inbound_requests: 1024,
+            outbound_calls: 1024,
+            held_bytes: 1 << 20,
+            outbox_bytes: 64 << 20,
+            reserve_bytes: 64 << 10,
+            congestion_bytes: 1 << 20,
+            remembered_calls: 64,
+            violations_in_a_row: 1000,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Time as a value: the core has no clock, the caller tells it what time it is.
+
+use core::fmt;
+use core::ops::{Add, Sub};
+use core::time::Duration;
+
+/// A point in time, in nanoseconds since an epoch that the caller chooses.
+///
+/// The machine only compares instants and adds durations to them, so any epoch will do as long as
+/// one machine sees one monotonic clock. The adapters count from the Unix epoch. Arithmetic
+/// saturates: the latest instant, 584 years after the epoch, means "never".
+///
+/// ```
+/// use core::time::Duration;
+/// use mcp_sansio::Instant;
+///
+/// let start = Instant::from_millis(1_000);
+/// let deadline = start + Duration::from_secs(5);
+/// assert_eq!(deadline - start, Duration::from_secs(5));
+/// assert_eq!(start - deadline, Duration::ZERO);
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant {
+    nanoseconds: u64,
+}
+
+impl Instant {
+    /// The epoch itself. As a deadline it has always passed already.
+    pub const EPOCH: Self = Self { nanoseconds: 0 };
+
+    /// The instant this many nanoseconds after the epoch.
+    pub const fn from_nanos(nanoseconds: u64) -> Self {
+        Self { nanoseconds }
+    }
+
+    /// The instant this many milliseconds after the epoch.
+    pub const fn from_millis(milliseconds: u64) -> Self {
+        Self { nanoseconds: milliseconds.saturating_mul(1_000_000) }
+    }
+
+    /// The time that has passed since the epoch.
+    pub const fn since_epoch(self) -> Duration {
+        Duration::from_nanos(self.nanoseconds)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self { nanoseconds: self.nanoseconds.saturating_add(nanoseconds) }
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    /// The time from `earlier` to `self`, zero if `earlier` is the later one.
+    fn sub(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.saturating_sub(earlier.nanoseconds))
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.since_epoch())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        let never = Instant::EPOCH + Duration::MAX;
+        assert_eq!(never + Duration::from_secs(1), never);
+        assert_eq!(Instant::EPOCH - never, Duration::ZERO);
+        assert_eq!(Instant::from_millis(u64::MAX), never);
+    }
+}

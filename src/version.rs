@@ -1,0 +1,173 @@
+//! The dated revisions of the protocol, and sets of them.
+
+use core::fmt;
+
+/// A revision of the Model Context Protocol that this crate speaks.
+///
+/// Revisions are compared by name only. A string that is not one of these is not a revision, and
+/// is never newer or older than one
+/// ([versioning](https://modelcontextprotocol.io/specification/versioning)).
+///
+/// ```
+/// use mcp_sansio::Revision;
+///
+/// assert_eq!(Revision::from_name("2025-06-18"), Some(Revision::V2025_06_18));
+/// assert_eq!(Revision::from_name("2025-06-18 "), None);
+/// assert_eq!(Revision::LATEST_HANDSHAKE.name(), "2025-11-25");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Revision {
+    /// The first public revision.
+    V2024_11_05,
+    /// Adds batches, audio, tool annotations and the completions capability.
+    V2025_03_26,
+    /// Removes batches; adds elicitation, structured results and resource links.
+    V2025_06_18,
+    /// Adds icons, URL elicitation, sampling with tools and tasks.
+    V2025_11_25,
+}
+
+impl Revision {
+    /// Every revision, oldest first.
+    pub const ALL: [Self; 4] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+
+    /// The newest revision that opens with the `initialize` handshake.
+    pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
+
+    /// The revision of this name, exactly as it stands on the wire.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.name() == name)
+    }
+
+    /// The name on the wire, a date.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+        }
+    }
+}
+
+impl fmt::Debug for Revision {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// A set of revisions, for example those that a server is willing to speak.
+///
+/// ```
+/// use mcp_sansio::{Revision, RevisionSet};
+///
+/// let modern_enough = RevisionSet::since(Revision::V2025_03_26);
+/// assert!(!modern_enough.contains(Revision::V2024_11_05));
+/// assert_eq!(modern_enough.latest(), Some(Revision::V2025_11_25));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RevisionSet {
+    bits: u8,
+}
+
+impl RevisionSet {
+    /// Every revision with a handshake.
+    pub const ALL: Self = Self::since(Revision::V2024_11_05);
+
+    /// No revision.
+    pub const NONE: Self = Self { bits: 0 };
+
+    /// Just this revision.
+    pub const fn only(revision: Revision) -> Self {
+        Self { bits: 1 << revision as u8 }
+    }
+
+    /// This revision and all later ones.
+    pub const fn since(first: Revision) -> Self {
+        let all = (1 << Revision::ALL.len()) - 1;
+        Self { bits: all & !((1 << first as u8) - 1) }
+    }
+
+    /// This set and one revision more.
+    #[must_use]
+    pub const fn with(self, revision: Revision) -> Self {
+        Self { bits: self.bits | Self::only(revision).bits }
+    }
+
+    /// This set without one revision.
+    #[must_use]
+    pub const fn without(self, revision: Revision) -> Self {
+        Self { bits: self.bits & !Self::only(revision).bits }
+    }
+
+    /// Whether the revision is in the set.
+    pub const fn contains(self, revision: Revision) -> bool {
+        self.bits & Self::only(revision).bits != 0
+    }
+
+    /// The newest revision of the set, `None` if it is empty.
+    pub fn latest(self) -> Option<Revision> {
+        self.iter().next_back()
+    }
+
+    /// The revisions of the set, oldest first.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = Revision> {
+        Revision::ALL.into_iter().filter(move |revision| self.contains(*revision))
+    }
+}
+
+impl Default for RevisionSet {
+    /// Every revision.
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl FromIterator<Revision> for RevisionSet {
+    fn from_iter<I: IntoIterator<Item = Revision>>(revisions: I) -> Self {
+        revisions.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl fmt::Debug for RevisionSet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves L-VER-07: only exact names are revisions, and nothing orders unknown strings.
+    #[test]
+    fn names_are_matched_exactly() {
+        for revision in Revision::ALL {
+            assert_eq!(Revision::from_name(revision.name()), Some(revision));
+        }
+        for stranger in
+            ["", "zzz", "2025-06-18 ", " 2025-06-18", "2024-10-07", "2099-01-01", "DRAFT-2026-v1"]
+        {
+            assert_eq!(Revision::from_name(stranger), None, "{stranger:?}");
+        }
+    }
+
+    #[test]
+    fn sets_hold_what_was_put_in() {
+        let set = RevisionSet::only(Revision::V2025_06_18).with(Revision::V2024_11_05);
+        assert!(set.iter().eq([Revision::V2024_11_05, Revision::V2025_06_18]));
+        assert_eq!(set.latest(), Some(Revision::V2025_06_18));
+        assert_eq!(set.without(Revision::V2025_06_18).latest(), Some(Revision::V2024_11_05));
+        assert_eq!(RevisionSet::NONE.latest(), None);
+        assert!(RevisionSet::ALL.iter().eq(Revision::ALL));
+        assert!(Revision::ALL.into_iter().collect::<RevisionSet>() == RevisionSet::ALL);
+    }
+}
