@@ -1,0 +1,262 @@
+//! One frame, scanned: where the members of the JSON-RPC envelope are.
+
+use core::fmt;
+
+use super::error::{JsonError, JsonErrorKind};
+use super::scan::{Scanner, Span};
+use super::string::Str;
+
+/// The members that [`Envelope::scan`] looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Member {
+    /// `jsonrpc`
+    Jsonrpc,
+    /// `id`
+    Id,
+    /// `method`
+    Method,
+    /// `params`
+    Params,
+    /// `result`
+    Result,
+    /// `error`
+    Error,
+    /// `params._meta`
+    ParamsMeta,
+    /// `result._meta`
+    ResultMeta,
+    /// `result.resultType`
+    ResultType,
+}
+
+impl Member {
+    const COUNT: usize = 9;
+
+    /// The member of the envelope that this key names. The key is text between two quotes.
+    fn of_envelope(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"jsonrpc" => Self::Jsonrpc,
+            b"id" => Self::Id,
+            b"method" => Self::Method,
+            b"params" => Self::Params,
+            b"result" => Self::Result,
+            b"error" => Self::Error,
+            _ => return Self::escaped(key, &Self::ENVELOPE),
+        })
+    }
+
+    fn of_params(key: &[u8]) -> Option<Self> {
+        match key {
+            b"_meta" => Some(Self::ParamsMeta),
+            _ => Self::escaped(key, &[("_meta", Self::ParamsMeta)]),
+        }
+    }
+
+    fn of_result(key: &[u8]) -> Option<Self> {
+        match key {
+            b"_meta" => Some(Self::ResultMeta),
+            b"resultType" => Some(Self::ResultType),
+            _ => {
+                Self::escaped(key, &[("_meta", Self::ResultMeta), ("resultType", Self::ResultType)])
+            }
+        }
+    }
+
+    const ENVELOPE: [(&'static str, Self); 6] = [
+        ("jsonrpc", Self::Jsonrpc),
+        ("id", Self::Id),
+        ("method", Self::Method),
+        ("params", Self::Params),
+        ("result", Self::Result),
+        ("error", Self::Error),
+    ];
+
+    /// The same for a key that is written with escapes: `"\u0069d"` is `"id"` to every JSON parser.
+    fn escaped(key: &[u8], names: &[(&str, Self)]) -> Option<Self> {
+        if !key.contains(&b'\\') {
+            return None;
+        }
+        let key = Str::trusted(core::str::from_utf8(key).ok()?);
+        names.iter().find(|(name, _)| key == **name).map(|(_, member)| *member)
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+/// The members of one frame, as they stand on the wire.
+///
+/// ```
+/// use mcp_sansio::json::{Envelope, Member};
+///
+/// let envelope = Envelope::scan(br#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{}}"#, 128);
+/// assert_eq!(envelope.defect(), None);
+/// assert_eq!(envelope.get(Member::Id), Some("7"));
+/// assert_eq!(envelope.get(Member::Method), Some("\"ping\""));
+///
+/// // What was read before a defect can still be used.
+/// let envelope = Envelope::scan(br#"{"jsonrpc":"2.0","id":8,"method":oops}"#, 128);
+/// assert!(envelope.defect().is_some());
+/// assert_eq!(envelope.get(Member::Id), Some("8"));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    bytes: &'a [u8],
+    /// The same bytes once they are known to be UTF-8.
+    text: Option<&'a str>,
+    spans: [Option<Span>; Member::COUNT],
+    /// Members whose key was read, even if the value was not.
+    begun: u16,
+    duplicated: u16,
+    defect: Option<JsonError>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Scans one frame, which may nest `depth` levels deep (at most 128).
+    ///
+    /// The work is linear in the length of the frame, nothing is allocated, and the stack does not
+    /// grow with the nesting. A frame longer than `u32::MAX` is not looked at.
+    pub fn scan(bytes: &'a [u8], depth: u8) -> Self {
+        let mut envelope = Self {
+            bytes,
+            text: None,
+            spans: [None; Member::COUNT],
+            begun: 0,
+            duplicated: 0,
+            defect: None,
+        };
+        if u32::try_from(bytes.len()).is_err() {
+            envelope.defect = Some(JsonError::new(JsonErrorKind::Ended, 0));
+            return envelope;
+        }
+        let mut not_utf8 = None;
+        match core::str::from_utf8(bytes) {
+            Ok(text) => envelope.text = Some(text),
+            Err(error) => {
+                not_utf8 = Some(JsonError::new(JsonErrorKind::NotUtf8, error.valid_up_to()));
+            }
+        }
+        let mut scanner = Scanner::new(bytes, depth);
+        let broken = envelope.members(&mut scanner).err();
+        envelope.defect = broken.or(not_utf8).or_else(|| scanner.too_deep());
+        envelope
+    }
+
+    /// The member as it stands on the wire, strings with their quotes.
+    ///
+    /// Of a duplicated member of the envelope this is the first, of `_meta` and `resultType` the
+    /// last. `None` also for a member that a defect has cut off.
+    pub fn get(&self, member: Member) -> Option<&'a str> {
+        let range = self.span(member)?.range();
+        match self.text {
+            Some(text) => text.get(range),
+            None => core::str::from_utf8(self.bytes.get(range)?).ok(),
+        }
+    }
+
+    /// Whether the key of the member was seen, even if a defect hides its value.
+    pub const fn has(&self, member: Member) -> bool {
+        self.begun & member.bit() != 0
+    }
+
+    /// Whether the member of the envelope stands there more than once.
+    pub const fn is_duplicated(&self, member: Member) -> bool {
+        self.duplicated & member.bit() != 0
+    }
+
+    /// What is wrong with the frame as JSON, if anything is.
+    ///
+    /// After [`JsonErrorKind::TooDeep`] and [`JsonErrorKind::NotUtf8`] the members are complete
+    /// nevertheless; after any other defect those in front of it are.
+    pub const fn defect(&self) -> Option<JsonError> {
+        self.defect
+    }
+
+    /// The whole frame.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    fn span(&self, member: Member) -> Option<Span> {
+        self.spans.get(member as usize).copied().flatten()
+    }
+
+    fn members(&mut self, scanner: &mut Scanner<'a>) -> Result<(), JsonError> {
+        match scanner.peek() {
+            Some(b'{') => {}
+            Some(_) => {
+                let offset = scanner.offset();
+                scanner.value(0)?;
+                scanner.end()?;
+                return Err(JsonError::new(JsonErrorKind::NotAnObject, offset));
+            }
+            None => return Err(JsonError::new(JsonErrorKind::Ended, scanner.offset())),
+        }
+        let bytes = self.bytes;
+        scanner.object(0, |scanner, key| {
+            let key = bytes.get(key.range()).unwrap_or_default();
+            let Some(member) = Member::of_envelope(key) else {
+                return scanner.value(1).map(|_| ());
+            };
+            self.duplicated |= self.begun & member.bit();
+            self.begun |= member.bit();
+            let span = match member {
+                Member::Params => self.nested(scanner, Member::of_params)?,
+                Member::Result => self.nested(scanner, Member::of_result)?,
+                _ => scanner.value(1)?,
+            };
+            if !self.is_duplicated(member) {
+                self.set(member, span);
+            }
+            Ok(())
+        })?;
+        scanner.end()
+    }
+
+    /// Passes over `params` or `result` and notes the reserved members in it.
+    fn nested(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        name: impl Fn(&[u8]) -> Option<Member>,
+    ) -> Result<Span, JsonError> {
+        if scanner.peek() != Some(b'{') {
+            return scanner.value(1);
+        }
+        let bytes = self.bytes;
+        scanner.object(1, |scanner, key| {
+            let member = name(bytes.get(key.range()).unwrap_or_default());
+            let span = scanner.value(2)?;
+            if let Some(member) = member {
+                self.begun |= member.bit();
+                self.set(member, span);
+            }
+            Ok(())
+        })
+    }
+
+    fn set(&mut self, member: Member, span: Span) {
+        if let Some(place) = self.spans.get_mut(member as usize) {
+            *place = Some(span);
+        }
+    }
+}
+
+impl fmt::Debug for Envelope<'_> {
+    /// Shows the id and the method, and of everything else only the length.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Envelope");
+        debug.field("bytes", &self.bytes.len());
+        for (name, member) in [("id", Member::Id), ("method", Member::Method)] {
+            if let Some(text) = self.get(member) {
+                debug.field(name, &format_args!("{text}"));
+            }
+        }
+        if let Some(defect) = self.defect {
+            debug.field("defect", &defect);
+        }
+        debug.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! JSON where it meets the wire: a scanner, borrowed views and a writer.
+//!
+//! serde_json decodes payloads into the caller's types. What happens before and after is done here,
+//! because it has to hold for bytes that nobody has looked at yet:
+//!
+//! - [`Envelope::scan`] validates one frame and finds the members of its JSON-RPC envelope in one
+//!   pass, without recursion and without allocation, and still tells the `id` of a frame whose rest
+//!   is broken.
+//! - [`Raw`] and [`Str`] lend a value or a string as it stands on the wire.
+//! - the writer, a [`serde::Serializer`], appends to an outbox and can add members to an object that
+//!   the application serialises.
+
+mod envelope;
+mod error;
+mod minify;
+mod number;
+mod object;
+mod raw;
+mod run;
+mod scan;
+mod string;
+mod text;
+mod walk;
+mod write;
+
+pub use envelope::{Envelope, Member};
+pub use error::{JsonError, JsonErrorKind, ParseError};
+pub use number::{Number, NumberError};
+pub use raw::{Elements, Kind, Members, Raw};
+pub use string::Str;
+pub use write::EncodeError;
+
+pub(crate) use object::{Additions, Empty, Object};
+pub(crate) use raw::MemberTexts;
+pub(crate) use scan::{Scanner, trim};
+pub(crate) use write::Writer;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! A JSON value as it stands on the wire.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+
+use super::error::{JsonError, ParseError};
+use super::number::Number;
+use super::scan::{Scanner, trim};
+use super::string::Str;
+use super::walk::Walk;
+use super::write::{EncodeError, RAW_VALUE, Writer};
+
+/// Valid JSON text: one value, untouched, borrowed from the input or owned.
+///
+/// Look into it with [`get`](Self::get), [`members`](Self::members) and
+/// [`elements`](Self::elements), which borrow and allocate nothing, or decode it with
+/// [`parse`](Self::parse) into any type that serde knows. Written into a message it goes out byte
+/// for byte, except that white space is dropped if it holds a newline, because a frame is one line.
+///
+/// `Debug` shows the kind and the length, never the content.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+///
+/// let raw = Raw::new(r#"{"city":"Oslo","days":[1,2]}"#)?;
+/// assert_eq!(raw.get("days").map(|days| days.elements().count()), Some(2));
+/// assert_eq!(raw.get("city").and_then(Raw::into_str).unwrap(), "Oslo");
+/// assert_eq!(raw.pointer("/days/1").unwrap().as_str(), "2");
+/// assert_eq!(format!("{raw:?}"), "Raw(object, 28 bytes)");
+///
+/// #[derive(serde::Deserialize)]
+/// struct Forecast<'a> { city: &'a str, days: Vec<u8> }
+/// let forecast: Forecast = raw.parse()?;
+/// assert_eq!(forecast.days, [1, 2]);
+/// # assert_eq!(forecast.city, "Oslo");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Raw<'a> {
+    /// One valid JSON value without white space around it.
+    text: Cow<'a, str>,
+}
+
+/// The kinds of JSON values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_enums, reason = "JSON will not get another kind")]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number
+    Number,
+    /// A string
+    String,
+    /// An array
+    Array,
+    /// An object
+    Object,
+}
+
+impl Raw<'static> {
+    /// `{}`
+    pub const EMPTY_OBJECT: Self = Self::trusted("{}");
+
+    /// `null`
+    pub const NULL: Self = Self::trusted("null");
+
+    /// Serialises a value.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] if the value is no JSON: a map key that is not a string, a number that is
+    /// not finite, or an error of its own `Serialize`.
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, EncodeError> {
+        let mut buffer = Vec::new();
+        value.serialize(&mut Writer::new(&mut buffer, usize::MAX))?;
+        // Everything the writer appends is UTF-8.
+        let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+        Ok(Self { text: Cow::Owned(text) })
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// Checks that the text is one JSON value, of at most 128 levels.
+    ///
+    /// # Errors
+    ///
+    /// [`JsonError`] says what is wrong and where.
+    pub fn new(text: &'a str) -> Result<Self, JsonError> {
+        check(text)?;
+        Ok(Self::trusted(trimmed(text)))
+    }
+
+    /// The value of a member of a scanned frame.
+    pub(crate) const fn trusted(text: &'a str) -> Self {
+        Self { text: Cow::Borrowed(text) }
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The JSON text for as long as the input lives, unless this is a copy.
+    pub(crate) const fn borrowed(&self) -> Option<&'a str> {
+        match self.text {
+            Cow::Borrowed(text) => Some(text),
+            Cow::Owned(_) => None,
+        }
+    }
+
+    /// What kind of value it is.
+    pub fn kind(&self) -> Kind {
+        match self.text.as_bytes().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// Decodes the value.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if the value does not fit the type. A string with a surrogate that lacks its
+    /// partner fits no Rust string; [`parse_lossy`](Self::parse_lossy) reads such values.
+    pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
+        Ok(serde_json::from_str(&self.text)?)
+    }
+
+    /// Decodes the value, with U+FFFD for every surrogate that lacks its partner.
+    ///
+    /// Programs that cut text in the middle of a character send such escapes
+    /// ([RFC 8259, section 8.2](https://www.rfc-editor.org/rfc/rfc8259#section-8.2)).
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if the value does not fit the type.
+    pub fn parse_lossy<T: DeserializeOwned>(&self) -> Result<T, ParseError> {
+        Ok(serde_json::from_str(&super::minify::without_lone_surrogates(&self.text))?)
+    }
+
+    /// The member of this name, `None` if there is none or the value is no object.
+    ///
+    /// Of several members of one name this is the last, as most JSON parsers have it.
+    pub fn get(&self, name: &str) -> Option<Raw<'_>> {
+        self.members().filter(|(key, _)| key == name).last().map(|(_, value)| value)
+    }
+
+    /// The value at a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901): `/content/0/text`.
+    pub fn pointer(&self, pointer: &str) -> Option<Raw<'_>> {
+        let mut value = &*self.text;
+        let Some(path) = pointer.strip_prefix('/') else {
+            return pointer.is_empty().then_some(Raw::trusted(value));
+        };
+        for token in path.split('/') {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            value = if value.starts_with('[') {
+                Elements::of(value).nth(token.parse().ok()?)?.borrowed()?
+            } else {
+                MemberTexts::of(value).filter(|(key, _)| *key == *token).last()?.1
+            };
+        }
+        Some(Raw::trusted(value))
+    }
+
+    /// The members of an object, in order. No members if the value is no object.
+    pub fn members(&self) -> Members<'_> {
+        Members::of(&self.text)
+    }
+
+    /// The elements of an array, in order. No elements if the value is no array.
+    pub fn elements(&self) -> Elements<'_> {
+        Elements::of(&self.text)
+    }
+
+    /// The string, `None` if the value is none.
+    pub fn string(&self) -> Option<Str<'_>> {
+        Str::from_literal(&self.text)
+    }
+
+    /// The string for as long as the text of this value lives, `None` if the value is none.
+    pub fn into_str(self) -> Option<Str<'a>> {
+        match self.text {
+            Cow::Borrowed(text) => Str::from_literal(text),
+            Cow::Owned(text) => Str::from_literal(&text).map(Str::into_owned),
+        }
+    }
+
+    /// The number, `None` if the value is none or too large for an `f64`.
+    pub fn number(&self) -> Option<Number> {
+        Number::from_literal(&self.text)
+    }
+
+    /// The truth value, `None` if the value is none.
+    pub fn boolean(&self) -> Option<bool> {
+        match &*self.text {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The same value with its own copy of the text.
+    pub fn into_owned(self) -> Raw<'static> {
+        Raw { text: Cow::Owned(self.text.into_owned()) }
+    }
+}
+
+/// Checks that the text is one JSON value.
+fn check(text: &str) -> Result<(), JsonError> {
+    let mut scanner = Scanner::new(text.as_bytes(), u8::MAX);
+    scanner.value(0)?;
+    scanner.end()?;
+    scanner.too_deep().map_or(Ok(()), Err)
+}
+
+fn trimmed(text: &str) -> &str {
+    // Trimming ASCII from UTF-8 leaves UTF-8.
+    core::str::from_utf8(trim(text.as_bytes())).unwrap_or_default()
+}
+
+impl TryFrom<String> for Raw<'static> {
+    type Error = JsonError;
+
+    fn try_from(text: String) -> Result<Self, JsonError> {
+        check(&text)?;
+        let trimmed = trimmed(&text);
+        let text = if trimmed.len() == text.len() { text } else { String::from(trimmed) };
+        Ok(Self { text: Cow::Owned(text) })
+    }
+}
+
+impl fmt::Display for Raw<'_> {
+    /// The JSON text.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&self.text)
+    }
+}
+
+impl fmt::Debug for Raw<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind() {
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Array => "array",
+            Kind::Object => "object",
+        };
+        write!(formatter, "Raw({kind}, {} bytes)", self.text.len())
+    }
+}
+
+impl Serialize for Raw<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+        raw.serialize_field(RAW_VALUE, &*self.text)?;
+        raw.end()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    /// Borrows the value. Works from text (`serde_json::from_str`, [`Raw::parse`]), as
+    /// [`RawValue`] does.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&'de RawValue>::deserialize(deserializer).map(|value| Self::trusted(value.get()))
+    }
+}
+
+/// The members of an object, see [`Raw::members`].
+#[derive(Clone)]
+pub struct Members<'a> {
+    texts: MemberTexts<'a>,
+}
+
+impl<'a> Members<'a> {
+    /// The members of a JSON text that has been scanned, none if it is no object.
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { texts: MemberTexts::of(text) }
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Str<'a>, Raw<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.texts.next().map(|(key, value)| (key, Raw::trusted(value)))
+    }
+}
+
+impl fmt::Debug for Members<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Members").finish_non_exhaustive()
+    }
+}
+
+/// The members of an object, with their values as text of the input.
+#[derive(Clone)]
+pub(crate) struct MemberTexts<'a> {
+    walk: Walk<'a>,
+    more: bool,
+}
+
+impl<'a> MemberTexts<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        let mut walk = Walk::new(text);
+        let more = walk.take(b'{') && walk.peek() != Some(b'}');
+        Self { walk, more }
+    }
+}
+
+impl<'a> Iterator for MemberTexts<'a> {
+    type Item = (Str<'a>, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !self.more {
+            return None;
+        }
+        let key = Str::from_literal(self.walk.value()?)?;
+        self.walk.take(b':');
+        let value = self.walk.value()?;
+        self.more = self.walk.take(b',');
+        Some((key, value))
+    }
+}
+
+/// The elements of an array, see [`Raw::elements`].
+#[derive(Clone)]
+pub struct Elements<'a> {
+    walk: Walk<'a>,
+    more: bool,
+}
+
+impl<'a> Elements<'a> {
+    /// The elements of a JSON text that has been scanned, none if it is no array.
+    pub(crate) fn of(text: &'a str) -> Self {
+        let mut walk = Walk::new(text);
+        let more = walk.take(b'[') && walk.peek() != Some(b']');
+        Self { walk, more }
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if !self.more {
+            return None;
+        }
+        let value = self.walk.value()?;
+        self.more = self.walk.take(b',');
+        Some(Raw::trusted(value))
+    }
+}
+
+impl fmt::Debug for Elements<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Elements").finish_non_exhaustive()
+    }
+}
