@@ -6,6 +6,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod frame;
 pub mod json;
 mod error;
 mod handle;
@@ -18,3 +19,5 @@ pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use time::Instant;
 pub use version::{Revision, RevisionSet};
+
+pub use frame::{Frame, Frames, Framing, Inbox, Messages, Outbox};

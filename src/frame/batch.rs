@@ -1,0 +1,57 @@
+//! A JSON-RPC batch: checked whole, then taken apart.
+
+use core::ops::Range;
+
+use super::message::{Element, Origin};
+use crate::json::{JsonError, JsonErrorKind, Scanner};
+
+/// Where the next element of a checked batch begins. It holds no bytes, only offsets into them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Batch {
+    at: usize,
+    index: u32,
+    count: u32,
+}
+
+impl Batch {
+    /// Checks the whole array and counts its elements. What is no batch comes back as the frame
+    /// that it is instead.
+    pub(super) fn open(bytes: &[u8], depth: u8, most: u32) -> Result<Self, Origin> {
+        match count(bytes, depth) {
+            Ok(0) => Err(Origin::EmptyBatch),
+            Ok(count) if most < count => Err(Origin::LongBatch),
+            Ok(count) => Ok(Self { at: 1, index: 0, count }),
+            Err(error) => Err(Origin::BrokenBatch(error)),
+        }
+    }
+
+    /// The next element: where it is in the bytes that the batch was opened with.
+    pub(super) fn next(&mut self, bytes: &[u8]) -> Option<(Range<usize>, Element)> {
+        if self.index == self.count {
+            return None;
+        }
+        let mut scanner = Scanner::new(bytes.get(self.at..)?, u8::MAX);
+        let span = scanner.value(0).ok()?.range();
+        let range = self.at + span.start..self.at + span.end;
+        // The separator or the closing bracket, with the white space in front of it.
+        scanner.peek();
+        self.at += scanner.offset() + 1;
+        let element = Element { index: self.index, count: self.count };
+        self.index += 1;
+        Some((range, element))
+    }
+}
+
+fn count(bytes: &[u8], depth: u8) -> Result<u32, JsonError> {
+    if let Err(error) = core::str::from_utf8(bytes) {
+        return Err(JsonError::new(JsonErrorKind::NotUtf8, error.valid_up_to()));
+    }
+    let mut count = 0_u32;
+    let mut scanner = Scanner::new(bytes, depth);
+    scanner.array(|scanner| {
+        count = count.saturating_add(1);
+        scanner.value(0).map(|_| ())
+    })?;
+    scanner.end()?;
+    scanner.too_deep().map_or(Ok(count), Err)
+}

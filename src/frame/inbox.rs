@@ -1,0 +1,320 @@
+//! Bytes in, frames out.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use super::batch::Batch;
+use super::message::{Frame, Origin};
+use crate::json::trim;
+use crate::limits::Limits;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a line may hold beside its frame: a byte order mark and a carriage return.
+const MARGIN: usize = 4;
+
+/// Cuts a byte stream into frames, one per line, and keeps what is not complete yet.
+///
+/// Read into [`space`](Self::space), say how much with [`filled`](Self::filled), then take frames
+/// with [`next`](Self::next) until there are none. Any chunking of the same bytes gives the same
+/// frames, each byte is searched once, and the buffer never grows beyond
+/// [`Limits::frame_bytes`] and one chunk.
+///
+/// - Lines end with LF; a CR in front of it and white space around a frame do not count, blank
+///   lines are skipped, a byte order mark is skipped at the start of the stream only.
+/// - A line that is too long is skipped to its end and reported there; lines before and after it
+///   are not harmed.
+/// - An array is checked whole and then comes out as one frame per element.
+/// - What stands behind the last newline when the input ends is dispatched if it is a complete
+///   object and reported as truncated if it is not.
+///
+/// ([stdio transport](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio))
+///
+/// ```
+/// use mcp_sansio::{Inbox, Limits};
+///
+/// let mut inbox = Inbox::new(&Limits::default());
+/// inbox.feed(b"{\"a\":1}\r\n\n{\"b\"");
+/// assert_eq!(inbox.next().unwrap().bytes(), b"{\"a\":1}");
+/// assert!(inbox.next().is_none());
+/// inbox.feed(b":2}\n");
+/// assert_eq!(inbox.next().unwrap().bytes(), b"{\"b\":2}");
+/// ```
+#[derive(Clone)]
+pub struct Inbox {
+    /// Invariant: `start <= searched <= end <= buffer.len()`.
+    ///
+    /// ```text
+    ///   taken    |    no newline in here    |    not searched    |    space
+    ///          start                     searched               end
+    /// ```
+    buffer: Vec<u8>,
+    start: usize,
+    searched: usize,
+    end: usize,
+    /// The batch being taken apart, which keeps its line from being passed.
+    batch: Option<OpenBatch>,
+    /// How much of a line that is too long has been dropped so far.
+    dropped: Option<u64>,
+    at_stream_start: bool,
+    finished: bool,
+    frame_bytes: usize,
+    chunk_bytes: usize,
+    depth: u8,
+    batch_elements: u32,
+}
+
+/// A batch whose elements are being handed out. All offsets count from [`Inbox::start`].
+#[derive(Clone)]
+struct OpenBatch {
+    batch: Batch,
+    length: usize,
+    line_end: usize,
+}
+
+impl Inbox {
+    /// An empty inbox. It allocates nothing before the first byte.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+            end: 0,
+            batch: None,
+            dropped: None,
+            at_stream_start: true,
+            finished: false,
+            // Offsets within a frame are kept in 32 bits.
+            frame_bytes: limits.frame_bytes.min(u32::MAX as usize - MARGIN),
+            chunk_bytes: limits.chunk_bytes.max(1),
+            depth: limits.depth,
+            batch_elements: limits.batch_elements,
+        }
+    }
+
+    /// Whether the input has ended and every frame has been taken.
+    pub fn is_finished(&self) -> bool {
+        self.finished && self.start == self.end && self.dropped.is_none() && self.batch.is_none()
+    }
+
+    /// How many bytes are waiting, taken as frames or not complete yet.
+    pub const fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether no bytes are waiting.
+    pub const fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Where to read the next bytes to, at least [`Limits::chunk_bytes`].
+    ///
+    /// Take all frames first: while complete frames wait the space can be smaller, down to none,
+    /// and reading into no space looks like the end of the input.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.make_room();
+        self.buffer.get_mut(self.end..).unwrap_or_default()
+    }
+
+    /// Says that this many bytes have been read into [`space`](Self::space).
+    ///
+    /// More than there was space for counts as all of it. Nothing is taken after
+    /// [`finish`](Self::finish).
+    pub fn filled(&mut self, bytes: usize) {
+        if !self.finished {
+            self.end = self.end.saturating_add(bytes).min(self.buffer.len());
+        }
+        self.check();
+    }
+
+    /// Copies bytes in, as many as there is room for, and says how many.
+    ///
+    /// That is all of them if every frame has been taken and they are no more than
+    /// [`Limits::chunk_bytes`]. Otherwise take frames and feed the rest.
+    #[must_use = "the bytes that did not fit must be fed again"]
+    pub fn feed(&mut self, bytes: &[u8]) -> usize {
+        let space = self.space();
+        let count = space.len().min(bytes.len());
+        if let (Some(space), Some(bytes)) = (space.get_mut(..count), bytes.get(..count)) {
+            space.copy_from_slice(bytes);
+        }
+        self.filled(count);
+        count
+    }
+
+    /// Says that the input has ended. What was begun comes out of [`next`](Self::next) as it is.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// Takes the next complete frame.
+    ///
+    /// The frame borrows the inbox: use it, or copy it, before reading on.
+    #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend its items")]
+    pub fn next(&mut self) -> Option<Frame<'_>> {
+        let (range, origin) = self.take()?;
+        Some(Frame::new(self.buffer.get(range)?, origin))
+    }
+
+    /// Gives the buffer back to the allocator if no bytes are waiting.
+    ///
+    /// For connections that stay idle after a large frame.
+    pub fn release(&mut self) {
+        if self.is_empty() {
+            self.buffer = Vec::new();
+            (self.start, self.searched, self.end) = (0, 0, 0);
+        }
+    }
+
+    /// How large the buffer has grown.
+    #[cfg(test)]
+    pub(super) fn buffer_length(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    fn take(&mut self) -> Option<(Range<usize>, Origin)> {
+        loop {
+            if let Some(open) = &mut self.batch {
+                let bytes = self.buffer.get(self.start..self.start + open.length)?;
+                if let Some((range, element)) = open.batch.next(bytes) {
+                    let range = self.start + range.start..self.start + range.end;
+                    return Some((range, Origin::Element(element)));
+                }
+                let line_end = self.start + open.line_end;
+                self.batch = None;
+                self.pass(line_end);
+            }
+            let (range, origin) = self.line()?;
+            let line = self.buffer.get(range.clone())?;
+            match (line.first(), origin) {
+                (None, Origin::Message | Origin::LastLine) => {}
+                (Some(b'['), Origin::Message | Origin::LastLine) => {
+                    match Batch::open(line, self.depth, self.batch_elements) {
+                        Ok(batch) => self.keep(batch, range),
+                        Err(Origin::BrokenBatch(_)) if origin == Origin::LastLine => {
+                            return Some((range, origin));
+                        }
+                        Err(origin) => return Some((range, origin)),
+                    }
+                }
+                _ => return Some((range, origin)),
+            }
+        }
+    }
+
+    /// Steps back to a line that has been passed, so that its bytes stay while its batch is taken
+    /// apart.
+    fn keep(&mut self, batch: Batch, frame: Range<usize>) {
+        let line_end = self.start - frame.start;
+        self.start = frame.start;
+        self.batch = Some(OpenBatch { batch, length: frame.len(), line_end });
+    }
+
+    /// Finds the next line and passes it. Gives where its frame is, without white space.
+    fn line(&mut self) -> Option<(Range<usize>, Origin)> {
+        let unsearched = self.buffer.get(self.searched..self.end)?;
+        let Some(found) = memchr::memchr(b'\n', unsearched) else {
+            return self.no_line();
+        };
+        let range = self.start..self.searched + found;
+        self.pass(range.end + 1);
+        if let Some(dropped) = self.dropped.take() {
+            let length = dropped + range.len() as u64;
+            return Some((0..0, Origin::TooLong { length }));
+        }
+        Some(self.framed(range, Origin::Message))
+    }
+
+    /// What there is when there is no newline: nothing yet, or the end of the input.
+    fn no_line(&mut self) -> Option<(Range<usize>, Origin)> {
+        self.searched = self.end;
+        let pending = self.start..self.end;
+        if let Some(dropped) = &mut self.dropped {
+            *dropped += pending.len() as u64;
+            let length = *dropped;
+            self.pass(pending.end);
+            if !self.finished {
+                return None;
+            }
+            self.dropped = None;
+            return Some((0..0, Origin::TooLong { length }));
+        }
+        if self.finished {
+            if pending.is_empty() {
+                return None;
+            }
+            self.pass(pending.end);
+            return Some(self.framed(pending, Origin::LastLine));
+        }
+        if self.frame_bytes + MARGIN < pending.len() {
+            self.dropped = Some(pending.len() as u64);
+            self.at_stream_start = false;
+            self.pass(pending.end);
+        }
+        None
+    }
+
+    /// The frame of a line, or that it is too long for one.
+    fn framed(&mut self, line: Range<usize>, origin: Origin) -> (Range<usize>, Origin) {
+        let at_stream_start = core::mem::take(&mut self.at_stream_start);
+        let bytes = self.buffer.get(line.clone()).unwrap_or_default();
+        let marked = at_stream_start && bytes.starts_with(BYTE_ORDER_MARK);
+        let skipped = if marked { BYTE_ORDER_MARK.len() } else { 0 };
+        let bytes = bytes.get(skipped..).unwrap_or_default();
+        let unended = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        if self.frame_bytes < unended.len() {
+            return (0..0, Origin::TooLong { length: unended.len() as u64 });
+        }
+        let frame = trim(bytes);
+        let leading = bytes.iter().position(|byte| frame.first() == Some(byte)).unwrap_or(0);
+        let begin = line.start + skipped + leading;
+        (begin..begin + frame.len(), origin)
+    }
+
+    /// Steps over everything up to here.
+    fn pass(&mut self, to: usize) {
+        self.start = to.min(self.end);
+        self.searched = self.start;
+        self.check();
+    }
+
+    /// Makes room for a chunk: by moving what is there to the front, then by growing.
+    fn make_room(&mut self) {
+        if self.chunk_bytes <= self.buffer.len() - self.end {
+            return;
+        }
+        if 0 < self.start {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.searched -= self.start;
+            self.start = 0;
+        }
+        let most = self.frame_bytes + MARGIN + self.chunk_bytes;
+        let wanted = (self.end + self.chunk_bytes).max(self.end * 2).min(most);
+        if self.buffer.len() < wanted && self.buffer.len() - self.end < self.chunk_bytes {
+            self.buffer.reserve_exact(wanted - self.buffer.len());
+            self.buffer.resize(wanted, 0);
+        }
+        self.check();
+    }
+
+    fn check(&self) {
+        debug_assert!(
+            self.start <= self.searched
+                && self.searched <= self.end
+                && self.end <= self.buffer.len()
+        );
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Inbox")
+            .field("waiting", &self.len())
+            .field("dropped", &self.dropped)
+            .field("finished", &self.finished)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,169 @@
+//! One frame, and frames of a body that is in memory already.
+
+use core::fmt;
+
+use super::batch::Batch;
+use crate::json::{JsonError, trim};
+use crate::limits::Limits;
+
+/// One message as bytes, with what the framing knows about it.
+///
+/// Frames come out of an [`Inbox`](crate::Inbox) or of [`Frames`]; a message that arrived whole by
+/// another way is turned into one with `Frame::from(bytes)`. `Debug` shows the length only.
+///
+/// ```
+/// use mcp_sansio::Frame;
+///
+/// let frame = Frame::from(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+/// assert_eq!(frame.bytes().len(), 54);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    bytes: &'a [u8],
+    origin: Origin,
+}
+
+/// How the bytes of a frame came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// They are a message, as far as the framing can tell.
+    Message,
+    /// They are what stood behind the last newline when the input ended.
+    LastLine,
+    /// They are an element of a batch.
+    Element(Element),
+    /// They are an array with nothing in it.
+    EmptyBatch,
+    /// They are an array with more elements than allowed.
+    LongBatch,
+    /// They begin like an array and are none.
+    BrokenBatch(JsonError),
+    /// They were too many and are gone.
+    TooLong {
+        /// How many they were.
+        length: u64,
+    },
+}
+
+/// The place of a message in its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Element {
+    pub(crate) index: u32,
+    pub(crate) count: u32,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) const fn new(bytes: &'a [u8], origin: Origin) -> Self {
+        Self { bytes, origin }
+    }
+
+    /// The bytes of the message, without the newline that ended it.
+    ///
+    /// Empty for a line that was too long to keep.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(crate) const fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+impl<'a> From<&'a [u8]> for Frame<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::new(bytes, Origin::Message)
+    }
+}
+
+impl<'a> From<&'a str> for Frame<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::from(text.as_bytes())
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Frame<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Self::from(bytes.as_slice())
+    }
+}
+
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Frame")
+            .field("bytes", &self.bytes.len())
+            .field("origin", &self.origin)
+            .finish()
+    }
+}
+
+/// The frames of a body: one message, or the elements of one JSON-RPC batch.
+///
+/// A body is JSON text that arrived whole, so unlike a line it may contain newlines. A batch is
+/// checked whole before its first element comes out.
+///
+/// ```
+/// use mcp_sansio::{Frames, Limits};
+///
+/// let limits = Limits::default();
+/// let batch = br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, {"jsonrpc":"2.0","method":"x"}]"#;
+/// assert_eq!(Frames::of(batch, &limits).count(), 2);
+/// assert_eq!(Frames::of(b"  \n", &limits).count(), 0);
+/// ```
+#[derive(Clone)]
+pub struct Frames<'a> {
+    body: &'a [u8],
+    rest: Rest,
+}
+
+#[derive(Clone)]
+enum Rest {
+    One(Origin),
+    Elements(Batch),
+    Nothing,
+}
+
+impl<'a> Frames<'a> {
+    /// The frames of this body.
+    pub fn of(body: &'a [u8], limits: &Limits) -> Self {
+        let body = trim(body);
+        let rest = match body.first() {
+            None => Rest::Nothing,
+            Some(_) if limits.frame_bytes < body.len() => {
+                Rest::One(Origin::TooLong { length: body.len() as u64 })
+            }
+            Some(b'[') => match Batch::open(body, limits.depth, limits.batch_elements) {
+                Ok(batch) => Rest::Elements(batch),
+                Err(origin) => Rest::One(origin),
+            },
+            Some(_) => Rest::One(Origin::Message),
+        };
+        Self { body, rest }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Frame<'a>;
+
+    fn next(&mut self) -> Option<Frame<'a>> {
+        match &mut self.rest {
+            Rest::Nothing => None,
+            Rest::One(origin) => {
+                let bytes = if let Origin::TooLong { .. } = origin { &[] } else { self.body };
+                let frame = Frame::new(bytes, *origin);
+                self.rest = Rest::Nothing;
+                Some(frame)
+            }
+            Rest::Elements(batch) => {
+                let (range, element) = batch.next(self.body)?;
+                Some(Frame::new(self.body.get(range)?, Origin::Element(element)))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Frames<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Frames").field("bytes", &self.body.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,19 @@
+//! Frames: where one message ends and the next begins, before anybody asks what it means.
+//!
+//! [`Inbox`] turns bytes into frames and owns the partial input; [`Outbox`] owns the output that has
+//! not been sent. Between them nothing is buffered.
+
+mod batch;
+mod inbox;
+mod message;
+mod outbox;
+
+pub use inbox::Inbox;
+pub use message::{Frame, Frames};
+pub use outbox::{Framing, Messages, Outbox};
+
+pub(crate) use message::{Element, Origin};
+pub(crate) use outbox::{Room, Serial};
+
+#[cfg(test)]
+mod tests;
