@@ -8,6 +8,7 @@ extern crate std;
 
 mod frame;
 pub mod json;
+mod rpc;
 mod error;
 mod handle;
 mod limits;
@@ -21,3 +22,4 @@ pub use time::Instant;
 pub use version::{Revision, RevisionSet};
 
 pub use frame::{Frame, Frames, Framing, Inbox, Messages, Outbox};
+pub use rpc::{ErrorObject, Id, StrayCause};

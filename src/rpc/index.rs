@@ -1,0 +1,106 @@
+//! A hash index from ids to places in a table: open addressing, no tombstones, no randomness.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Finds places by hash. What they hold is the table's; the caller compares.
+///
+/// Nothing depends on the order of the cells, so the same calls always give the same answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Index {
+    /// A power of two many, or none; at least half of them empty.
+    cells: Vec<Option<Cell>>,
+    used: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Cell {
+    hash: u32,
+    place: u32,
+}
+
+impl Index {
+    /// Adds a place under a hash.
+    pub(super) fn insert(&mut self, hash: u32, place: u32) {
+        if self.cells.len() <= self.used * 2 {
+            self.grow();
+        }
+        self.put(Cell { hash, place });
+        self.used += 1;
+    }
+
+    /// The first place under this hash that `is_it` accepts.
+    pub(super) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let mut at = self.home(hash);
+        while let Some(cell) = self.cell(at) {
+            if cell.hash == hash && is_it(cell.place) {
+                return Some(cell.place);
+            }
+            at = self.after(at);
+        }
+        None
+    }
+
+    /// Takes a place out again.
+    pub(super) fn remove(&mut self, hash: u32, place: u32) {
+        let mut at = self.home(hash);
+        while let Some(cell) = self.cell(at) {
+            if cell.place == place {
+                self.used -= 1;
+                self.close(at);
+                return;
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// Empties a cell and moves up what would no longer be found behind it.
+    fn close(&mut self, mut gap: usize) {
+        let mut at = self.after(gap);
+        while let Some(cell) = self.cell(at) {
+            let mask = self.cells.len().wrapping_sub(1);
+            let from_home = at.wrapping_sub(self.home(cell.hash)) & mask;
+            let from_gap = at.wrapping_sub(gap) & mask;
+            if from_gap <= from_home {
+                self.set(gap, Some(cell));
+                gap = at;
+            }
+            at = self.after(at);
+        }
+        self.set(gap, None);
+    }
+
+    fn grow(&mut self) {
+        let doubled = vec![None; (self.cells.len() * 2).max(8)];
+        for cell in core::mem::replace(&mut self.cells, doubled).into_iter().flatten() {
+            self.put(cell);
+        }
+    }
+
+    fn put(&mut self, cell: Cell) {
+        let mut at = self.home(cell.hash);
+        while self.cell(at).is_some() {
+            at = self.after(at);
+        }
+        self.set(at, Some(cell));
+    }
+
+    fn home(&self, hash: u32) -> usize {
+        // Spreads hashes that differ in their high bits only.
+        (hash.wrapping_mul(0x9e37_79b1) >> 7) as usize & self.cells.len().wrapping_sub(1)
+    }
+
+    fn after(&self, at: usize) -> usize {
+        (at + 1) & self.cells.len().wrapping_sub(1)
+    }
+
+    fn cell(&self, at: usize) -> Option<Cell> {
+        self.cells.get(at).copied().flatten()
+    }
+
+    fn set(&mut self, at: usize, cell: Option<Cell>) {
+        if let Some(place) = self.cells.get_mut(at) {
+            *place = cell;
+        }
+    }
+}

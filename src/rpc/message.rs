@@ -1,0 +1,233 @@
+//! Messages by their shape, which alone decides what a frame is.
+
+use super::id::Id;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::json::{Envelope, JsonErrorKind, Member, MemberTexts, Raw, Str};
+use crate::limits::Limits;
+
+/// A well-formed message. Its texts are JSON that has been scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message<'a> {
+    Request {
+        id: Id<'a>,
+        method: Str<'a>,
+        params: Option<&'a str>,
+        meta: Option<&'a str>,
+    },
+    Notification {
+        method: Str<'a>,
+        params: Option<&'a str>,
+        meta: Option<&'a str>,
+    },
+    Result {
+        id: Id<'a>,
+        result: &'a str,
+    },
+    Error {
+        id: Id<'a>,
+        error: ErrorObject<'a>,
+    },
+    /// An error whose sender could not read the id of what it answers.
+    IdlessError {
+        error: ErrorObject<'a>,
+    },
+}
+
+/// A frame that is no well-formed message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Defective<'a> {
+    pub(crate) kind: ViolationKind,
+    /// The id, if there is exactly one and it can be read.
+    pub(crate) id: Option<Id<'a>>,
+    pub(crate) shape: Shape,
+}
+
+/// What a defective frame was going to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A request: it gets an error if its id could be read.
+    Request,
+    /// A response: it ends the call whose id it has and is never answered.
+    Response,
+    /// An id and nothing to tell what for: it ends the call of that id, else it is a request.
+    Bare,
+    /// A notification: it is never answered.
+    Notification,
+    /// No message at all, or nothing to tell which.
+    Other,
+}
+
+/// The error of a JSON-RPC response, as the peer sent it.
+///
+/// Programs disagree about codes: show them, do not branch on them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ErrorObject<'a> {
+    /// What went wrong, as a number.
+    pub code: ErrorCode,
+    /// What went wrong, in a sentence. Empty if the peer left it out, which it must not.
+    pub message: Str<'a>,
+    /// Anything more the peer wants to say.
+    pub data: Option<Raw<'a>>,
+}
+
+impl<'a> ErrorObject<'a> {
+    /// The error of a scanned `error` member; `None` if it is none.
+    fn from_literal(error: &'a str) -> Option<Self> {
+        let mut code = None;
+        let mut message = Some(Str::trusted(""));
+        let mut data = None;
+        if !error.starts_with('{') {
+            return None;
+        }
+        for (key, value) in MemberTexts::of(error) {
+            if key == "code" {
+                code = value.parse().ok().map(ErrorCode::new);
+            } else if key == "message" {
+                message = Str::from_literal(value);
+            } else if key == "data" {
+                data = Some(Raw::trusted(value));
+            }
+        }
+        Some(Self { code: code?, message: message?, data })
+    }
+
+    /// The same error with its own copy of the text.
+    pub fn into_owned(self) -> ErrorObject<'static> {
+        ErrorObject {
+            code: self.code,
+            message: self.message.into_owned(),
+            data: self.data.map(Raw::into_owned),
+        }
+    }
+}
+
+/// Tells what a scanned frame is.
+pub(crate) fn classify<'a>(
+    envelope: &Envelope<'a>,
+    limits: &Limits,
+) -> Result<Message<'a>, Defective<'a>> {
+    let id = id(envelope, limits);
+    let shape = shape(envelope, id.is_some());
+    let defective = |kind, id: Option<Id<'a>>| {
+        Err(Defective { kind, id, shape: shape.unwrap_or(Shape::Other) })
+    };
+
+    if let Some(defect) = envelope.defect() {
+        // Text that is not even JSON has to prove that it was meant as a message.
+        let meant = versioned(envelope) || !is_noise(defect.kind());
+        return defective(defect_kind(defect.kind()), id.and_then(Result::ok).filter(|_| meant));
+    }
+    let id = match id {
+        None => None,
+        Some(Ok(id)) => Some(id),
+        Some(Err(ViolationKind::NullId)) if shape == Some(Shape::Response) => None,
+        Some(Err(kind)) => return defective(kind, None),
+    };
+    let Some(shape) = shape else { return defective(ViolationKind::NotAMessage, None) };
+    if !versioned(envelope) {
+        // An object with an `id` and nothing else of JSON-RPC is a line of some log.
+        return match shape {
+            Shape::Bare => defective(ViolationKind::NotAMessage, None),
+            _ => defective(ViolationKind::WrongJsonrpc, id),
+        };
+    }
+    if has_duplicates(envelope) {
+        return defective(ViolationKind::DuplicateMember, id);
+    }
+    match shape {
+        Shape::Request | Shape::Notification => request(envelope, id, shape, limits),
+        Shape::Response => response(envelope, id),
+        Shape::Bare | Shape::Other => defective(ViolationKind::NotAMessage, id),
+    }
+}
+
+fn request<'a>(
+    envelope: &Envelope<'a>,
+    id: Option<Id<'a>>,
+    shape: Shape,
+    limits: &Limits,
+) -> Result<Message<'a>, Defective<'a>> {
+    let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, shape });
+    if envelope.has(Member::Result) || envelope.has(Member::Error) {
+        return defective(ViolationKind::Ambiguous, id);
+    }
+    let Some(method) = envelope.get(Member::Method).and_then(Str::from_literal) else {
+        return defective(ViolationKind::MissingMethod, id);
+    };
+    if limits.method_bytes < method.as_wire().len() {
+        return defective(ViolationKind::LongMethod, id);
+    }
+    let params = envelope.get(Member::Params).filter(|params| *params != "null");
+    if params.is_some_and(|params| !params.starts_with('{')) {
+        return defective(ViolationKind::ParamsNotAnObject, id);
+    }
+    let meta = envelope.get(Member::ParamsMeta);
+    Ok(match id {
+        Some(id) => Message::Request { id, method, params, meta },
+        None => Message::Notification { method, params, meta },
+    })
+}
+
+fn response<'a>(envelope: &Envelope<'a>, id: Option<Id<'a>>) -> Result<Message<'a>, Defective<'a>> {
+    let result = envelope.get(Member::Result);
+    let error = envelope.get(Member::Error).map(ErrorObject::from_literal);
+    match (id, result, error) {
+        (Some(id), Some(result), None) if result.starts_with('{') => {
+            Ok(Message::Result { id, result })
+        }
+        (Some(id), None, Some(Some(error))) => Ok(Message::Error { id, error }),
+        (None, None, Some(Some(error))) => Ok(Message::IdlessError { error }),
+        (id, _, _) => {
+            Err(Defective { kind: ViolationKind::MalformedResponse, id, shape: Shape::Response })
+        }
+    }
+}
+
+/// The id: absent, readable, or not.
+fn id<'a>(envelope: &Envelope<'a>, limits: &Limits) -> Option<Result<Id<'a>, ViolationKind>> {
+    if envelope.is_duplicated(Member::Id) {
+        return Some(Err(ViolationKind::DuplicateId));
+    }
+    envelope.get(Member::Id).map(|literal| Id::from_literal(literal, limits.id_bytes))
+}
+
+/// What the members say the frame is. The presence of an id alone proves nothing.
+fn shape(envelope: &Envelope<'_>, has_id: bool) -> Option<Shape> {
+    if envelope.has(Member::Method) || envelope.has(Member::Params) {
+        let complete = envelope.defect().is_none_or(|defect| !is_noise(defect.kind()));
+        let notification = complete && !envelope.has(Member::Id);
+        return Some(if notification { Shape::Notification } else { Shape::Request });
+    }
+    if envelope.has(Member::Result) || envelope.has(Member::Error) {
+        return Some(Shape::Response);
+    }
+    has_id.then_some(Shape::Bare)
+}
+
+fn versioned(envelope: &Envelope<'_>) -> bool {
+    envelope
+        .get(Member::Jsonrpc)
+        .and_then(Str::from_literal)
+        .is_some_and(|version| version == "2.0")
+}
+
+fn has_duplicates(envelope: &Envelope<'_>) -> bool {
+    [Member::Jsonrpc, Member::Method, Member::Params, Member::Result, Member::Error]
+        .into_iter()
+        .any(|member| envelope.is_duplicated(member))
+}
+
+/// Whether text with this defect may be something that was never meant as a message.
+const fn is_noise(kind: JsonErrorKind) -> bool {
+    !matches!(kind, JsonErrorKind::TooDeep | JsonErrorKind::NotUtf8)
+}
+
+const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
+    match kind {
+        JsonErrorKind::TooDeep => ViolationKind::TooDeep,
+        JsonErrorKind::NotAnObject => ViolationKind::NotAMessage,
+        JsonErrorKind::NotUtf8 => ViolationKind::NotUtf8,
+        _ => ViolationKind::NotJson,
+    }
+}

@@ -1,0 +1,23 @@
+//! JSON-RPC 2.0, and nothing of MCP: ids, messages by their shape, and the tables of what is in
+//! flight in each direction.
+
+mod encode;
+mod id;
+mod inbound;
+mod index;
+mod message;
+mod outbound;
+mod table;
+
+pub use id::Id;
+pub use message::ErrorObject;
+pub use outbound::StrayCause;
+
+pub(crate) use encode::{Answer, write_error, write_notification, write_request, write_result};
+pub(crate) use inbound::Inbound;
+pub(crate) use message::{Defective, Message, Shape, classify};
+pub(crate) use outbound::{GivenUp, Outbound};
+pub(crate) use table::{Ending, Recycle};
+
+#[cfg(test)]
+mod tests;

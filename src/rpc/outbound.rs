@@ -1,0 +1,184 @@
+//! Calls of ours that have not been answered.
+
+use alloc::collections::VecDeque;
+
+use super::index::Index;
+use super::table::{Ending, Recycle, Table};
+use crate::handle::{ConnectionNumber, Place};
+
+/// The pending calls, in the order they were made, found by handle or by wire id.
+///
+/// The ids are ours: integers that count up and are never used twice
+/// ([requests](https://modelcontextprotocol.io/specification/2025-11-25/basic#requests)).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Outbound<E> {
+    table: Table<Entry<E>>,
+    by_id: Index,
+    first_id: u64,
+    next_id: u64,
+    /// The calls that were given up last, oldest first: their answers may still come.
+    given_up: VecDeque<(u64, GivenUp)>,
+    remembered: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Entry<E> {
+    id: u64,
+    extra: E,
+}
+
+/// Why a call was given up before its answer came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum GivenUp {
+    Cancelled,
+    TimedOut,
+}
+
+/// Why a response belongs to no pending call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StrayCause {
+    /// No call was ever made with this id: the peer is at fault.
+    NeverIssued,
+    /// The call has been answered already, or ended too long ago to remember how.
+    Completed,
+    /// The call was cancelled. An answer may cross the cancellation, nobody is at fault.
+    Cancelled,
+    /// The call had timed out. An answer may be late, nobody is at fault.
+    TimedOut,
+}
+
+impl<E: Recycle> Recycle for Entry<E> {
+    fn recycle(&mut self) {
+        self.id = 0;
+        self.extra.recycle();
+    }
+}
+
+const fn hash32(id: u64) -> u32 {
+    (id ^ (id >> 32)) as u32
+}
+
+impl<E: Recycle> Outbound<E> {
+    /// No calls. The first one will get `first_id`.
+    pub(crate) fn new(connection: ConnectionNumber, first_id: u64, remembered: u32) -> Self {
+        Self {
+            table: Table::new(connection),
+            by_id: Index::default(),
+            first_id,
+            next_id: first_id,
+            given_up: VecDeque::new(),
+            remembered: remembered as usize,
+        }
+    }
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    pub(crate) const fn connection(&self) -> ConnectionNumber {
+        self.table.connection()
+    }
+
+    /// The id that the next call will have.
+    pub(crate) const fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Registers a call under the next id.
+    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut E)) -> Place {
+        let id = self.next_id;
+        // At one call per nanosecond this lasts five hundred years.
+        self.next_id += 1;
+        let place = self.table.insert(|entry| {
+            entry.id = id;
+            fill(&mut entry.extra);
+        });
+        self.by_id.insert(hash32(id), place.index);
+        place
+    }
+
+    /// Takes back the call that was registered last, as if it had never been.
+    pub(crate) fn undo(&mut self, place: Place) {
+        if let Some(id) = self.id(place)
+            && id + 1 == self.next_id
+        {
+            self.next_id = id;
+        }
+        self.remove(place, Ending::Closed);
+    }
+
+    pub(crate) fn find(&self, id: u64) -> Option<Place> {
+        let index = self.by_id.find(hash32(id), |index| {
+            self.table
+                .place_of(index)
+                .and_then(|place| self.table.get(place))
+                .is_some_and(|entry| entry.id == id)
+        })?;
+        self.table.place_of(index)
+    }
+
+    pub(crate) fn get(&self, place: Place) -> Option<&E> {
+        self.table.get(place).map(|entry| &entry.extra)
+    }
+
+    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut E> {
+        self.table.get_mut(place).map(|entry| &mut entry.extra)
+    }
+
+    pub(crate) fn id(&self, place: Place) -> Option<u64> {
+        self.table.get(place).map(|entry| entry.id)
+    }
+
+    /// Takes a call out because it ended.
+    pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
+        if let Some(id) = self.id(place) {
+            self.by_id.remove(hash32(id), place.index);
+        }
+        self.table.remove(place, ending)
+    }
+
+    /// Takes a call out and remembers that its answer may still come.
+    pub(crate) fn give_up(&mut self, place: Place, cause: GivenUp) {
+        let Some(id) = self.id(place) else { return };
+        self.remove(place, Ending::Cancelled);
+        if self.remembered == 0 {
+            return;
+        }
+        if self.given_up.len() == self.remembered {
+            self.given_up.pop_front();
+        }
+        self.given_up.push_back((id, cause));
+    }
+
+    /// Why an id that no pending call has was answered.
+    pub(crate) fn stray(&self, id: Option<u64>) -> StrayCause {
+        let Some(id) = id else { return StrayCause::NeverIssued };
+        if let Some((_, cause)) = self.given_up.iter().find(|(given_up, _)| *given_up == id) {
+            return match cause {
+                GivenUp::Cancelled => StrayCause::Cancelled,
+                GivenUp::TimedOut => StrayCause::TimedOut,
+            };
+        }
+        if (self.first_id..self.next_id).contains(&id) {
+            return StrayCause::Completed;
+        }
+        StrayCause::NeverIssued
+    }
+
+    pub(crate) fn first(&self) -> Option<Place> {
+        self.table.first()
+    }
+
+    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+        self.table.place_of(index)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &E)> {
+        self.table.iter().map(|(place, entry)| (place, &entry.extra))
+    }
+}

@@ -1,0 +1,200 @@
+//! A table with generations: places are used again, and old names for them are noticed.
+
+use alloc::vec::Vec;
+
+use crate::handle::{ConnectionNumber, Place};
+
+/// What is kept in a [`Table`]: made once per place, cleared and used again.
+pub(crate) trait Recycle: Default {
+    /// Forgets everything but the capacity of its buffers.
+    fn recycle(&mut self);
+}
+
+/// How an entry left its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ending {
+    /// It was answered.
+    Answered = 1,
+    /// It was cancelled.
+    Cancelled = 2,
+    /// The connection ended first.
+    Closed = 3,
+}
+
+/// Entries under generational names, in the order they came.
+///
+/// Every operation takes constant time, and once the table has grown nothing is allocated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Table<T> {
+    slots: Vec<Slot<T>>,
+    /// The free slot to use next; free slots are linked by `next`.
+    free: Link,
+    /// The order of the entries.
+    first: Link,
+    last: Link,
+    length: u32,
+    connection: ConnectionNumber,
+}
+
+type Link = Option<u32>;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Slot<T> {
+    generation: u32,
+    taken: bool,
+    /// How the last sixteen entries in this slot ended, two bits each, the latest lowest.
+    endings: u32,
+    previous: Link,
+    next: Link,
+    entry: T,
+}
+
+impl<T: Recycle> Table<T> {
+    pub(crate) const fn new(connection: ConnectionNumber) -> Self {
+        Self { slots: Vec::new(), free: None, first: None, last: None, length: 0, connection }
+    }
+
+    pub(crate) const fn connection(&self) -> ConnectionNumber {
+        self.connection
+    }
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.length
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Takes a place for a new entry, which `fill` turns from a cleared one into the new one.
+    pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut T)) -> Place {
+        let index = self.take_free();
+        let last = self.last;
+        let mut generation = 0;
+        if let Some(slot) = self.slot_mut(index) {
+            slot.taken = true;
+            slot.previous = last;
+            slot.next = None;
+            generation = slot.generation;
+            fill(&mut slot.entry);
+        }
+        match last.and_then(|last| self.slot_mut(last)) {
+            Some(last) => last.next = Some(index),
+            None => self.first = Some(index),
+        }
+        self.last = Some(index);
+        self.length += 1;
+        Place { connection: self.connection, index, generation }
+    }
+
+    /// The entry at a place, if it is still the one that was put there.
+    pub(crate) fn get(&self, place: Place) -> Option<&T> {
+        self.live(place).map(|slot| &slot.entry)
+    }
+
+    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        self.live(place)?;
+        self.slot_mut(place.index).map(|slot| &mut slot.entry)
+    }
+
+    /// How the entry at a place ended, if this table still knows.
+    pub(crate) fn ending(&self, place: Place) -> Option<Ending> {
+        if place.connection != self.connection {
+            return None;
+        }
+        let slot = self.slot(place.index)?;
+        let age = slot.generation.wrapping_sub(place.generation);
+        let shift = age.checked_sub(1)?.checked_mul(2)?;
+        match slot.endings.checked_shr(shift)? & 3 {
+            1 => Some(Ending::Answered),
+            2 => Some(Ending::Cancelled),
+            3 => Some(Ending::Closed),
+            _ => None,
+        }
+    }
+
+    /// Takes an entry out. Says whether it was there.
+    pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
+        if self.live(place).is_none() {
+            return false;
+        }
+        let free = self.free;
+        let mut neighbours = (None, None);
+        if let Some(slot) = self.slot_mut(place.index) {
+            neighbours = (slot.previous, slot.next);
+            slot.entry.recycle();
+            slot.taken = false;
+            slot.generation = slot.generation.wrapping_add(1);
+            slot.endings = slot.endings << 2 | ending as u32;
+            slot.previous = None;
+            slot.next = free;
+        }
+        let (previous, next) = neighbours;
+        match previous.and_then(|previous| self.slot_mut(previous)) {
+            Some(previous) => previous.next = next,
+            None => self.first = next,
+        }
+        match next.and_then(|next| self.slot_mut(next)) {
+            Some(next) => next.previous = previous,
+            None => self.last = previous,
+        }
+        self.free = Some(place.index);
+        self.length -= 1;
+        true
+    }
+
+    /// The place of the entry that came first.
+    pub(crate) fn first(&self) -> Option<Place> {
+        self.place_of(self.first?)
+    }
+
+    /// The place that an index names now, if it is taken.
+    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+        let slot = self.slot(index).filter(|slot| slot.taken)?;
+        Some(Place { connection: self.connection, index, generation: slot.generation })
+    }
+
+    /// The entries, in the order they came.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
+        let mut at = self.first;
+        core::iter::from_fn(move || {
+            let index = at?;
+            let slot = self.slot(index)?;
+            at = slot.next;
+            let generation = slot.generation;
+            Some((Place { connection: self.connection, index, generation }, &slot.entry))
+        })
+    }
+
+    fn take_free(&mut self) -> u32 {
+        if let Some(index) = self.free {
+            self.free = self.slot(index).and_then(|slot| slot.next);
+            return index;
+        }
+        // The limits on requests in flight are 32 bits wide, so are the tables.
+        let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        self.slots.push(Slot {
+            generation: 0,
+            taken: false,
+            endings: 0,
+            previous: None,
+            next: None,
+            entry: T::default(),
+        });
+        index
+    }
+
+    fn live(&self, place: Place) -> Option<&Slot<T>> {
+        self.slot(place.index).filter(|slot| {
+            slot.taken && slot.generation == place.generation && place.connection == self.connection
+        })
+    }
+
+    fn slot(&self, index: u32) -> Option<&Slot<T>> {
+        self.slots.get(index as usize)
+    }
+
+    fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<T>> {
+        self.slots.get_mut(index as usize)
+    }
+}

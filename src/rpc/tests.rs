@@ -1,0 +1,323 @@
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::index::Index;
+use super::table::Table;
+use super::*;
+use crate::error::{ALL_VIOLATIONS, ViolationKind};
+use crate::handle::{ConnectionNumber, Place};
+use crate::json::Envelope;
+use crate::limits::Limits;
+
+const CONNECTION: ConnectionNumber = ConnectionNumber::new(0);
+
+impl Recycle for u32 {
+    fn recycle(&mut self) {
+        *self = 0;
+    }
+}
+
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    (*state >> 33) % below
+}
+
+fn id(literal: &str) -> Id<'_> {
+    Id::from_literal(literal, 256).expect("an id")
+}
+
+/// Proves L-JSONRPC-02, L-JSONRPC-04, L-JSONRPC-08.
+#[test]
+fn ids_are_integers_of_any_size_or_strings() {
+    for literal in [
+        "0",
+        "-1",
+        "9007199254740993",
+        "18446744073709551615",
+        "\"\"",
+        "\"é\"",
+        "1234567890123456789012345678901234567890",
+    ] {
+        assert_eq!(id(literal).as_wire(), literal);
+    }
+    let malformed = ["1.0", "1.5", "1e2", "-0", "true", "[]", "{}"];
+    for literal in malformed {
+        assert_eq!(Id::from_literal(literal, 256), Err(ViolationKind::MalformedId), "{literal}");
+    }
+    assert_eq!(Id::from_literal("null", 256), Err(ViolationKind::NullId));
+    assert_eq!(Id::from_literal("12345", 4), Err(ViolationKind::LongId));
+    assert_eq!(Id::from_literal("1234", 4).map(|id| id.to_string()), Ok("1234".to_string()));
+    assert_ne!(id("7"), id("\"7\""));
+    assert_eq!(id("\"a\""), id("\"\\u0061\""));
+    assert_eq!(id("\"a\"").hash32(), id("\"\\u0061\"").hash32());
+    assert_ne!(id("\"\\ud800\""), id("\"\\ud801\""));
+}
+
+#[test]
+fn numbers_in_strings_count_where_that_is_allowed() {
+    assert_eq!(id("7").number(false), Some(7));
+    assert_eq!(id("\"7\"").number(false), None);
+    assert_eq!(id("\"7\"").number(true), Some(7));
+    assert_eq!(id("\"0\"").number(true), Some(0));
+    for literal in ["\"07\"", "\"+7\"", "\"\"", "\"x\"", "-7"] {
+        assert_eq!(id(literal).number(true), None, "{literal}");
+    }
+}
+
+#[test]
+fn the_index_finds_what_was_put_in_and_nothing_else() {
+    let mut state = 7;
+    let mut index = Index::default();
+    let mut model: Vec<(u32, u32)> = Vec::new();
+    for _ in 0..20_000 {
+        // Few hashes, so that they collide and wrap around.
+        let hash = random(&mut state, 40) as u32 * 0x0100_0000;
+        let place = random(&mut state, 100) as u32;
+        let known = model.iter().position(|entry| entry.1 == place);
+        match known {
+            Some(at) => {
+                let (hash, place) = model.swap_remove(at);
+                index.remove(hash, place);
+            }
+            None => {
+                model.push((hash, place));
+                index.insert(hash, place);
+            }
+        }
+        let hash = random(&mut state, 40) as u32 * 0x0100_0000;
+        let mut found = Vec::new();
+        index.find(hash, |place| {
+            found.push(place);
+            false
+        });
+        found.sort_unstable();
+        let mut expected: Vec<u32> =
+            model.iter().filter(|entry| entry.0 == hash).map(|entry| entry.1).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn places_are_used_again_under_new_names() {
+    let mut table: Table<u32> = Table::new(CONNECTION);
+    let first = table.insert(|entry| *entry = 1);
+    let second = table.insert(|entry| *entry = 2);
+    assert!(table.remove(first, Ending::Answered));
+    assert!(!table.remove(first, Ending::Answered));
+    assert_eq!(table.get(first), None);
+    assert_eq!(table.ending(first), Some(Ending::Answered));
+    let third = table.insert(|entry| *entry = 3);
+    assert_eq!(third.index, first.index);
+    assert_ne!(third, first);
+    assert_eq!(table.get(first), None);
+    assert_eq!(table.get(third), Some(&3));
+    assert_eq!(table.iter().map(|(_, entry)| *entry).collect::<Vec<_>>(), [2, 3]);
+    let elsewhere = Place { connection: ConnectionNumber::new(1), ..second };
+    assert_eq!(table.get(elsewhere), None);
+    assert_eq!(table.ending(elsewhere), None);
+    assert!(!table.remove(elsewhere, Ending::Answered));
+}
+
+#[test]
+fn a_table_remembers_how_the_last_sixteen_entries_of_a_place_ended() {
+    let mut table: Table<u32> = Table::new(CONNECTION);
+    let endings = [Ending::Answered, Ending::Cancelled, Ending::Closed];
+    let mut places = Vec::new();
+    for ending in endings.iter().cycle().take(20) {
+        let place = table.insert(|_| {});
+        table.remove(place, *ending);
+        places.push((place, *ending));
+    }
+    for (age, (place, ending)) in places.iter().rev().enumerate() {
+        assert_eq!(table.ending(*place), (age < 16).then_some(*ending), "age {age}");
+    }
+}
+
+#[test]
+fn a_table_keeps_its_entries_in_the_order_they_came() {
+    let mut state = 3;
+    let mut table: Table<u32> = Table::new(CONNECTION);
+    let mut model: Vec<(Place, u32)> = Vec::new();
+    for step in 0..5_000 {
+        if random(&mut state, 2) == 0 || model.is_empty() {
+            model.push((table.insert(|entry| *entry = step), step));
+        } else {
+            let at = random(&mut state, model.len() as u64) as usize;
+            assert!(table.remove(model.remove(at).0, Ending::Answered));
+        }
+        assert!(table.iter().map(|(place, entry)| (place, *entry)).eq(model.iter().copied()));
+        assert_eq!(table.first(), model.first().map(|(place, _)| *place));
+        assert_eq!(table.len() as usize, model.len());
+    }
+}
+
+#[test]
+fn requests_are_found_by_what_their_id_stands_for() {
+    let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
+    let number = inbound.insert(&id("7"), |_| {});
+    let string = inbound.insert(&id("\"7\""), |_| {});
+    assert_eq!(inbound.find(&id("7"), |_| true), Some(number));
+    assert_eq!(inbound.find(&id("\"\\u0037\""), |_| true), Some(string));
+    assert_eq!(inbound.find(&id("8"), |_| true), None);
+    assert_eq!(inbound.id(string).map(|id| id.to_string()), Some("\"7\"".to_string()));
+    inbound.remove(number, Ending::Answered);
+    assert_eq!(inbound.find(&id("7"), |_| true), None);
+    assert_eq!(inbound.len(), 1);
+}
+
+/// Proves L-JSONRPC-05: ids are never used twice.
+#[test]
+fn calls_get_ids_that_count_up() {
+    let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 0, 2);
+    let mut places = Vec::new();
+    for expected in 0..10_000 {
+        let place = outbound.insert(|_| {});
+        assert_eq!(outbound.id(place), Some(expected));
+        assert_eq!(outbound.find(expected), Some(place));
+        if expected % 3 == 0 {
+            outbound.remove(place, Ending::Answered);
+        } else {
+            places.push(place);
+        }
+    }
+    assert_eq!(outbound.len() as usize, places.len());
+}
+
+#[test]
+fn an_answer_without_a_call_is_told_from_a_late_one() {
+    let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 2);
+    let places: Vec<Place> = (0..5).map(|_| outbound.insert(|_| {})).collect();
+    outbound.remove(places[0], Ending::Answered);
+    outbound.give_up(places[1], GivenUp::Cancelled);
+    outbound.give_up(places[2], GivenUp::TimedOut);
+    outbound.give_up(places[3], GivenUp::Cancelled);
+    assert_eq!(outbound.stray(None), StrayCause::NeverIssued);
+    assert_eq!(outbound.stray(Some(0)), StrayCause::NeverIssued);
+    assert_eq!(outbound.stray(Some(1)), StrayCause::Completed);
+    assert_eq!(outbound.stray(Some(2)), StrayCause::Completed, "only two are remembered");
+    assert_eq!(outbound.stray(Some(3)), StrayCause::TimedOut);
+    assert_eq!(outbound.stray(Some(4)), StrayCause::Cancelled);
+    assert_eq!(outbound.stray(Some(6)), StrayCause::NeverIssued);
+}
+
+/// A frame as the classifier sees it, in words.
+fn class(frame: &str) -> String {
+    let envelope = Envelope::scan(frame.as_bytes(), 128);
+    match classify(&envelope, &Limits::default()) {
+        Ok(Message::Request { id, method, .. }) => alloc::format!("request {id} {method}"),
+        Ok(Message::Notification { method, .. }) => alloc::format!("notification {method}"),
+        Ok(Message::Result { id, .. }) => alloc::format!("result {id}"),
+        Ok(Message::Error { id, error }) => {
+            alloc::format!("error {id} {} {:?}", error.code, error.message.to_str())
+        }
+        Ok(Message::IdlessError { error }) => alloc::format!("idless error {}", error.code),
+        Err(Defective { kind, id, shape }) => {
+            let id = id.map_or_else(|| "-".into(), |id| id.to_string());
+            alloc::format!("{kind:?} {shape:?} {id}")
+        }
+    }
+}
+
+/// Proves L-JSONRPC-01, L-JSONRPC-03, L-JSONRPC-09, L-JSONRPC-10, L-JSONRPC-11, L-JSONRPC-12,
+/// L-JSONRPC-22, L-JSONRPC-23.
+#[test]
+fn a_frame_is_what_its_shape_says() {
+    let table = [
+        // Well formed.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m"),
+        (r#"{"jsonrpc":"2.0","id":"","method":"m","params":null}"#, "request \"\" m"),
+        (r#"{"jsonrpc":"2.0","method":"m","params":{}}"#, "notification m"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "result 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"x"}}"#, "error 1 -5 \"x\""),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}"#, "error 1 -32000 \"\""),
+        (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#, "idless error 1"),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, "idless error 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","foo":[]}"#, "request 1 m"),
+        // The version.
+        (r#"{"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+        (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+        (r#"{"jsonrpc":"1.0","method":"m"}"#, "WrongJsonrpc Notification -"),
+        (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "WrongJsonrpc Response 1"),
+        // The id.
+        (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "NullId Request -"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "MalformedId Request -"),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "MalformedId Request -"),
+        (r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#, "MalformedId Response -"),
+        (r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#, "DuplicateId Request -"),
+        // The method.
+        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "MissingMethod Request 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "MissingMethod Request 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"params":{}}"#, "MissingMethod Request 1"),
+        (r#"{"jsonrpc":"2.0","method":7}"#, "MissingMethod Notification -"),
+        (r#"{"jsonrpc":"2.0","id":1}"#, "NotAMessage Bare 1"),
+        (r#"{"id":1}"#, "NotAMessage Bare -"),
+        (r#"{"jsonrpc":"2.0"}"#, "NotAMessage Other -"),
+        (r#"{"level":"info"}"#, "NotAMessage Other -"),
+        // The params.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, "ParamsNotAnObject Request 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "ParamsNotAnObject Request 1"),
+        (r#"{"jsonrpc":"2.0","method":"m","params":[]}"#, "ParamsNotAnObject Notification -"),
+        // Contradictions.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Ambiguous Request 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"m"}"#, "DuplicateMember Request 1"),
+        (r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"result":{}}"#, "DuplicateMember Response 1"),
+        // Responses.
+        (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "MalformedResponse Response 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":1}"#, "MalformedResponse Response 1"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+            "MalformedResponse Response 1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":""}}"#,
+            "MalformedResponse Response 1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":""}}"#,
+            "MalformedResponse Response 1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":5}}"#,
+            "MalformedResponse Response 1",
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"error":"x"}"#, "MalformedResponse Response 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, "MalformedResponse Response 1"),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, "MalformedResponse Response -"),
+        (r#"{"jsonrpc":"2.0","error":{}}"#, "MalformedResponse Response -"),
+        // Not JSON, as far as it goes.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{oops}}"#, "NotJson Request 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "NotJson Response 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"x":"#, "NotJson Bare 1"),
+        (r#"{"id":1,"method":"m","params":{oops}}"#, "NotJson Request -"),
+        ("Server started", "NotJson Other -"),
+        ("42", "NotAMessage Other -"),
+        ("", "NotJson Other -"),
+    ];
+    for (frame, expected) in table {
+        assert_eq!(class(frame), expected, "{frame}");
+    }
+}
+
+#[test]
+fn a_frame_that_is_only_too_deep_keeps_its_shape() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let request =
+        alloc::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}},"id":4}}"#);
+    assert_eq!(class(&request), "TooDeep Request 4");
+    let response = alloc::format!(r#"{{"result":{{"a":{deep}}},"id":4}}"#);
+    assert_eq!(class(&response), "TooDeep Response 4");
+    let notification =
+        alloc::format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"a":{deep}}}}}"#);
+    assert_eq!(class(&notification), "TooDeep Notification -");
+}
+
+#[test]
+fn every_violation_has_a_text_of_its_own() {
+    let mut texts: Vec<&str> = ALL_VIOLATIONS.iter().map(|kind| kind.text()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), ALL_VIOLATIONS.len());
+    assert!(texts.iter().all(|text| !text.is_empty() && !text.ends_with('.')));
+}
