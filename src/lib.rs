@@ -8,6 +8,7 @@ extern crate std;
 
 mod frame;
 pub mod json;
+pub mod model;
 mod rpc;
 mod error;
 mod handle;

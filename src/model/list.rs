@@ -1,0 +1,181 @@
+//! Lists that are read element by element.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use crate::json::Raw;
+
+/// A list of which every element stands for itself: one that cannot be read does not lose the rest.
+///
+/// Elements that were read remember their JSON, so unknown members are reachable
+/// ([`raw`](Self::raw)) and the list is passed on byte for byte.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::{List, Tool};
+///
+/// let raw = Raw::new(r#"[{"name":"a","inputSchema":{}},{"name":"b"}]"#)?;
+/// let tools: List<Tool> = raw.parse()?;
+/// assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a"]);
+/// assert_eq!(tools.skipped().map(|skipped| skipped.index).collect::<Vec<_>>(), [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct List<'a, T> {
+    entries: Vec<Entry<'a, T>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Entry<'a, T> {
+    /// The JSON it was read from.
+    raw: Option<Raw<'a>>,
+    /// The element, or why it could not be read.
+    value: Result<T, String>,
+}
+
+/// An element that could not be read. The peer is at fault if the type follows the schema.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Skipped<'l, 'a> {
+    /// Where it stands in the list as it was sent.
+    pub index: usize,
+    /// The element.
+    pub raw: &'l Raw<'a>,
+    /// What is wrong with it.
+    pub reason: &'l str,
+}
+
+impl<'a, T> List<'a, T> {
+    /// How many elements could be read.
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether no element could be read.
+    pub fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// One of the elements that could be read.
+    pub fn get(&self, index: usize) -> Option<&T> {
+        self.iter().nth(index)
+    }
+
+    /// The JSON that an element was read from; `None` for one that was not read.
+    pub fn raw(&self, index: usize) -> Option<&Raw<'a>> {
+        self.read().nth(index)?.0
+    }
+
+    /// The elements that could be read, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.read().map(|(_, value)| value)
+    }
+
+    /// The elements that could not be read, in order.
+    pub fn skipped(&self) -> impl Iterator<Item = Skipped<'_, 'a>> {
+        self.entries.iter().enumerate().filter_map(|(index, entry)| {
+            match (&entry.raw, &entry.value) {
+                (Some(raw), Err(reason)) => Some(Skipped { index, raw, reason }),
+                _ => None,
+            }
+        })
+    }
+
+    fn read(&self) -> impl Iterator<Item = (Option<&Raw<'a>>, &T)> {
+        self.entries
+            .iter()
+            .filter_map(|entry| Some((entry.raw.as_ref(), entry.value.as_ref().ok()?)))
+    }
+}
+
+impl<T> Default for List<'_, T> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
+}
+
+impl<T> FromIterator<T> for List<'_, T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let entries = values.into_iter().map(|value| Entry { raw: None, value: Ok(value) });
+        Self { entries: entries.collect() }
+    }
+}
+
+impl<T> From<Vec<T>> for List<'_, T> {
+    fn from(values: Vec<T>) -> Self {
+        values.into_iter().collect()
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for List<'_, T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
+    }
+}
+
+impl<'a, T> IntoIterator for List<'a, T> {
+    type Item = T;
+    type IntoIter = IntoIter<'a, T>;
+
+    /// The elements that could be read, in order.
+    fn into_iter(self) -> IntoIter<'a, T> {
+        IntoIter { entries: self.entries.into_iter() }
+    }
+}
+
+/// See [`List::into_iter`].
+#[derive(Debug)]
+pub struct IntoIter<'a, T> {
+    entries: alloc::vec::IntoIter<Entry<'a, T>>,
+}
+
+impl<T> Iterator for IntoIter<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.entries.find_map(|entry| entry.value.ok())
+    }
+}
+
+impl<T: Serialize> Serialize for List<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.entries.len()))?;
+        for entry in &self.entries {
+            match (&entry.raw, &entry.value) {
+                (Some(raw), _) => list.serialize_element(raw)?,
+                (None, Ok(value)) => list.serialize_element(value)?,
+                (None, Err(_)) => {}
+            }
+        }
+        list.end()
+    }
+}
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for List<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ListVisitor(core::marker::PhantomData))
+    }
+}
+
+struct ListVisitor<T>(core::marker::PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
+    type Value = List<'de, T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(text) = elements.next_element::<&'de serde_json::value::RawValue>()? {
+            let value = serde_json::from_str(text.get()).map_err(|error| error.to_string());
+            entries.push(Entry { raw: Some(Raw::trusted(text.get())), value });
+        }
+        Ok(List { entries })
+    }
+}

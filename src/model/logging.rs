@@ -1,0 +1,102 @@
+//! Logging ([server/utilities/logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
+
+use core::fmt;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::text::Text;
+use crate::json::Raw;
+
+/// How severe a log message is, least severe first (RFC 5424).
+///
+/// The set is closed in every revision: a level that is not in it is invalid params.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(clippy::exhaustive_enums, reason = "RFC 5424 will not get another level")]
+pub enum LoggingLevel {
+    /// For finding faults.
+    Debug,
+    /// Ordinary progress.
+    Info,
+    /// Ordinary but significant.
+    Notice,
+    /// Something may go wrong.
+    Warning,
+    /// An operation failed.
+    Error,
+    /// A component failed.
+    Critical,
+    /// Someone must act at once.
+    Alert,
+    /// Nothing works any more.
+    Emergency,
+}
+
+impl LoggingLevel {
+    const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+
+    /// The level of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
+impl fmt::Display for LoggingLevel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl Serialize for LoggingLevel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for LoggingLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Text::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| Error::custom("unknown logging level"))
+    }
+}
+
+/// The params of `logging/setLevel`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SetLevelParams<'a> {
+    /// The least severe level to send.
+    pub level: LoggingLevel,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl SetLevelParams<'_> {
+    /// Asks for messages of this level and above.
+    pub const fn new(level: LoggingLevel) -> Self {
+        Self { level, meta: None }
+    }
+}

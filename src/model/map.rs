@@ -1,0 +1,115 @@
+//! Objects used as maps, in the order of the wire.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::text::Text;
+
+/// A map from strings that keeps the order of its entries.
+///
+/// ```
+/// use mcp_sansio::model::{Map, Text};
+///
+/// let mut arguments = Map::from([("language".into(), Text::from("Rust"))]);
+/// arguments.insert("level", "expert".into());
+/// assert_eq!(arguments.get("level").map(Text::as_str), Some("expert"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Map<'a, V> {
+    entries: Vec<(Text<'a>, V)>,
+}
+
+impl<'a, V> Map<'a, V> {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&V> {
+        self.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
+    /// Sets the value of a key. Gives back the value it had.
+    pub fn insert(&mut self, key: impl Into<Text<'a>>, value: V) -> Option<V> {
+        let key = key.into();
+        match self.entries.iter_mut().find(|(name, _)| *name == key) {
+            Some((_, place)) => Some(core::mem::replace(place, value)),
+            None => {
+                self.entries.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
+
+impl<V> Default for Map<'_, V> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
+}
+
+impl<'a, V> FromIterator<(Text<'a>, V)> for Map<'a, V> {
+    /// Of several values of one key, the last counts.
+    fn from_iter<I: IntoIterator<Item = (Text<'a>, V)>>(entries: I) -> Self {
+        let mut map = Self::default();
+        for (key, value) in entries {
+            map.insert(key, value);
+        }
+        map
+    }
+}
+
+impl<'a, V, const N: usize> From<[(Text<'a>, V); N]> for Map<'a, V> {
+    fn from(entries: [(Text<'a>, V); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<V: Serialize> Serialize for Map<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.entries.len()))?;
+        for (key, value) in &self.entries {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Map<'a, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MapVisitor(PhantomData))
+    }
+}
+
+struct MapVisitor<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for MapVisitor<V> {
+    type Value = Map<'de, V>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let mut map = Map::default();
+        while let Some((key, value)) = members.next_entry::<Text<'de>, V>()? {
+            map.insert(key, value);
+        }
+        Ok(map)
+    }
+}

@@ -1,0 +1,137 @@
+//! Methods and notifications by type: a name, and what goes with it.
+//!
+//! Everything here is optional: the machine takes any method as a string. To use a method of your
+//! own with types, implement [`Method`] for a type of your own.
+//!
+//! ```
+//! use mcp_sansio::model::method::{CallTool, Method};
+//!
+//! assert_eq!(CallTool::NAME, "tools/call");
+//!
+//! /// A method of an extension.
+//! enum Weather {}
+//!
+//! impl Method for Weather {
+//!     const NAME: &'static str = "com.example/weather";
+//!     type Params<'a> = std::collections::BTreeMap<&'a str, &'a str>;
+//!     type Result<'a> = Vec<f64>;
+//! }
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CallToolParams, CallToolResult, CompleteParams, CompleteResult, CreateMessageParams,
+    CreateMessageResult, ElicitParams, ElicitResult, ElicitationCompleteParams, GetPromptParams,
+    GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListRootsResult, ListToolsResult, LogParams, PageParams, ReadResourceResult,
+    ResourceUpdatedParams, SetLevelParams, UriParams,
+};
+use crate::json::Raw;
+
+/// A request and what it is answered with.
+pub trait Method {
+    /// Its name on the wire.
+    const NAME: &'static str;
+    /// What goes with the request.
+    type Params<'a>: Serialize + Deserialize<'a>;
+    /// What it is answered with.
+    type Result<'a>: Serialize + Deserialize<'a>;
+}
+
+/// A notification.
+pub trait Notification {
+    /// Its name on the wire.
+    const NAME: &'static str;
+    /// What goes with it.
+    type Params<'a>: Serialize + Deserialize<'a>;
+}
+
+/// Params or a result without members of their own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Empty<'a> {
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+macro_rules! methods {
+    ($($(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident -> $result:ident;)*) => {$(
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $marker;
+
+        impl Method for $marker {
+            const NAME: &'static str = $name;
+            type Params<'a> = $params<'a>;
+            type Result<'a> = $result<'a>;
+        }
+    )*};
+}
+
+macro_rules! notifications {
+    ($($(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident;)*) => {$(
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $marker;
+
+        impl Notification for $marker {
+            const NAME: &'static str = $name;
+            type Params<'a> = $params<'a>;
+        }
+    )*};
+}
+
+methods! {
+    /// `ping`, either way
+    Ping = "ping", Empty -> Empty;
+    /// `tools/list`, to a server
+    ListTools = "tools/list", PageParams -> ListToolsResult;
+    /// `tools/call`, to a server
+    CallTool = "tools/call", CallToolParams -> CallToolResult;
+    /// `resources/list`, to a server
+    ListResources = "resources/list", PageParams -> ListResourcesResult;
+    /// `resources/templates/list`, to a server
+    ListResourceTemplates = "resources/templates/list",
+        PageParams -> ListResourceTemplatesResult;
+    /// `resources/read`, to a server
+    ReadResource = "resources/read", UriParams -> ReadResourceResult;
+    /// `resources/subscribe`, to a server
+    Subscribe = "resources/subscribe", UriParams -> Empty;
+    /// `resources/unsubscribe`, to a server
+    Unsubscribe = "resources/unsubscribe", UriParams -> Empty;
+    /// `prompts/list`, to a server
+    ListPrompts = "prompts/list", PageParams -> ListPromptsResult;
+    /// `prompts/get`, to a server
+    GetPrompt = "prompts/get", GetPromptParams -> GetPromptResult;
+    /// `completion/complete`, to a server
+    Complete = "completion/complete", CompleteParams -> CompleteResult;
+    /// `logging/setLevel`, to a server
+    SetLevel = "logging/setLevel", SetLevelParams -> Empty;
+    /// `roots/list`, to a client
+    ListRoots = "roots/list", Empty -> ListRootsResult;
+    /// `sampling/createMessage`, to a client
+    CreateMessage = "sampling/createMessage", CreateMessageParams -> CreateMessageResult;
+    /// `elicitation/create`, to a client (from 2025-06-18 on)
+    Elicit = "elicitation/create", ElicitParams -> ElicitResult;
+}
+
+notifications! {
+    /// `notifications/message`, from a server: a log message
+    Log = "notifications/message", LogParams;
+    /// `notifications/resources/updated`, from a server
+    ResourceUpdated = "notifications/resources/updated", ResourceUpdatedParams;
+    /// `notifications/resources/list_changed`, from a server
+    ResourcesChanged = "notifications/resources/list_changed", Empty;
+    /// `notifications/tools/list_changed`, from a server
+    ToolsChanged = "notifications/tools/list_changed", Empty;
+    /// `notifications/prompts/list_changed`, from a server
+    PromptsChanged = "notifications/prompts/list_changed", Empty;
+    /// `notifications/elicitation/complete`, from a server (2025-11-25)
+    ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;
+    /// `notifications/roots/list_changed`, from a client
+    RootsChanged = "notifications/roots/list_changed", Empty;
+}

@@ -1,0 +1,87 @@
+//! The data of MCP: one superset of types for all revisions.
+//!
+//! The types borrow from the message they are read from, and are built with owned or borrowed text
+//! to be sent. They are open: structs are `#[non_exhaustive]`, so build them with `new` and set what
+//! else is needed; enums keep values they do not know; lists keep elements they cannot read. What a
+//! type has no field for is still there in the [`Raw`](crate::json::Raw) it was read from.
+//!
+//! Reading treats `null` and absent alike, writing leaves out what is absent.
+//!
+//! ```
+//! use mcp_sansio::json::Raw;
+//! use mcp_sansio::model::{CallToolResult, Content, Tool};
+//!
+//! let mut tool = Tool::new("add", Raw::new(r#"{"type":"object"}"#)?);
+//! tool.description = Some("Adds two numbers".into());
+//!
+//! let result = CallToolResult::text("3");
+//! assert_eq!(Raw::from_serialize(&result)?.as_str(), r#"{"content":[{"type":"text","text":"3"}]}"#);
+//!
+//! let raw = Raw::new(r#"{"content":[{"type":"hologram","depth":3}]}"#)?;
+//! let result: CallToolResult = raw.parse()?;
+//! assert!(matches!(result.content.get(0), Some(Content::Unknown(_))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod capabilities;
+mod completion;
+mod content;
+mod elicitation;
+mod lifecycle;
+mod list;
+mod logging;
+mod map;
+mod notifications;
+mod open;
+mod prompts;
+mod resources;
+mod roots;
+mod sampling;
+mod text;
+mod tools;
+
+pub mod method;
+
+pub use capabilities::{
+    ClientCapabilities, ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability,
+    SamplingCapability, ServerCapabilities,
+};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, Reference,
+};
+pub use content::{
+    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, Role, TextContent,
+    ToolResultContent, ToolUseContent,
+};
+pub use elicitation::{
+    ArraySchema, BooleanSchema, ElicitAction, ElicitParams, ElicitResult, ElicitationMode,
+    ElicitationRequired, EnumOption, NumberSchema, ObjectSchema, PrimitiveSchema, SelectItems,
+    StringSchema,
+};
+pub use lifecycle::{Icon, IconTheme, Implementation, InitializeParams, InitializeResult};
+pub use list::{IntoIter, List, Skipped};
+pub use logging::{LoggingLevel, SetLevelParams};
+pub use map::Map;
+pub use notifications::{
+    CancelledParams, ElicitationCompleteParams, LogParams, ProgressParams, ResourceUpdatedParams,
+};
+pub use prompts::{
+    GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
+};
+pub use resources::{
+    BlobResourceContents, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult,
+    Resource, ResourceContents, ResourceLink, ResourceTemplate, TextResourceContents, UriParams,
+};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingContent, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
+};
+pub use text::Text;
+pub use tools::{
+    CallToolParams, CallToolResult, ListToolsResult, PageParams, TaskSupport, Tool,
+    ToolAnnotations, ToolExecution,
+};
+
+#[cfg(test)]
+mod tests;

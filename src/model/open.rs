@@ -1,0 +1,51 @@
+//! Enums of the wire, which later revisions and other programs may add to.
+
+/// Defines an enum of strings that keeps strings it does not know.
+macro_rules! open_enum {
+    (
+        $(#[$documentation:meta])*
+        $name:ident { $($(#[$variant_documentation:meta])* $variant:ident = $text:literal,)* }
+    ) => {
+        $(#[$documentation])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name<'a> {
+            $($(#[$variant_documentation])* $variant,)*
+            /// Something this crate does not know. It is written back unchanged.
+            Other($crate::model::Text<'a>),
+        }
+
+        impl $name<'_> {
+            /// As it stands on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::Other(text) => text,
+                }
+            }
+        }
+
+        impl<'a> From<$crate::model::Text<'a>> for $name<'a> {
+            fn from(text: $crate::model::Text<'a>) -> Self {
+                match text.as_str() {
+                    $($text => Self::$variant,)*
+                    _ => Self::Other(text),
+                }
+            }
+        }
+
+        impl serde::Serialize for $name<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de: 'a, 'a> serde::Deserialize<'de> for $name<'a> {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::model::Text::deserialize(deserializer).map(Self::from)
+            }
+        }
+    };
+}
+
+pub(super) use open_enum;

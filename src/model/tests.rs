@@ -1,0 +1,216 @@
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::json::Raw;
+
+/// Decodes, encodes, and gives the text.
+fn round<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) -> alloc::string::String {
+    let value: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    Raw::from_serialize(&value).expect("writable").as_str().to_string()
+}
+
+fn unchanged<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) {
+    assert_eq!(round::<T>(text), text);
+}
+
+#[test]
+fn every_kind_of_content_is_read_and_written() {
+    for text in [
+        r#"{"type":"text","text":"a\nb","annotations":{"audience":["user","system"],"priority":0.5,"lastModified":"2025-01-01"},"_meta":{"k":[1]}}"#,
+        r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#,
+        r#"{"type":"audio","data":"AAAA","mimeType":"audio/wav"}"#,
+        r#"{"type":"resource","resource":{"uri":"a:b","mimeType":"text/plain","text":"x"}}"#,
+        r#"{"type":"resource","resource":{"uri":"a:b","blob":"AA=="}}"#,
+        r#"{"type":"resource_link","uri":"a:b","name":"n","title":"T","description":"d","mimeType":"m","size":3,"icons":[{"src":"data:,","sizes":["any"],"theme":"dark"}]}"#,
+        r#"{"type":"tool_use","id":"1","name":"t","input":{"a":1}}"#,
+        r#"{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"x"}],"structuredContent":{},"isError":true}"#,
+        r#"{"type":"hologram","anything":[{}]}"#,
+    ] {
+        unchanged::<Content<'_>>(text);
+    }
+    assert!(serde_json::from_str::<Content<'_>>(r#"{"text":"x"}"#).is_err());
+    assert!(serde_json::from_str::<Content<'_>>(r#"{"type":"text"}"#).is_err());
+}
+
+/// Proves L-RES-03 for reading: contents are text or bytes, never both or neither.
+#[test]
+fn resource_contents_are_either_text_or_bytes() {
+    for text in [r#"{"uri":"a","text":"","blob":""}"#, r#"{"uri":"a"}"#] {
+        assert!(serde_json::from_str::<ResourceContents<'_>>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn params_and_results_are_read_and_written() {
+    unchanged::<InitializeParams<'_>>(
+        r#"{"protocolVersion":"x","capabilities":{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"experimental":{"a":{"b":1}}},"clientInfo":{"name":"n","title":"t","version":"1","description":"d","icons":[{"src":"s"}],"websiteUrl":"u"}}"#,
+    );
+    unchanged::<InitializeResult<'_>>(
+        r#"{"protocolVersion":"x","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":false},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"n","version":"1"},"instructions":""}"#,
+    );
+    unchanged::<ListToolsResult<'_>>(
+        r#"{"tools":[{"name":"t","title":"T","description":"d","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"title":"A","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false},"execution":{"taskSupport":"optional"},"icons":[],"_meta":{}}],"nextCursor":""}"#,
+    );
+    unchanged::<CallToolParams<'_>>(
+        r#"{"name":"t","arguments":{"a":[1,{}]},"_meta":{"progressToken":1}}"#,
+    );
+    unchanged::<CallToolResult<'_>>(
+        r#"{"content":[],"structuredContent":{"a":1.0},"isError":false}"#,
+    );
+    unchanged::<ListResourcesResult<'_>>(r#"{"resources":[{"uri":"u","name":"n"}]}"#);
+    unchanged::<ListResourceTemplatesResult<'_>>(
+        r#"{"resourceTemplates":[{"uriTemplate":"u/{x}","name":"n","mimeType":"m"}],"nextCursor":"c"}"#,
+    );
+    unchanged::<ReadResourceResult<'_>>(r#"{"contents":[{"uri":"u","text":""}],"_meta":{}}"#);
+    unchanged::<UriParams<'_>>(r#"{"uri":"u"}"#);
+    unchanged::<ListPromptsResult<'_>>(
+        r#"{"prompts":[{"name":"p","arguments":[{"name":"a","title":"t","description":"d","required":true}]}]}"#,
+    );
+    unchanged::<GetPromptParams<'_>>(r#"{"name":"p","arguments":{"b":"1","a":"2"}}"#);
+    unchanged::<GetPromptResult<'_>>(
+        r#"{"description":"d","messages":[{"role":"assistant","content":{"type":"text","text":"x"}}]}"#,
+    );
+    unchanged::<CompleteParams<'_>>(
+        r#"{"ref":{"type":"ref/prompt","name":"p","title":"t"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"c"}}}"#,
+    );
+    unchanged::<CompleteParams<'_>>(
+        r#"{"ref":{"type":"ref/resource","uri":"u"},"argument":{"name":"a","value":"v"}}"#,
+    );
+    unchanged::<CompleteResult<'_>>(
+        r#"{"completion":{"values":["a"],"total":150,"hasMore":true}}"#,
+    );
+    unchanged::<SetLevelParams<'_>>(r#"{"level":"emergency"}"#);
+    unchanged::<LogParams<'_>>(r#"{"level":"debug","logger":"l","data":null}"#);
+    unchanged::<ListRootsResult<'_>>(r#"{"roots":[{"uri":"file:///a","name":"a"}]}"#);
+    unchanged::<CancelledParams<'_>>(r#"{"requestId":"1","reason":"r"}"#);
+    unchanged::<ProgressParams<'_>>(
+        r#"{"progressToken":0,"progress":0.5,"total":1,"message":"m"}"#,
+    );
+    unchanged::<ResourceUpdatedParams<'_>>(r#"{"uri":"u"}"#);
+    unchanged::<ElicitationCompleteParams<'_>>(r#"{"elicitationId":"e"}"#);
+}
+
+#[test]
+fn sampling_is_read_and_written() {
+    unchanged::<CreateMessageParams<'_>>(
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"x"}},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]}],"modelPreferences":{"hints":[{"name":"claude"},{}],"costPriority":0.1,"speedPriority":0,"intelligencePriority":1},"systemPrompt":"s","includeContext":"thisServer","temperature":0.7,"maxTokens":100,"stopSequences":["a"],"metadata":{"x":1},"tools":[{"name":"t","inputSchema":{}}],"toolChoice":{"mode":"required"}}"#,
+    );
+    unchanged::<CreateMessageResult<'_>>(
+        r#"{"role":"assistant","content":{"type":"text","text":"x"},"model":"m","stopReason":"contentFilter"}"#,
+    );
+    let many =
+        r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+    let message: SamplingMessage<'_> = serde_json::from_str(many).expect("readable");
+    let texts: Vec<_> = message.content.iter().filter_map(Content::as_text).collect();
+    assert_eq!(texts, ["a", "b"]);
+    assert_eq!(*ToolChoice::default().mode(), ToolChoiceMode::Auto);
+}
+
+/// Proves L-ELIC-09 for reading and writing: every kind of schema.
+#[test]
+fn elicitation_is_read_and_written() {
+    unchanged::<ElicitParams<'_>>(
+        r#"{"message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"t","description":"d","minLength":1,"maxLength":2,"format":"email","pattern":"x","default":"y"},"b":{"type":"integer","minimum":1,"maximum":2,"default":1},"c":{"type":"number","default":95.5},"d":{"type":"boolean","default":true},"e":{"type":"string","enum":["a"],"enumNames":["A"]},"f":{"type":"string","oneOf":[{"const":"a","title":"A"}]},"g":{"type":"array","minItems":1,"items":{"type":"string","enum":["a"]},"default":["a"]},"h":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}},"i":{"type":"null"}},"required":["a"]}}"#,
+    );
+    unchanged::<ElicitParams<'_>>(
+        r#"{"mode":"url","message":"m","url":"https://a","elicitationId":"e"}"#,
+    );
+    unchanged::<ElicitResult<'_>>(r#"{"action":"accept","content":{"a":["x"],"b":1.5}}"#);
+    unchanged::<ElicitResult<'_>>(r#"{"action":"decline"}"#);
+    unchanged::<ElicitationRequired<'_>>(
+        r#"{"elicitations":[{"mode":"url","message":"m","url":"u","elicitationId":"e"}]}"#,
+    );
+    let params: ElicitParams<'_> = serde_json::from_str(r#"{"message":"m"}"#).expect("readable");
+    assert_eq!(*params.mode(), ElicitationMode::Form);
+}
+
+#[test]
+fn null_is_read_as_absent_and_never_written() {
+    let text = r#"{"content":[],"isError":null,"structuredContent":null,"_meta":null}"#;
+    assert_eq!(round::<CallToolResult<'_>>(text), r#"{"content":[]}"#);
+    let text = r#"{"type":"text","text":"x","annotations":{"audience":null,"priority":null}}"#;
+    assert_eq!(round::<Content<'_>>(text), r#"{"type":"text","text":"x","annotations":{}}"#);
+    assert_eq!(round::<PageParams<'_>>(r#"{"cursor":null}"#), "{}");
+}
+
+#[test]
+fn one_bad_element_does_not_lose_the_list() {
+    let text =
+        r#"[{"name":"a","inputSchema":{},"x-own":7},{"name":"b"},7,{"name":"c","inputSchema":{}}]"#;
+    let tools: List<'_, Tool<'_>> = serde_json::from_str(text).expect("readable");
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["a", "c"]);
+    let skipped: Vec<_> =
+        tools.skipped().map(|skipped| (skipped.index, skipped.raw.as_str())).collect();
+    assert_eq!(skipped, [(1, r#"{"name":"b"}"#), (2, "7")]);
+    assert!(tools.skipped().all(|skipped| !skipped.reason.is_empty()));
+    let own = tools.raw(0).and_then(|raw| raw.get("x-own"));
+    assert_eq!(own.as_ref().map(Raw::as_str), Some("7"));
+    assert_eq!(Raw::from_serialize(&tools).expect("writable").as_str(), text);
+    assert_eq!((tools.len(), tools.is_empty()), (2, false));
+    assert_eq!(tools.into_iter().count(), 2);
+}
+
+#[test]
+fn text_is_borrowed_unless_it_was_escaped() {
+    let result: CallToolResult<'_> = serde_json::from_str(
+        r#"{"content":[{"type":"text","text":"plain"},{"type":"text","text":"es\ncaped"}]}"#,
+    )
+    .expect("readable");
+    let borrowed: Vec<bool> = result
+        .content
+        .into_iter()
+        .map(|content| match content {
+            Content::Text(content) => {
+                matches!(content.text.into_cow(), alloc::borrow::Cow::Borrowed(_))
+            }
+            _ => unreachable!("both are text"),
+        })
+        .collect();
+    assert_eq!(borrowed, [true, false]);
+    let prompt: Prompt<'_> =
+        serde_json::from_str(r#"{"name":"n","description":"d"}"#).expect("readable");
+    let description = prompt.description.expect("is there").into_cow();
+    assert!(matches!(description, alloc::borrow::Cow::Borrowed("d")));
+}
+
+/// Proves L-TOOL-08, L-TOOL-16, L-TOOL-17.
+#[test]
+fn what_is_absent_has_the_meaning_the_specification_gives_it() {
+    let hints = ToolAnnotations::default();
+    assert_eq!(
+        (
+            hints.is_read_only(),
+            hints.is_destructive(),
+            hints.is_idempotent(),
+            hints.is_open_world()
+        ),
+        (false, true, false, true)
+    );
+    let mut hints = ToolAnnotations::default();
+    hints.read_only_hint = Some(true);
+    hints.destructive_hint = Some(true);
+    assert!(!hints.is_destructive());
+    assert!(!CallToolResult::text("x").failed());
+    assert!(CallToolResult::error("x").failed());
+
+    let mut tool = Tool::new("name", Raw::EMPTY_OBJECT);
+    assert_eq!(tool.display_name(), "name");
+    let mut annotations = ToolAnnotations::default();
+    annotations.title = Some("annotated".into());
+    tool.annotations = Some(annotations);
+    assert_eq!(tool.display_name(), "annotated");
+    tool.title = Some("title".into());
+    assert_eq!(tool.display_name(), "title");
+}
+
+/// Proves L-LOG-02.
+#[test]
+fn logging_levels_ascend() {
+    let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    let levels: Vec<_> = names.iter().filter_map(|name| LoggingLevel::from_name(name)).collect();
+    assert_eq!(levels.len(), 8);
+    assert!(levels.is_sorted());
+    assert_eq!(LoggingLevel::from_name("trace"), None);
+}

@@ -1,0 +1,234 @@
+//! Tools ([server/tools](https://modelcontextprotocol.io/specification/2025-11-25/server/tools)).
+
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::content::Content;
+use super::lifecycle::Icon;
+use super::list::List;
+use super::open::open_enum;
+use super::text::Text;
+use crate::json::Raw;
+
+/// Something a server can be asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Tool<'a> {
+    /// Its name for programs, unique on its server.
+    #[serde(borrow)]
+    pub name: Text<'a>,
+    /// Its name for people (from 2025-06-18 on).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text<'a>>,
+    /// What it does, for the model.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text<'a>>,
+    /// The JSON Schema of its arguments, an object schema.
+    #[serde(borrow, rename = "inputSchema")]
+    pub input_schema: Raw<'a>,
+    /// The JSON Schema of its structured result, an object schema (from 2025-06-18 on).
+    #[serde(borrow, rename = "outputSchema", skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Raw<'a>>,
+    /// Hints on what it does, to be trusted as far as the server is (from 2025-03-26 on).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations<'a>>,
+    /// How it may be called (2025-11-25).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<ToolExecution<'a>>,
+    /// Pictures of it (2025-11-25).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Vec<Icon<'a>>>,
+    /// Metadata (from 2025-06-18 on).
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> Tool<'a> {
+    /// A tool with a name and the schema of its arguments.
+    pub fn new(name: impl Into<Text<'a>>, input_schema: Raw<'a>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            input_schema,
+            output_schema: None,
+            annotations: None,
+            execution: None,
+            icons: None,
+            meta: None,
+        }
+    }
+
+    /// What to call it in front of people: the title, the title among the annotations, or the name.
+    pub fn display_name(&self) -> &str {
+        let annotated = || self.annotations.as_ref()?.title.as_ref();
+        self.title.as_ref().or_else(annotated).unwrap_or(&self.name)
+    }
+}
+
+/// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolAnnotations<'a> {
+    /// A name for people.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text<'a>>,
+    /// It changes nothing. Absent means false.
+    #[serde(rename = "readOnlyHint", skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// It may destroy something. Absent means true; without meaning for a tool that only reads.
+    #[serde(rename = "destructiveHint", skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling it again changes nothing more. Absent means false; without meaning for a tool that
+    /// only reads.
+    #[serde(rename = "idempotentHint", skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// It deals with the outside world. Absent means true.
+    #[serde(rename = "openWorldHint", skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+impl ToolAnnotations<'_> {
+    /// Whether it claims to change nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only_hint.unwrap_or(false)
+    }
+
+    /// Whether it may destroy something, as far as it says.
+    pub fn is_destructive(&self) -> bool {
+        !self.is_read_only() && self.destructive_hint.unwrap_or(true)
+    }
+
+    /// Whether it claims that calling it again changes nothing more.
+    pub fn is_idempotent(&self) -> bool {
+        self.is_read_only() || self.idempotent_hint.unwrap_or(false)
+    }
+
+    /// Whether it may deal with the outside world, as far as it says.
+    pub fn is_open_world(&self) -> bool {
+        self.open_world_hint.unwrap_or(true)
+    }
+}
+
+/// How a tool may be called (2025-11-25).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolExecution<'a> {
+    /// Whether it may run as a task. Absent means forbidden.
+    #[serde(borrow, rename = "taskSupport", skip_serializing_if = "Option::is_none")]
+    pub task_support: Option<TaskSupport<'a>>,
+}
+
+open_enum! {
+    /// Whether a tool may run as a task (2025-11-25).
+    TaskSupport {
+        /// It may not.
+        Forbidden = "forbidden",
+        /// It may.
+        Optional = "optional",
+        /// It must.
+        Required = "required",
+    }
+}
+
+/// The params of a list method.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PageParams<'a> {
+    /// The `nextCursor` of the page before, untouched; absent for the first page.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Text<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> PageParams<'a> {
+    /// Asks for the page at a cursor.
+    pub fn at(cursor: impl Into<Text<'a>>) -> Self {
+        Self { cursor: Some(cursor.into()), meta: None }
+    }
+}
+
+/// The result of `tools/list`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ListToolsResult<'a> {
+    /// One page of tools.
+    #[serde(borrow)]
+    pub tools: List<'a, Tool<'a>>,
+    /// Where the next page begins, if there is one.
+    #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<Text<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+/// The params of `tools/call`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallToolParams<'a> {
+    /// The tool.
+    #[serde(borrow)]
+    pub name: Text<'a>,
+    /// Its arguments, an object; absent for none.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Raw<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> CallToolParams<'a> {
+    /// Calls a tool without arguments.
+    pub fn new(name: impl Into<Text<'a>>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Calls a tool with arguments.
+    pub fn with(name: impl Into<Text<'a>>, arguments: Raw<'a>) -> Self {
+        Self { name: name.into(), arguments: Some(arguments), meta: None }
+    }
+}
+
+/// The result of `tools/call`, also of a tool that failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CallToolResult<'a> {
+    /// What the tool returned, or what went wrong.
+    #[serde(borrow)]
+    pub content: List<'a, Content<'a>>,
+    /// The same as structured data, an object (from 2025-06-18 on).
+    #[serde(borrow, rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Raw<'a>>,
+    /// Whether the tool failed. Absent means it did not.
+    #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> CallToolResult<'a> {
+    /// A result of these blocks.
+    pub fn new(content: impl Into<List<'a, Content<'a>>>) -> Self {
+        Self { content: content.into(), ..Self::default() }
+    }
+
+    /// A result of one block of text.
+    pub fn text(text: impl Into<Text<'a>>) -> Self {
+        Self::new([Content::text(text)])
+    }
+
+    /// A tool that failed, with what went wrong. The model sees this; it is not a protocol error.
+    pub fn error(text: impl Into<Text<'a>>) -> Self {
+        Self { is_error: Some(true), ..Self::text(text) }
+    }
+
+    /// Whether the tool failed.
+    pub fn failed(&self) -> bool {
+        self.is_error.unwrap_or(false)
+    }
+}
