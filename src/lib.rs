@@ -6,6 +6,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod dialect;
 mod frame;
 pub mod json;
 pub mod model;
@@ -22,5 +23,6 @@ pub use limits::Limits;
 pub use time::Instant;
 pub use version::{Revision, RevisionSet};
 
+pub use dialect::{Capability, CapabilitySet};
 pub use frame::{Frame, Frames, Framing, Inbox, Messages, Outbox};
 pub use rpc::{ErrorObject, Id, StrayCause};

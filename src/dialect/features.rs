@@ -1,0 +1,37 @@
+//! Features of the wire that came and went.
+
+use crate::version::{Revision, RevisionSet};
+
+/// Something that some revisions have and others do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// JSON-RPC batches.
+    Batches,
+    /// `message` in progress notifications.
+    ProgressMessage,
+    /// Errors without an `id`, where others have `id: null`.
+    AbsentErrorId,
+    /// `title` of implementations.
+    ImplementationTitle,
+    /// `description`, `icons` and `websiteUrl` of implementations.
+    ImplementationDetails,
+}
+
+impl Feature {
+    /// The revisions that have it.
+    pub(crate) const fn revisions(self) -> RevisionSet {
+        match self {
+            Self::Batches => RevisionSet::only(Revision::V2025_03_26),
+            Self::ProgressMessage => RevisionSet::since(Revision::V2025_03_26),
+            Self::ImplementationTitle => RevisionSet::since(Revision::V2025_06_18),
+            Self::AbsentErrorId | Self::ImplementationDetails => {
+                RevisionSet::since(Revision::V2025_11_25)
+            }
+        }
+    }
+
+    /// Whether a revision has it.
+    pub(crate) const fn is_in(self, revision: Revision) -> bool {
+        self.revisions().contains(revision)
+    }
+}
