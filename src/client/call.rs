@@ -1,0 +1,64 @@
+//! Requests as a client sees them: views on the params, which allocate nothing.
+
+use crate::dialect::methods::RequestKind;
+use crate::json::{MemberTexts, Raw};
+
+/// What a server asks for. The shape of the params has been checked as far as the docs say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientCall<'a> {
+    /// `roots/list`: answer with a [`ListRootsResult`](crate::model::ListRootsResult).
+    ListRoots,
+    /// `sampling/createMessage`: ask the user, then a model, then the user again, and answer with a
+    /// [`CreateMessageResult`](crate::model::CreateMessageResult), or reject it with
+    /// [`USER_REJECTED`](crate::ErrorCode::USER_REJECTED).
+    ///
+    /// It holds a [`CreateMessageParams`](crate::model::CreateMessageParams); that `messages` is an
+    /// array and `maxTokens` a number has been checked.
+    CreateMessage(Raw<'a>),
+    /// `elicitation/create`: ask the user, and answer with an
+    /// [`ElicitResult`](crate::model::ElicitResult).
+    ///
+    /// It holds an [`ElicitParams`](crate::model::ElicitParams); that `message` is a string has been
+    /// checked.
+    Elicit(Raw<'a>),
+    /// A method that MCP does not have. Reject it with
+    /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
+    Other,
+}
+
+impl<'a> ClientCall<'a> {
+    /// Reads the params of a request that is served; `None` if they do not have its shape.
+    pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
+        let begins = |name: &str, accept: fn(u8) -> bool| {
+            MemberTexts::of(params.unwrap_or_default())
+                .filter(|(key, _)| key == name)
+                .last()
+                .and_then(|(_, value)| value.bytes().next())
+                .is_some_and(accept)
+        };
+        match kind {
+            Some(RequestKind::ListRoots) => Some(Self::ListRoots),
+            Some(RequestKind::CreateMessage) => {
+                let shaped = begins("messages", |byte| byte == b'[')
+                    && begins("maxTokens", |byte| byte == b'-' || byte.is_ascii_digit());
+                params.filter(|_| shaped).map(Raw::trusted).map(Self::CreateMessage)
+            }
+            Some(RequestKind::Elicit) => {
+                let shaped = begins("message", |byte| byte == b'"');
+                params.filter(|_| shaped).map(Raw::trusted).map(Self::Elicit)
+            }
+            _ => Some(Self::Other),
+        }
+    }
+
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ClientCall<'static> {
+        match self {
+            Self::ListRoots => ClientCall::ListRoots,
+            Self::CreateMessage(params) => ClientCall::CreateMessage(params.into_owned()),
+            Self::Elicit(params) => ClientCall::Elicit(params.into_owned()),
+            Self::Other => ClientCall::Other,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a client tells its application.
+
+use super::call::ClientCall;
+use super::connect::{ConnectFailure, Connected};
+use crate::handle::InboundId;
+use crate::json::{Raw, Str};
+use crate::peer::{
+    CallEnded, Cancelled, Cause, IncomingRequest, Notification, PeerEvent, ProgressUpdate,
+    RequestContext, Stray, Violation,
+};
+use crate::rpc::ErrorObject;
+use crate::time::Instant;
+
+/// Something that happened on a connection to a server.
+///
+/// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "a request in the event must be answered"]
+pub enum ClientEvent<'a> {
+    /// The session is open: calls that were held have been sent.
+    Connected(Connected<'a>),
+    /// There is no session. `Closed` follows.
+    ConnectFailed(ConnectFailure<'a>),
+    /// The outcome of a call.
+    CallEnded(CallEnded<'a>),
+    /// How far a call is.
+    Progress(ProgressUpdate<'a>),
+    /// A notification.
+    Notification(Notification<'a>),
+    /// A request to answer, with [`Client::respond`](crate::Client::respond) or
+    /// [`Client::reject`](crate::Client::reject), in any order, now or later.
+    Request(ClientRequest<'a>),
+    /// A request is not to be answered any more.
+    Cancelled(Cancelled<'a>),
+    /// The connection will end at the deadline or when nothing is in flight, whichever is first.
+    Draining {
+        /// When the connection ends at the latest.
+        deadline: Instant,
+    },
+    /// The connection has ended. Nothing follows.
+    Closed {
+        /// Why.
+        cause: Cause,
+    },
+    /// The server did something it may not do, such as printing to the wire.
+    Violation(Violation<'a>),
+    /// A response that no call waits for.
+    Stray(Stray<'a>),
+    /// An error that names no call: the server could not read something it was sent.
+    PeerFault(ErrorObject<'a>),
+}
+
+impl ClientEvent<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ClientEvent<'static> {
+        match self {
+            Self::Connected(connected) => ClientEvent::Connected(connected.into_owned()),
+            Self::ConnectFailed(failure) => ClientEvent::ConnectFailed(failure.into_owned()),
+            Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
+            Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
+            Self::Notification(notification) => {
+                ClientEvent::Notification(notification.into_owned())
+            }
+            Self::Request(request) => ClientEvent::Request(request.into_owned()),
+            Self::Cancelled(cancelled) => ClientEvent::Cancelled(cancelled.into_owned()),
+            Self::Draining { deadline } => ClientEvent::Draining { deadline },
+            Self::Closed { cause } => ClientEvent::Closed { cause },
+            Self::Violation(violation) => ClientEvent::Violation(violation.into_owned()),
+            Self::Stray(stray) => ClientEvent::Stray(stray.into_owned()),
+            Self::PeerFault(error) => ClientEvent::PeerFault(error.into_owned()),
+        }
+    }
+}
+
+impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
+    fn from(event: PeerEvent<'a>) -> Self {
+        match event {
+            PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            PeerEvent::Progress(update) => Self::Progress(update),
+            PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::PeerFault(error) => Self::PeerFault(error),
+            PeerEvent::Stray(stray) => Self::Stray(stray),
+            PeerEvent::Violation(violation) => Self::Violation(violation),
+            PeerEvent::Draining { deadline } => Self::Draining { deadline },
+            PeerEvent::Closed { cause } => Self::Closed { cause },
+        }
+    }
+}
+
+/// A request of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientRequest<'a> {
+    /// What to answer it by.
+    pub id: InboundId,
+    /// The rules under which it is served.
+    pub context: RequestContext,
+    /// What is asked for.
+    pub call: ClientCall<'a>,
+    /// The method.
+    pub method: Str<'a>,
+    /// Everything that came with it, an object.
+    pub params: Option<Raw<'a>>,
+    /// The `_meta` of the params.
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> ClientRequest<'a> {
+    pub(super) fn new(
+        id: InboundId,
+        context: RequestContext,
+        call: ClientCall<'a>,
+        request: IncomingRequest<'a>,
+    ) -> Self {
+        let IncomingRequest { method, params, meta, .. } = request;
+        let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
+        Self { id, context, call, method, params, meta }
+    }
+
+    /// The same with its own copy of the text, for an answer that takes its time.
+    pub fn into_owned(self) -> ClientRequest<'static> {
+        ClientRequest {
+            id: self.id,
+            context: self.context,
+            call: self.call.into_owned(),
+            method: self.method.into_owned(),
+            params: self.params.map(Raw::into_owned),
+            meta: self.meta.map(Raw::into_owned),
+        }
+    }
+}

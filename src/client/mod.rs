@@ -1,0 +1,196 @@
+//! The client role.
+
+mod call;
+mod config;
+mod connect;
+mod event;
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use serde::ser::Serialize;
+
+pub use call::ClientCall;
+pub use config::ClientConfig;
+pub use connect::{ConnectError, ConnectFailure, Connected};
+pub use event::{ClientEvent, ClientRequest};
+
+use crate::dialect::CapabilitySet;
+use crate::dialect::methods::RequestKind;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::Frame;
+use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::json::Raw;
+use crate::model::method::{Method, Notification as Notifies};
+use crate::peer::{
+    Arrival, CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Elapsed, Incoming,
+    IncomingRequest, NotifyError, Outlets, Peer, Progress, ProgressReport, RequestContext,
+    RespondError, Role, peer_face,
+};
+use crate::session::Phase;
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// One connection to a server.
+///
+/// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
+/// [`poll_timeout`](Self::poll_timeout), and getters. It begins with [`connect`](Self::connect), of
+/// which exactly one event tells what came: [`Connected`](ClientEvent::Connected) or
+/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time; until the session
+/// is open they are held.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::{
+///     CallOptions, Client, ClientConfig, ClientEvent, Framing, Instant, Limits, Outbox, Outcome,
+/// };
+///
+/// let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+/// let mut client = Client::new(Arc::new(ClientConfig::new("doc", "1.0")));
+/// let now = Instant::EPOCH;
+/// client.connect(now, &mut outbox)?;
+/// let call = client.call::<method::ListTools>(
+///     &PageParams::default(), CallOptions::new(), now, &mut outbox)?;
+/// assert_eq!(outbox.messages().count(), 1, "only `initialize` goes out yet");
+///
+/// let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
+///     "capabilities":{"tools":{}},"serverInfo":{"name":"doc","version":"1.0"}}}"#;
+/// let event = client.receive(answer, now, &mut outbox);
+/// assert!(matches!(event, Some(ClientEvent::Connected(_))));
+/// assert_eq!(outbox.messages().count(), 2, "`initialized`, then the call");
+///
+/// let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}"#;
+/// let Some(ClientEvent::CallEnded(ended)) = client.receive(answer, now, &mut outbox) else {
+///     panic!("the call has ended");
+/// };
+/// assert_eq!(ended.call, call);
+/// assert!(matches!(ended.outcome, Outcome::Result(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Client {
+    config: Arc<ClientConfig>,
+    peer: Peer,
+    /// The result of `initialize`, if the configuration asks to keep it.
+    server: Option<Raw<'static>>,
+}
+
+/// # Starting
+impl Client {
+    /// A client at the start of a connection, number 0.
+    pub fn new(config: Arc<ClientConfig>) -> Self {
+        Self::numbered(config, ConnectionNumber::default())
+    }
+
+    /// A client at the start of the connection with this number.
+    pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
+        let offered = CapabilitySet::from(&config.capabilities);
+        let peer = Peer::new(Role::Client, offered, number, &config.connection);
+        Self { config, peer, server: None }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ClientConfig {
+        &self.config
+    }
+
+    /// What the server said of itself: the result of `initialize`, an
+    /// [`InitializeResult`](crate::model::InitializeResult).
+    ///
+    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
+    /// is set.
+    pub const fn server(&self) -> Option<&Raw<'static>> {
+        self.server.as_ref()
+    }
+}
+
+/// # Inputs
+impl Client {
+    /// Takes a frame in. Total: any bytes, in any phase, give at most one event.
+    ///
+    /// `None` means that the frame has been answered or absorbed, or asks for nothing.
+    #[must_use = "a request in the event must be answered"]
+    pub fn receive<'f>(
+        &mut self,
+        frame: impl Into<Frame<'f>>,
+        arrival: impl Into<Arrival>,
+        out: &mut impl Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let arrival = arrival.into();
+        let incoming = self.peer.receive(&self.config.connection, frame.into(), arrival, out)?;
+        let event = self.incoming(incoming, arrival, out);
+        self.peer.observe_phase(out);
+        event
+    }
+
+    /// Does the next thing that time, or the end of the connection, has brought about.
+    ///
+    /// Call it when the time of [`poll_timeout`](Self::poll_timeout) has come, and then until it
+    /// returns `None`. Calling it early or late is harmless.
+    #[must_use = "the event is the only word of it"]
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Option<ClientEvent<'static>> {
+        match self.peer.handle_timeout(now, out)? {
+            Elapsed::Event(event) => Some(event.into()),
+            Elapsed::HandshakeTimedOut => Some(self.connect_failed(ConnectFailure::TimedOut, out)),
+            Elapsed::HandshakeLost(cause) => {
+                Some(ClientEvent::ConnectFailed(ConnectFailure::Closed(cause)))
+            }
+        }
+    }
+
+    fn incoming<'f>(
+        &mut self,
+        incoming: Incoming<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        match incoming {
+            Incoming::Event(event) => Some(event.into()),
+            Incoming::Request(kind, request) => self.request(kind, request, arrival, out),
+            Incoming::Notification(_, notification, _) => {
+                Some(ClientEvent::Notification(notification))
+            }
+            Incoming::HandshakeEnded(outcome) => Some(self.handshake_ended(outcome, out)),
+            // A server never gets this far: the route refuses `initialize` to a client.
+            Incoming::Initialize(_) => None,
+        }
+    }
+
+    fn request<'f>(
+        &mut self,
+        kind: Option<RequestKind>,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let Some(call) = ClientCall::read(kind, request.params) else {
+            return self.refuse(ViolationKind::InvalidParams, request, arrival, out);
+        };
+        match self.peer.admit(&self.config.connection, &request, arrival) {
+            Err(kind) => self.refuse(kind, request, arrival, out),
+            Ok((id, context)) => {
+                Some(ClientEvent::Request(ClientRequest::new(id, context, call, request)))
+            }
+        }
+    }
+
+    fn refuse<'f>(
+        &mut self,
+        kind: ViolationKind,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        match self.peer.refuse(&self.config.connection, kind, request, arrival, out)? {
+            Incoming::Event(event) => Some(event.into()),
+            _ => None,
+        }
+    }
+}
+
+peer_face!(Client);

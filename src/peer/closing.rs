@@ -1,0 +1,160 @@
+//! How a connection ends: told once, in order, and with nothing left over.
+
+use core::time::Duration;
+
+use super::calls::Purpose;
+use super::event::{Cause, Outcome, PeerEvent};
+use super::outlets::Outlets;
+use super::timers::Elapsed;
+use super::{ConnectionConfig, Peer, Role};
+use crate::handle::CallId;
+use crate::rpc::Ending;
+use crate::session::{Phase, Step};
+use crate::time::Instant;
+
+/// How far the end has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Closing {
+    /// Why it ends.
+    cause: Option<Cause>,
+    /// Until when requests may be answered.
+    deadline: Option<Instant>,
+    draining_told: bool,
+    /// No answer can come any more.
+    input_ended: bool,
+    closed_told: bool,
+}
+
+impl Peer {
+    /// The connection is broken, or the peer has ended its side of it.
+    ///
+    /// A server whose input has ended may still answer: `printf '…' | server` gets its answers.
+    pub(crate) fn disconnected(&mut self, config: &ConnectionConfig, cause: Cause, now: Instant) {
+        let half_closed = cause == Cause::EndOfInput && self.role == Role::Server;
+        self.closing.input_ended = true;
+        if half_closed && self.phase != Phase::Draining {
+            self.start_draining(cause, now + config.timeouts.drain);
+        } else if !half_closed {
+            self.close(cause);
+        }
+    }
+
+    /// Takes no new work, and ends when everything in flight has ended or the time is up.
+    pub(crate) fn shut_down(&mut self, grace: Duration, now: Instant) {
+        if self.phase == Phase::Draining {
+            // Asking again can only shorten the wait.
+            let deadline = now + grace;
+            let earlier = self.closing.deadline.is_none_or(|current| deadline < current);
+            if earlier {
+                self.closing.deadline = Some(deadline);
+            }
+            return;
+        }
+        self.start_draining(Cause::ShutDown, now + grace);
+    }
+
+    fn start_draining(&mut self, cause: Cause, deadline: Instant) {
+        if self.step(Step::Drain) {
+            self.closing.cause = Some(cause);
+            self.closing.deadline = Some(deadline);
+        }
+    }
+
+    /// Ends it now. Only marks: what was in flight comes out of `handle_timeout`.
+    pub(crate) fn close(&mut self, cause: Cause) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        self.step(Step::Close);
+        self.closing.cause = Some(cause);
+        self.closing.input_ended = true;
+        self.closing.deadline = None;
+    }
+
+    /// Takes `initialize` out of the tables: what came of it has been told.
+    pub(crate) fn forget_initialize(&mut self) {
+        let initialize = self.outbound.iter().find(|(_, call)| call.purpose == Purpose::Initialize);
+        if let Some((place, _)) = initialize {
+            self.deadlines.clear(place.index);
+            self.outbound.remove(place, Ending::Closed);
+        }
+    }
+
+    /// Whether the calls of this side can only end, not be answered.
+    pub(super) const fn calls_are_over(&self) -> bool {
+        self.closing.input_ended
+    }
+
+    pub(super) const fn drain_deadline(&self) -> Option<Instant> {
+        self.closing.deadline
+    }
+
+    /// Whether `handle_timeout` has something to hand out already.
+    pub(super) fn has_outcomes(&self) -> bool {
+        let draining = self.phase == Phase::Draining;
+        0 < self.marked
+            || (draining && (!self.closing.draining_told || self.is_quiet()))
+            || (self.closing.input_ended && !self.outbound.is_empty())
+            || (self.phase == Phase::Closed && !self.closing.closed_told)
+    }
+
+    /// The next thing that the end has brought about: first that it is coming, then the calls in
+    /// the order they were made, then the requests in the order they came, then that it is over.
+    pub(super) fn next_outcome(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {
+        if self.phase == Phase::Draining && !self.closing.draining_told {
+            self.closing.draining_told = true;
+            let deadline = self.closing.deadline.unwrap_or_default();
+            return Some(Elapsed::Event(PeerEvent::Draining { deadline }));
+        }
+        if self.closing.input_ended
+            && let Some(elapsed) = self.next_ended_call(out)
+        {
+            return Some(elapsed);
+        }
+        if self.phase != Phase::Closed {
+            return self.next_marked().map(Elapsed::Event);
+        }
+        if let Some(event) = self.next_abandoned() {
+            return Some(Elapsed::Event(event));
+        }
+        if self.closing.closed_told {
+            return None;
+        }
+        self.closing.closed_told = true;
+        self.held.clear();
+        let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
+        Some(Elapsed::Event(PeerEvent::Closed { cause }))
+    }
+
+    fn next_ended_call(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {
+        let place = self.outbound.first()?;
+        let call = CallId(place);
+        let purpose = self.outbound.get(place)?.purpose;
+        let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
+        let unsent = self.withdraw(call, out);
+        let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
+        let event = self.end_call(call, outcome);
+        Some(match purpose {
+            Purpose::Application => Elapsed::Event(event),
+            Purpose::Initialize => Elapsed::HandshakeLost(cause),
+        })
+    }
+
+    /// Why draining is over, if it is.
+    pub(super) fn drained(&self, now: Instant) -> Option<Cause> {
+        if self.phase != Phase::Draining {
+            return None;
+        }
+        let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
+        if self.is_quiet() {
+            return Some(cause);
+        }
+        let expired = self.closing.deadline.is_some_and(|deadline| deadline <= now);
+        expired.then_some(Cause::DrainDeadline)
+    }
+
+    /// Whether nothing is in flight.
+    fn is_quiet(&self) -> bool {
+        self.inbound.is_empty() && self.outbound.is_empty()
+    }
+}

@@ -1,0 +1,28 @@
+//! How much is going on.
+
+use super::Peer;
+
+/// How much one side of a connection holds, for operators and for tests that nothing leaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Requests of the peer that have not been answered.
+    pub inbound: usize,
+    /// Calls of ours that have not ended.
+    pub outbound: usize,
+    /// Bytes of calls and notifications that wait for the handshake.
+    pub held_bytes: usize,
+    /// Violations so far, also those that raised no event.
+    pub violations: u64,
+}
+
+impl Peer {
+    pub(crate) const fn counts(&self) -> Counts {
+        Counts {
+            inbound: self.inbound.len() as usize,
+            outbound: self.outbound.len() as usize,
+            held_bytes: self.held.len(),
+            violations: self.noise.violations(),
+        }
+    }
+}

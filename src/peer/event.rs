@@ -1,0 +1,270 @@
+//! What can happen on a connection, whichever role one has.
+
+use alloc::borrow::Cow;
+use core::fmt;
+
+use crate::error::ViolationKind;
+use crate::handle::{CallId, InboundId};
+use crate::json::{Number, ParseError, Raw, Str};
+use crate::model::method;
+use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::time::Instant;
+
+/// Everything that both roles surface in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PeerEvent<'a> {
+    Cancelled(Cancelled<'a>),
+    Progress(ProgressUpdate<'a>),
+    CallEnded(CallEnded<'a>),
+    PeerFault(ErrorObject<'a>),
+    Stray(Stray<'a>),
+    Violation(Violation<'a>),
+    Draining { deadline: Instant },
+    Closed { cause: Cause },
+}
+
+/// A notification, of MCP or not. It is never answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notification<'a> {
+    /// The method.
+    pub method: Str<'a>,
+    /// What goes with it, an object.
+    pub params: Option<Raw<'a>>,
+}
+
+impl Notification<'_> {
+    /// Whether it is this notification.
+    pub fn is<N: method::Notification>(&self) -> bool {
+        self.method == N::NAME
+    }
+
+    /// The params, decoded, if it is this notification.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] inside if the params do not fit: the peer is at fault. Absent params count
+    /// as `{}`.
+    pub fn parse<N: method::Notification>(&self) -> Option<Result<N::Params<'_>, ParseError>> {
+        if !self.is::<N>() {
+            return None;
+        }
+        Some(match &self.params {
+            Some(params) => params.parse(),
+            None => serde_json::from_str("{}").map_err(ParseError::from),
+        })
+    }
+
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Notification<'static> {
+        Notification { method: self.method.into_owned(), params: self.params.map(Raw::into_owned) }
+    }
+}
+
+/// A request of the peer is not to be answered any more. Its handle is dead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cancelled<'a> {
+    /// The request.
+    pub id: InboundId,
+    /// Who ended it.
+    pub cause: CancelCause,
+    /// Why, in the peer's words, if it is the peer who cancelled.
+    pub reason: Option<Str<'a>>,
+}
+
+/// Who ended a request of the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CancelCause {
+    /// The peer cancelled it.
+    Peer,
+    /// The connection ended, or its drain deadline passed.
+    Closed,
+}
+
+impl Cancelled<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Cancelled<'static> {
+        Cancelled { reason: self.reason.map(Str::into_owned), ..self }
+    }
+}
+
+/// How far a call of ours is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProgressUpdate<'a> {
+    /// The call.
+    pub call: CallId,
+    /// How far it is; greater than in the update before.
+    pub progress: Number,
+    /// How far it has to go, if known.
+    pub total: Option<Number>,
+    /// What is going on, for people.
+    pub message: Option<Str<'a>>,
+}
+
+impl ProgressUpdate<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ProgressUpdate<'static> {
+        ProgressUpdate { message: self.message.map(Str::into_owned), ..self }
+    }
+}
+
+/// The one outcome of a call. Its handle is dead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallEnded<'a> {
+    /// The call.
+    pub call: CallId,
+    /// How it ended.
+    pub outcome: Outcome<'a>,
+}
+
+impl CallEnded<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> CallEnded<'static> {
+        CallEnded { call: self.call, outcome: self.outcome.into_owned() }
+    }
+}
+
+/// How a call ended. A call that was cancelled has no event: cancelling it says so at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome<'a> {
+    /// The peer answered. The result is an object; whether it fits the method is for
+    /// [`Raw::parse`] to say.
+    Result(Raw<'a>),
+    /// The peer refused.
+    PeerError(ErrorObject<'a>),
+    /// The peer answered with something that is no JSON-RPC response. The peer is at fault.
+    Malformed {
+        /// What is wrong with it.
+        kind: ViolationKind,
+        /// The whole message, as far as it is text.
+        raw: Cow<'a, str>,
+    },
+    /// No answer came in time. The peer has been told, or never heard of the call.
+    TimedOut(Expiry),
+    /// The connection ended first; the peer may or may not have served the call.
+    Closed(Cause),
+    /// The connection ended before any of the call was sent: the peer never saw it.
+    Unsent,
+}
+
+impl Outcome<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Outcome<'static> {
+        match self {
+            Self::Result(result) => Outcome::Result(result.into_owned()),
+            Self::PeerError(error) => Outcome::PeerError(error.into_owned()),
+            Self::Malformed { kind, raw } => {
+                Outcome::Malformed { kind, raw: Cow::Owned(raw.into_owned()) }
+            }
+            Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
+            Self::Closed(cause) => Outcome::Closed(cause),
+            Self::Unsent => Outcome::Unsent,
+        }
+    }
+}
+
+/// Which time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Expiry {
+    /// No answer and no progress for [`Timeouts::idle`](crate::Timeouts::idle).
+    Idle,
+    /// [`Timeouts::total`](crate::Timeouts::total) since the call.
+    Total,
+}
+
+/// A response that belongs to no pending call. It changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stray<'a> {
+    /// The id it has.
+    pub id: Id<'a>,
+    /// Why no call waits for it.
+    pub cause: StrayCause,
+}
+
+impl Stray<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Stray<'static> {
+        Stray { id: self.id.into_owned(), cause: self.cause }
+    }
+}
+
+/// Something the peer may not do. The session goes on.
+///
+/// `Debug` shows the kind, the id and the length, not the message.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation<'a> {
+    /// What it is.
+    pub kind: ViolationKind,
+    /// The id of the message, if it has one that could be read.
+    pub id: Option<Id<'a>>,
+    /// Whether an error went back.
+    pub answered: bool,
+    /// The message. Empty for one that was too long to keep.
+    pub message: Cow<'a, [u8]>,
+}
+
+impl Violation<'_> {
+    /// The same with its own copy of the message.
+    pub fn into_owned(self) -> Violation<'static> {
+        Violation {
+            kind: self.kind,
+            id: self.id.map(Id::into_owned),
+            answered: self.answered,
+            message: Cow::Owned(self.message.into_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for Violation<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Violation")
+            .field("kind", &self.kind)
+            .field("id", &self.id)
+            .field("answered", &self.answered)
+            .field("bytes", &self.message.len())
+            .finish()
+    }
+}
+
+/// Why a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The peer ended its output: it has exited, or wants us to.
+    #[error("the peer ended the connection")]
+    EndOfInput,
+    /// Reading failed.
+    #[error("reading from the peer failed")]
+    ReadFailed,
+    /// Writing failed.
+    #[error("writing to the peer failed")]
+    WriteFailed,
+    /// This side asked for it.
+    #[error("the connection was shut down")]
+    ShutDown,
+    /// This side asked for it, and the deadline passed before everything was answered.
+    #[error("the deadline for shutting down passed")]
+    DrainDeadline,
+    /// No session came about.
+    #[error("the handshake failed")]
+    HandshakeFailed,
+    /// The peer sends and does not read: not even the machine's own answers fit any more.
+    #[error("the peer does not read its answers")]
+    OutboxOverflow,
+}
+
+impl PeerEvent<'_> {
+    /// A call has ended.
+    pub(super) const fn ended(call: CallId, outcome: Outcome<'_>) -> PeerEvent<'_> {
+        PeerEvent::CallEnded(CallEnded { call, outcome })
+    }
+}

@@ -1,0 +1,240 @@
+//! The methods that both roles have, written once.
+
+/// Implements them for a struct with the fields `config: Arc<…>`, in which `connection` is a
+/// [`ConnectionConfig`](crate::ConnectionConfig), and `peer: Peer`.
+macro_rules! peer_face {
+    ($face:ident) => {
+        /// # Looking
+        ///
+        /// None of these changes anything.
+        impl $face {
+            /// Where the connection is in its life.
+            pub const fn phase(&self) -> Phase {
+                self.peer.phase()
+            }
+
+            /// The number of the connection, which every handle carries.
+            pub fn connection(&self) -> ConnectionNumber {
+                self.peer.connection()
+            }
+
+            /// The revision of the session; `None` before there is one.
+            pub fn revision(&self) -> Option<Revision> {
+                self.peer.session().map(|session| session.revision)
+            }
+
+            /// What the peer offers, as far as the revision knows it; empty before the session.
+            pub fn peer_capabilities(&self) -> CapabilitySet {
+                self.peer.session().map(|session| session.capabilities).unwrap_or_default()
+            }
+
+            /// How much is going on.
+            pub const fn counts(&self) -> Counts {
+                self.peer.counts()
+            }
+
+            /// The requests of the peer that can still be answered, in the order they came.
+            pub fn open_requests(&self) -> impl Iterator<Item = InboundId> {
+                self.peer.open_requests()
+            }
+
+            /// The rules of a request; `None` if it cannot be answered any more.
+            pub fn context(&self, request: InboundId) -> Option<RequestContext> {
+                self.peer.context(request)
+            }
+
+            /// The calls of this side that have not ended, in the order they were made.
+            pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
+                self.peer.pending_calls()
+            }
+
+            /// Whether a call has not ended.
+            pub fn is_pending(&self, call: CallId) -> bool {
+                self.peer.is_pending(call)
+            }
+
+            /// When to call [`handle_timeout`](Self::handle_timeout) next: in the past if outcomes
+            /// wait to be handed out, `None` if nothing can expire.
+            ///
+            /// Every other method can change it.
+            pub fn poll_timeout(&self) -> Option<Instant> {
+                self.peer.poll_timeout()
+            }
+        }
+
+        /// # Answering
+        impl $face {
+            /// Answers a request. The result serialises to an object; `()` is an empty one.
+            ///
+            /// # Errors
+            ///
+            /// [`RespondError`] says why the answer was not sent. After
+            /// [`RespondError::Encode`] the request is still open.
+            pub fn respond<T: Serialize + ?Sized>(
+                &mut self,
+                request: InboundId,
+                result: &T,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.respond(request, result, out)
+            }
+
+            /// Answers a request with an error. The message is one short sentence.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond).
+            pub fn reject(
+                &mut self,
+                request: InboundId,
+                code: ErrorCode,
+                message: &str,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.reject::<()>(request, code, message, None, out)
+            }
+
+            /// Answers a request with an error and something more to say, any JSON.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond).
+            pub fn reject_with<T: Serialize + ?Sized>(
+                &mut self,
+                request: InboundId,
+                code: ErrorCode,
+                message: &str,
+                data: &T,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.reject(request, code, message, Some(data), out)
+            }
+
+            /// Tells the peer how far the work on its request is, if it asked for that.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond): there is no progress after the end.
+            pub fn progress(
+                &mut self,
+                request: InboundId,
+                progress: Progress<'_>,
+                out: &mut impl Outlets,
+            ) -> Result<ProgressReport, RespondError> {
+                self.peer.report_progress(request, progress, out)
+            }
+        }
+
+        /// # Asking
+        impl $face {
+            /// Makes a call. Its one outcome comes as an event, now or later.
+            ///
+            /// Before the session is open the call is held, within
+            /// [`Limits::held_bytes`](crate::Limits::held_bytes), and its timers run; only `ping` goes
+            /// out at once.
+            ///
+            /// # Errors
+            ///
+            /// [`CallError`] says why there is no call.
+            pub fn call<M: Method>(
+                &mut self,
+                params: &M::Params<'_>,
+                options: CallOptions,
+                now: Instant,
+                out: &mut impl Outlets,
+            ) -> Result<CallId, CallError> {
+                self.call_method(M::NAME, params, options, now, out)
+            }
+
+            /// Makes a call of a method by name. The params serialise to an object, or to nothing:
+            /// `()`.
+            ///
+            /// # Errors
+            ///
+            /// As for [`call`](Self::call).
+            pub fn call_method<T: Serialize + ?Sized>(
+                &mut self,
+                method: &str,
+                params: &T,
+                options: CallOptions,
+                now: Instant,
+                out: &mut impl Outlets,
+            ) -> Result<CallId, CallError> {
+                self.peer.call(&self.config.connection, method, params, options, now, out)
+            }
+
+            /// Ends a call because its answer is not wanted any more. It is over at once, without an
+            /// event; the peer is told unless nothing had been sent yet.
+            ///
+            /// # Errors
+            ///
+            /// [`CancelError`] if the call is over already. Nothing was sent.
+            pub fn cancel(
+                &mut self,
+                call: CallId,
+                reason: Option<&str>,
+                out: &mut impl Outlets,
+            ) -> Result<Cancellation, CancelError> {
+                self.peer.cancel(call, reason, out)
+            }
+
+            /// Sends a notification. Before the session is open it is held, except for log messages.
+            ///
+            /// # Errors
+            ///
+            /// [`NotifyError`] says why it was not sent.
+            pub fn notify<N: Notifies>(
+                &mut self,
+                params: &N::Params<'_>,
+                out: &mut impl Outlets,
+            ) -> Result<(), NotifyError> {
+                self.notify_method(N::NAME, params, None, out)
+            }
+
+            /// Sends a notification by name. `related` is the request it is about, if any: it goes
+            /// out on the lane of that exchange.
+            ///
+            /// # Errors
+            ///
+            /// As for [`notify`](Self::notify).
+            pub fn notify_method<T: Serialize + ?Sized>(
+                &mut self,
+                method: &str,
+                params: &T,
+                related: Option<InboundId>,
+                out: &mut impl Outlets,
+            ) -> Result<(), NotifyError> {
+                self.peer.notify(method, params, related, out)
+            }
+        }
+
+        /// # Ending
+        ///
+        /// These only mark. What was in flight comes out of [`handle_timeout`](Self::handle_timeout),
+        /// and `Closed` last.
+        impl $face {
+            /// The carrier has ended or failed.
+            ///
+            /// At [`Cause::EndOfInput`] a server may still answer what is in flight, until
+            /// [`Timeouts::drain`](crate::Timeouts::drain) has passed; in every other case the
+            /// connection is closed at once.
+            pub fn disconnected(&mut self, cause: Cause, now: Instant) {
+                self.peer.disconnected(&self.config.connection, cause, now);
+            }
+
+            /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
+            ///
+            /// MCP has no message for this: once closed, close the carrier.
+            pub fn shut_down(&mut self, grace: Duration, now: Instant) {
+                self.peer.shut_down(grace, now);
+            }
+
+            /// Ends it now.
+            pub fn close(&mut self) {
+                self.peer.close(Cause::ShutDown);
+            }
+        }
+    };
+}
+
+pub(crate) use peer_face;

@@ -1,0 +1,137 @@
+//! Where output goes and where input came from.
+
+use crate::frame::Outbox;
+use crate::handle::{CallId, InboundId};
+use crate::session::Phase;
+use crate::time::Instant;
+
+/// Which way a message goes, on carriers that have more than one.
+///
+/// On stdio and sockets every lane is the same stream. A carrier with one stream per request, such
+/// as HTTP, gives each its own [`Outbox`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Lane {
+    /// What concerns the whole connection.
+    #[default]
+    Connection,
+    /// What belongs to a request of the peer: its answer, its progress, calls made because of it.
+    Exchange(InboundId),
+    /// What belongs to a call of ours.
+    Call(CallId),
+}
+
+/// Where the machine's output goes.
+///
+/// An [`Outbox`] is an outlet for every lane. Implement it for carriers with several streams, or to
+/// watch what happens by overriding [`observe`](Self::observe).
+pub trait Outlets {
+    /// The outbox for this lane.
+    fn lane(&mut self, lane: Lane) -> &mut Outbox;
+
+    /// Told of each message received and sent and of each change of phase, without its payload.
+    ///
+    /// The default does nothing. It cannot influence the machine.
+    fn observe(&mut self, observation: &Observation<'_>) {
+        _ = observation;
+    }
+}
+
+impl Outlets for Outbox {
+    fn lane(&mut self, _lane: Lane) -> &mut Outbox {
+        self
+    }
+}
+
+/// Something that happened, without payload: fit for a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Observation<'a> {
+    /// A frame came in.
+    Received {
+        /// The method, as it stands on the wire between its quotes; responses have none.
+        method: Option<&'a str>,
+        /// The id as it stands on the wire; notifications have none.
+        id: Option<&'a str>,
+        /// The length of the frame.
+        bytes: usize,
+    },
+    /// A message was put into an outbox.
+    Sent {
+        /// The method; responses have none.
+        method: Option<&'a str>,
+        /// The lane it was put on.
+        lane: Lane,
+        /// The length of the message, framing included.
+        bytes: usize,
+    },
+    /// The connection entered another phase.
+    Phase {
+        /// The phase it was in.
+        from: Phase,
+        /// The phase it is in now.
+        to: Phase,
+    },
+}
+
+/// Who is asking, as the host knows it: an opaque number, 0 where there is only one.
+///
+/// It comes in with each message, and request contexts carry it on to the application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Principal(u64);
+
+impl Principal {
+    /// The principal with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// What came with a message: when, on which lane, from whom.
+///
+/// An [`Instant`] converts into it, so drivers with one lane and one principal pass the time.
+///
+/// ```
+/// use mcp_sansio::{Arrival, Instant, Lane, Principal};
+///
+/// let arrival = Arrival::from(Instant::EPOCH).principal(Principal::new(7));
+/// assert_eq!(arrival.lane, Lane::Connection);
+/// assert_eq!(arrival.principal.get(), 7);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Arrival {
+    /// When it came.
+    pub now: Instant,
+    /// On which lane it came. An immediate answer goes back on it.
+    pub lane: Lane,
+    /// Who sent it.
+    pub principal: Principal,
+}
+
+impl Arrival {
+    /// The same on another lane.
+    #[must_use]
+    pub const fn lane(mut self, lane: Lane) -> Self {
+        self.lane = lane;
+        self
+    }
+
+    /// The same from another principal.
+    #[must_use]
+    pub const fn principal(mut self, principal: Principal) -> Self {
+        self.principal = principal;
+        self
+    }
+}
+
+impl From<Instant> for Arrival {
+    fn from(now: Instant) -> Self {
+        Self { now, lane: Lane::default(), principal: Principal::default() }
+    }
+}

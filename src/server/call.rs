@@ -1,0 +1,223 @@
+//! Requests as a server sees them: views on the params, which allocate nothing.
+
+use crate::dialect::methods::RequestKind;
+use crate::json::{MemberTexts, Raw, Str};
+use crate::model::LoggingLevel;
+
+/// What a client asks for. Every view has been checked: what is not optional is there and has the
+/// right kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Call<'a> {
+    /// `tools/list`: answer with a [`ListToolsResult`](crate::model::ListToolsResult).
+    ListTools(Page<'a>),
+    /// `tools/call`: answer with a [`CallToolResult`](crate::model::CallToolResult), also if the tool
+    /// failed; an unknown tool is [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
+    CallTool(CallTool<'a>),
+    /// `resources/list`: answer with a
+    /// [`ListResourcesResult`](crate::model::ListResourcesResult).
+    ListResources(Page<'a>),
+    /// `resources/templates/list`: answer with a
+    /// [`ListResourceTemplatesResult`](crate::model::ListResourceTemplatesResult).
+    ListResourceTemplates(Page<'a>),
+    /// `resources/read`: answer with a [`ReadResourceResult`](crate::model::ReadResourceResult); a
+    /// resource that is not there is
+    /// [`RESOURCE_NOT_FOUND`](crate::ErrorCode::RESOURCE_NOT_FOUND).
+    ReadResource {
+        /// Its URI.
+        uri: Str<'a>,
+    },
+    /// `resources/subscribe`: answer with `()`.
+    Subscribe {
+        /// The URI of the resource.
+        uri: Str<'a>,
+    },
+    /// `resources/unsubscribe`: answer with `()`.
+    Unsubscribe {
+        /// The URI of the resource.
+        uri: Str<'a>,
+    },
+    /// `prompts/list`: answer with a [`ListPromptsResult`](crate::model::ListPromptsResult).
+    ListPrompts(Page<'a>),
+    /// `prompts/get`: answer with a [`GetPromptResult`](crate::model::GetPromptResult).
+    GetPrompt(GetPrompt<'a>),
+    /// `completion/complete`: answer with a [`CompleteResult`](crate::model::CompleteResult).
+    Complete(Complete<'a>),
+    /// `logging/setLevel`: answer with `()`.
+    SetLevel(LoggingLevel),
+    /// A method that MCP does not have. Reject it with
+    /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
+    Other,
+}
+
+/// Which page of a list is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page<'a> {
+    /// What an earlier page gave as `nextCursor`; absent for the first page. An unknown one is
+    /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
+    pub cursor: Option<Str<'a>>,
+}
+
+/// Which tool is called, and with what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallTool<'a> {
+    /// The tool.
+    pub name: Str<'a>,
+    /// Its arguments, an object; absent for none.
+    pub arguments: Option<Raw<'a>>,
+}
+
+impl CallTool<'_> {
+    /// Decodes the arguments; absent ones count as `{}`.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`](crate::json::ParseError) if they do not fit the type. Say so in a
+    /// [`CallToolResult::error`](crate::model::CallToolResult::error), so that the model can try
+    /// again.
+    pub fn parse<'b, T: serde::Deserialize<'b>>(&'b self) -> Result<T, crate::json::ParseError> {
+        match &self.arguments {
+            Some(arguments) => arguments.parse(),
+            None => Ok(serde_json::from_str("{}")?),
+        }
+    }
+}
+
+/// Which prompt is asked for, and with what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GetPrompt<'a> {
+    /// The prompt.
+    pub name: Str<'a>,
+    /// Its arguments, an object of strings; absent for none.
+    pub arguments: Option<Raw<'a>>,
+}
+
+/// Which argument is to be completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Complete<'a> {
+    /// What has the argument: a [`Reference`](crate::model::Reference).
+    pub reference: Raw<'a>,
+    /// The name of the argument.
+    pub name: Str<'a>,
+    /// What has been typed so far.
+    pub value: Str<'a>,
+    /// What is settled already: a [`CompletionContext`](crate::model::CompletionContext).
+    pub context: Option<Raw<'a>>,
+}
+
+impl<'a> Call<'a> {
+    /// Reads the params of a request that is served; `None` if they do not have its shape.
+    pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
+        let params = Params(params.unwrap_or_default());
+        let uri = || params.string("uri");
+        Some(match kind {
+            Some(RequestKind::CallTool) => Self::CallTool(CallTool {
+                name: params.string("name")?,
+                arguments: params.object("arguments")?,
+            }),
+            Some(RequestKind::ListTools) => Self::ListTools(params.page()?),
+            Some(RequestKind::ListResources) => Self::ListResources(params.page()?),
+            Some(RequestKind::ListResourceTemplates) => Self::ListResourceTemplates(params.page()?),
+            Some(RequestKind::ListPrompts) => Self::ListPrompts(params.page()?),
+            Some(RequestKind::ReadResource) => Self::ReadResource { uri: uri()? },
+            Some(RequestKind::Subscribe) => Self::Subscribe { uri: uri()? },
+            Some(RequestKind::Unsubscribe) => Self::Unsubscribe { uri: uri()? },
+            Some(RequestKind::GetPrompt) => Self::GetPrompt(params.prompt()?),
+            Some(RequestKind::Complete) => Self::Complete(params.completion()?),
+            Some(RequestKind::SetLevel) => {
+                Self::SetLevel(LoggingLevel::from_name(&params.string("level")?.to_str())?)
+            }
+            _ => Self::Other,
+        })
+    }
+
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Call<'static> {
+        let page = |page: Page<'_>| Page { cursor: page.cursor.map(Str::into_owned) };
+        match self {
+            Self::ListTools(list) => Call::ListTools(page(list)),
+            Self::CallTool(CallTool { name, arguments }) => Call::CallTool(CallTool {
+                name: name.into_owned(),
+                arguments: arguments.map(Raw::into_owned),
+            }),
+            Self::ListResources(list) => Call::ListResources(page(list)),
+            Self::ListResourceTemplates(list) => Call::ListResourceTemplates(page(list)),
+            Self::ReadResource { uri } => Call::ReadResource { uri: uri.into_owned() },
+            Self::Subscribe { uri } => Call::Subscribe { uri: uri.into_owned() },
+            Self::Unsubscribe { uri } => Call::Unsubscribe { uri: uri.into_owned() },
+            Self::ListPrompts(list) => Call::ListPrompts(page(list)),
+            Self::GetPrompt(GetPrompt { name, arguments }) => Call::GetPrompt(GetPrompt {
+                name: name.into_owned(),
+                arguments: arguments.map(Raw::into_owned),
+            }),
+            Self::Complete(complete) => Call::Complete(Complete {
+                reference: complete.reference.into_owned(),
+                name: complete.name.into_owned(),
+                value: complete.value.into_owned(),
+                context: complete.context.map(Raw::into_owned),
+            }),
+            Self::SetLevel(level) => Call::SetLevel(level),
+            Self::Other => Call::Other,
+        }
+    }
+}
+
+/// The params of a request, an object that has been scanned, or nothing.
+#[derive(Clone, Copy)]
+struct Params<'a>(&'a str);
+
+impl<'a> Params<'a> {
+    /// The last member of this name that is not `null`.
+    fn get(self, name: &str) -> Option<&'a str> {
+        let (_, value) = MemberTexts::of(self.0).filter(|(key, _)| key == name).last()?;
+        (value != "null").then_some(value)
+    }
+
+    /// A string that must be there.
+    fn string(self, name: &str) -> Option<Str<'a>> {
+        self.get(name).and_then(Str::from_literal)
+    }
+
+    /// An object that may be absent; `None` if it is something else.
+    fn object(self, name: &str) -> Option<Option<Raw<'a>>> {
+        match self.get(name) {
+            None => Some(None),
+            Some(value) if value.starts_with('{') => Some(Some(Raw::trusted(value))),
+            Some(_) => None,
+        }
+    }
+
+    fn page(self) -> Option<Page<'a>> {
+        match self.get("cursor") {
+            None => Some(Page { cursor: None }),
+            Some(value) => Some(Page { cursor: Some(Str::from_literal(value)?) }),
+        }
+    }
+
+    fn prompt(self) -> Option<GetPrompt<'a>> {
+        let name = self.string("name")?;
+        let arguments = self.object("arguments")?;
+        let all_strings = MemberTexts::of(self.get("arguments").unwrap_or_default())
+            .all(|(_, value)| value.starts_with('"'));
+        all_strings.then_some(GetPrompt { name, arguments })
+    }
+
+    fn completion(self) -> Option<Complete<'a>> {
+        let reference = self.get("ref")?;
+        let target = Params(reference);
+        let kind = target.string("type")?;
+        let known = (kind == "ref/prompt" && target.string("name").is_some())
+            || (kind == "ref/resource" && target.string("uri").is_some());
+        let argument = Params(self.get("argument")?);
+        known.then_some(Complete {
+            reference: Raw::trusted(reference),
+            name: argument.string("name")?,
+            value: argument.string("value")?,
+            context: self.object("context")?,
+        })
+    }
+}

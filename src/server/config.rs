@@ -1,0 +1,49 @@
+//! What a server is configured with.
+
+use alloc::string::String;
+
+use crate::model::{Implementation, ServerCapabilities};
+use crate::peer::ConnectionConfig;
+use crate::version::RevisionSet;
+
+/// Who a server is, what it offers and how it behaves. Connections share it in an `Arc`.
+///
+/// ```
+/// use mcp_sansio::ServerConfig;
+/// use mcp_sansio::model::ListChanged;
+///
+/// let mut config = ServerConfig::new("weather", "1.0.0");
+/// config.capabilities.tools = Some(ListChanged::default());
+/// config.instructions = Some("Ask for one city at a time.".into());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// Who the server is.
+    pub info: Implementation<'static>,
+    /// What it offers. Requests for anything else are refused before the application sees them.
+    pub capabilities: ServerCapabilities<'static>,
+    /// How to use it, for the model. Empty and absent are different.
+    pub instructions: Option<String>,
+    /// The revisions it speaks. Default all. A client that asks for another one is offered the
+    /// newest of these.
+    pub revisions: RevisionSet,
+    /// Refuses such a client with `-32602` instead. Default false.
+    pub refuse_other_revisions: bool,
+    /// Limits, timeouts and policies.
+    pub connection: ConnectionConfig,
+}
+
+impl ServerConfig {
+    /// A server with a name and a version that offers nothing yet.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            info: Implementation::new(name.into(), version.into()),
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+            revisions: RevisionSet::ALL,
+            refuse_other_revisions: false,
+            connection: ConnectionConfig::default(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a server tells its application.
+
+use super::call::Call;
+use crate::dialect::CapabilitySet;
+use crate::handle::InboundId;
+use crate::json::{Raw, Str};
+use crate::peer::{
+    CallEnded, Cancelled, Cause, IncomingRequest, Notification, PeerEvent, ProgressUpdate,
+    RequestContext, Stray, Violation,
+};
+use crate::rpc::ErrorObject;
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// Something that happened on a connection to a client.
+///
+/// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use = "a request in the event must be answered"]
+pub enum ServerEvent<'a> {
+    /// A request to answer, with [`Server::respond`](crate::Server::respond) or
+    /// [`Server::reject`](crate::Server::reject), in any order, now or later.
+    Request(Request<'a>),
+    /// A request is not to be answered any more.
+    Cancelled(Cancelled<'a>),
+    /// A notification.
+    Notification(Notification<'a>),
+    /// `initialize` has been answered. Requests can follow at once.
+    Opened(Opened<'a>),
+    /// The handshake is complete: calls that were held have been sent.
+    Ready,
+    /// How far a call is.
+    Progress(ProgressUpdate<'a>),
+    /// The outcome of a call.
+    CallEnded(CallEnded<'a>),
+    /// The connection will end at the deadline or when everything has been answered, whichever is
+    /// first. Requests in flight should be answered now; they are not cancelled.
+    Draining {
+        /// When the connection ends at the latest.
+        deadline: Instant,
+    },
+    /// The connection has ended. Nothing follows. What is in the outbox may still be sent.
+    Closed {
+        /// Why.
+        cause: Cause,
+    },
+    /// The client did something it may not do.
+    Violation(Violation<'a>),
+    /// A response that no call waits for.
+    Stray(Stray<'a>),
+    /// An error that names no request: the client could not read something it was sent.
+    PeerFault(ErrorObject<'a>),
+}
+
+impl ServerEvent<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ServerEvent<'static> {
+        match self {
+            Self::Request(request) => ServerEvent::Request(request.into_owned()),
+            Self::Cancelled(cancelled) => ServerEvent::Cancelled(cancelled.into_owned()),
+            Self::Notification(notification) => {
+                ServerEvent::Notification(notification.into_owned())
+            }
+            Self::Opened(opened) => ServerEvent::Opened(opened.into_owned()),
+            Self::Ready => ServerEvent::Ready,
+            Self::Progress(update) => ServerEvent::Progress(update.into_owned()),
+            Self::CallEnded(ended) => ServerEvent::CallEnded(ended.into_owned()),
+            Self::Draining { deadline } => ServerEvent::Draining { deadline },
+            Self::Closed { cause } => ServerEvent::Closed { cause },
+            Self::Violation(violation) => ServerEvent::Violation(violation.into_owned()),
+            Self::Stray(stray) => ServerEvent::Stray(stray.into_owned()),
+            Self::PeerFault(error) => ServerEvent::PeerFault(error.into_owned()),
+        }
+    }
+}
+
+impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
+    fn from(event: PeerEvent<'a>) -> Self {
+        match event {
+            PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            PeerEvent::Progress(update) => Self::Progress(update),
+            PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::PeerFault(error) => Self::PeerFault(error),
+            PeerEvent::Stray(stray) => Self::Stray(stray),
+            PeerEvent::Violation(violation) => Self::Violation(violation),
+            PeerEvent::Draining { deadline } => Self::Draining { deadline },
+            PeerEvent::Closed { cause } => Self::Closed { cause },
+        }
+    }
+}
+
+/// A request of the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request<'a> {
+    /// What to answer it by.
+    pub id: InboundId,
+    /// The rules under which it is served.
+    pub context: RequestContext,
+    /// What is asked for.
+    pub call: Call<'a>,
+    /// The method.
+    pub method: Str<'a>,
+    /// Everything that came with it, an object.
+    pub params: Option<Raw<'a>>,
+    /// The `_meta` of the params.
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn new(
+        id: InboundId,
+        context: RequestContext,
+        call: Call<'a>,
+        request: IncomingRequest<'a>,
+    ) -> Self {
+        let IncomingRequest { method, params, meta, .. } = request;
+        let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
+        Self { id, context, call, method, params, meta }
+    }
+
+    /// The same with its own copy of the text, for a handler that takes its time.
+    pub fn into_owned(self) -> Request<'static> {
+        Request {
+            id: self.id,
+            context: self.context,
+            call: self.call.into_owned(),
+            method: self.method.into_owned(),
+            params: self.params.map(Raw::into_owned),
+            meta: self.meta.map(Raw::into_owned),
+        }
+    }
+}
+
+/// A session has been opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Opened<'a> {
+    /// The revision it uses.
+    pub revision: Revision,
+    /// What the client offers, as far as the revision knows it.
+    pub capabilities: CapabilitySet,
+    /// Everything the client said: an [`InitializeParams`](crate::model::InitializeParams).
+    pub params: Raw<'a>,
+}
+
+impl Opened<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Opened<'static> {
+        Opened { params: self.params.into_owned(), ..self }
+    }
+}

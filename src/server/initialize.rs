@@ -1,0 +1,135 @@
+//! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
+
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use super::event::{Opened, ServerEvent};
+use super::{Server, ServerConfig};
+use crate::dialect::capabilities::Owner;
+use crate::dialect::{CapabilitySet, outgoing};
+use crate::error::{ErrorCode, ViolationKind};
+use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
+use crate::model::{InitializeResult, Text};
+use crate::peer::{Arrival, IncomingRequest, Outlets};
+use crate::rpc::{Answer, write_error, write_result};
+use crate::session::Step;
+use crate::version::{Revision, RevisionSet};
+
+/// The params, as far as the machine needs them.
+struct Params<'a> {
+    requested: Str<'a>,
+    capabilities: CapabilitySet,
+}
+
+impl<'a> Params<'a> {
+    fn read(params: Option<&'a str>) -> Result<Self, ViolationKind> {
+        let (mut version, mut capabilities, mut info) = (None, None, None);
+        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
+            if key == "protocolVersion" {
+                version = Str::from_literal(value);
+            } else if key == "capabilities" {
+                capabilities = Some(value);
+            } else if key == "clientInfo" {
+                info = Some(Raw::trusted(value));
+            }
+        }
+        let is_string = |raw: Option<Raw<'_>>| raw.is_some_and(|raw| raw.kind() == Kind::String);
+        let identified =
+            info.is_some_and(|info| is_string(info.get("name")) && is_string(info.get("version")));
+        let (Some(requested), Some(capabilities), true) = (version, capabilities, identified)
+        else {
+            return Err(ViolationKind::InvalidParams);
+        };
+        let capabilities = CapabilitySet::read(Owner::Client, capabilities)
+            .ok_or(ViolationKind::MalformedCapabilities)?;
+        Ok(Self { requested, capabilities })
+    }
+}
+
+/// The `data` of a refused version.
+#[derive(serde::Serialize)]
+struct Unsupported<'a> {
+    supported: Names,
+    requested: &'a str,
+}
+
+struct Names(RevisionSet);
+
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut names = serializer.serialize_seq(None)?;
+        for revision in self.0.iter() {
+            names.serialize_element(revision.name())?;
+        }
+        names.end()
+    }
+}
+
+impl ServerConfig {
+    /// The revision for a client that asks for this one: the same if it is spoken, else the newest.
+    fn choose(&self, requested: &Str<'_>) -> Option<Revision> {
+        let exact = Revision::from_name(&requested.to_str())
+            .filter(|revision| self.revisions.contains(*revision));
+        let other = || self.revisions.latest().filter(|_| !self.refuse_other_revisions);
+        exact.or_else(other)
+    }
+}
+
+impl Server {
+    pub(super) fn initialize<'f>(
+        &mut self,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        let params = match Params::read(request.params) {
+            Ok(params) => params,
+            Err(kind) => return self.refuse(kind, request, arrival, out),
+        };
+        let Some(revision) = self.config.choose(&params.requested) else {
+            return self.refuse_revision(&params, request, arrival, out);
+        };
+        let result = InitializeResult {
+            protocol_version: revision.name().into(),
+            capabilities: outgoing::server_capabilities(&self.config.capabilities, revision),
+            server_info: outgoing::implementation(&self.config.info, revision),
+            instructions: self.config.instructions.as_deref().map(Text::from),
+            meta: None,
+        };
+        let sent = self.peer.send_own(arrival.lane, None, out, |writer| {
+            write_result(writer, &request.id, &result, Additions::default())
+        });
+        // The route leads here only while there is no session, so the step makes sense.
+        if !sent || !self.peer.step(Step::Begin) {
+            return None;
+        }
+        self.peer.open_session(revision, params.capabilities);
+        let raw = Raw::trusted(request.params?);
+        if self.config.connection.keep_handshake {
+            self.client = Some(raw.clone().into_owned());
+        }
+        let capabilities = self.peer_capabilities();
+        Some(ServerEvent::Opened(Opened { revision, capabilities, params: raw }))
+    }
+
+    fn refuse_revision<'f>(
+        &mut self,
+        params: &Params<'_>,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        let requested = params.requested.to_str();
+        let data = Unsupported { supported: Names(self.config.revisions), requested: &requested };
+        self.peer.send_own(arrival.lane, None, out, |writer| {
+            let id = Answer::To(&request.id);
+            write_error(
+                writer,
+                id,
+                ErrorCode::INVALID_PARAMS,
+                "Unsupported protocol version",
+                Some(&data),
+            )
+        });
+        None
+    }
+}

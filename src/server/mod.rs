@@ -1,0 +1,196 @@
+//! The server role.
+
+mod call;
+mod config;
+mod event;
+mod initialize;
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use serde::ser::Serialize;
+
+pub use call::{Call, CallTool, Complete, GetPrompt, Page};
+pub use config::ServerConfig;
+pub use event::{Opened, Request, ServerEvent};
+
+use crate::dialect::CapabilitySet;
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::Frame;
+use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::json::Raw;
+use crate::model::method::{Method, Notification as Notifies};
+use crate::peer::{
+    Arrival, CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Elapsed, Incoming,
+    IncomingRequest, Notification, NotifyError, Outlets, Peer, Progress, ProgressReport,
+    RequestContext, RespondError, Role, peer_face,
+};
+use crate::session::{Phase, Step};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// One connection to a client.
+///
+/// It has four kinds of methods:
+///
+/// - **inputs** take what happened: [`receive`](Self::receive) a frame,
+///   [`handle_timeout`](Self::handle_timeout), [`disconnected`](Self::disconnected). The first two
+///   return at most one event; call `handle_timeout` until it returns `None`.
+/// - **commands** do what the application wants: [`respond`](Self::respond),
+///   [`call`](Self::call), [`cancel`](Self::cancel), [`notify`](Self::notify) and so on. They write
+///   into the caller's outbox, never wait, and change nothing when they fail.
+/// - **[`poll_timeout`](Self::poll_timeout)** says when to call `handle_timeout` next.
+/// - **getters** look.
+///
+/// There is no order to keep between them. An event borrows the frame it came from and nothing of
+/// the server.
+///
+/// A server is a plain value: clone it for a snapshot, compare and hash it to explore its states.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    config: Arc<ServerConfig>,
+    peer: Peer,
+    /// The params of `initialize`, if the configuration asks to keep them.
+    client: Option<Raw<'static>>,
+}
+
+/// # Starting
+impl Server {
+    /// A server at the start of a connection, number 0.
+    pub fn new(config: Arc<ServerConfig>) -> Self {
+        Self::numbered(config, ConnectionNumber::default())
+    }
+
+    /// A server at the start of the connection with this number.
+    pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
+        let offered = CapabilitySet::from(&config.capabilities);
+        let peer = Peer::new(Role::Server, offered, number, &config.connection);
+        Self { config, peer, client: None }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// What the client said of itself: the params of `initialize`, an
+    /// [`InitializeParams`](crate::model::InitializeParams).
+    ///
+    /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
+    /// is set.
+    pub const fn client(&self) -> Option<&Raw<'static>> {
+        self.client.as_ref()
+    }
+}
+
+/// # Inputs
+impl Server {
+    /// Takes a frame in. Total: any bytes, in any phase, give at most one event.
+    ///
+    /// `None` means that the frame has been answered or absorbed, or asks for nothing.
+    #[must_use = "a request in the event must be answered"]
+    pub fn receive<'f>(
+        &mut self,
+        frame: impl Into<Frame<'f>>,
+        arrival: impl Into<Arrival>,
+        out: &mut impl Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        let arrival = arrival.into();
+        let incoming = self.peer.receive(&self.config.connection, frame.into(), arrival, out)?;
+        let event = self.incoming(incoming, arrival, out);
+        self.peer.observe_phase(out);
+        event
+    }
+
+    /// Does the next thing that time, or the end of the connection, has brought about.
+    ///
+    /// Call it when the time of [`poll_timeout`](Self::poll_timeout) has come, and then until it
+    /// returns `None`. Calling it early or late is harmless.
+    #[must_use = "the event is the only word of it"]
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Option<ServerEvent<'static>> {
+        match self.peer.handle_timeout(now, out)? {
+            Elapsed::Event(event) => Some(event.into()),
+            // A server never sends `initialize`.
+            Elapsed::HandshakeTimedOut | Elapsed::HandshakeLost(_) => None,
+        }
+    }
+
+    fn incoming<'f>(
+        &mut self,
+        incoming: Incoming<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        match incoming {
+            Incoming::Event(event) => Some(event.into()),
+            Incoming::Initialize(request) => self.initialize(request, arrival, out),
+            Incoming::Request(kind, request) => self.request(kind, request, arrival, out),
+            Incoming::Notification(kind, notification, bytes) => {
+                self.notification(kind, notification, bytes, out)
+            }
+            // A server never sends `initialize`.
+            Incoming::HandshakeEnded(_) => None,
+        }
+    }
+
+    fn request<'f>(
+        &mut self,
+        kind: Option<RequestKind>,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        let Some(call) = Call::read(kind, request.params) else {
+            return self.refuse(ViolationKind::InvalidParams, request, arrival, out);
+        };
+        match self.peer.admit(&self.config.connection, &request, arrival) {
+            Err(kind) => self.refuse(kind, request, arrival, out),
+            Ok((id, context)) => {
+                Some(ServerEvent::Request(Request::new(id, context, call, request)))
+            }
+        }
+    }
+
+    fn notification<'f>(
+        &mut self,
+        kind: Option<NotificationKind>,
+        notification: Notification<'f>,
+        bytes: &'f [u8],
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        if self.peer.session().is_none() {
+            let kind = ViolationKind::UnexpectedNotification;
+            let event = self.peer.unanswered(kind, bytes, &self.config.connection)?;
+            return Some(event.into());
+        }
+        if kind != Some(NotificationKind::Initialized) {
+            return Some(ServerEvent::Notification(notification));
+        }
+        if !self.peer.step(Step::Complete) {
+            // It has been received before.
+            return None;
+        }
+        self.peer.flush_held(out);
+        Some(ServerEvent::Ready)
+    }
+
+    fn refuse<'f>(
+        &mut self,
+        kind: ViolationKind,
+        request: IncomingRequest<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        match self.peer.refuse(&self.config.connection, kind, request, arrival, out)? {
+            Incoming::Event(event) => Some(event.into()),
+            _ => None,
+        }
+    }
+}
+
+peer_face!(Server);
