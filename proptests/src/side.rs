@@ -1,0 +1,175 @@
+//! One side of a connection, fed by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::model::{
+    ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability,
+};
+use mcp_sansio::{
+    CallId, Client, ClientConfig, ClientEvent, Framing, InboundId, Instant, Outbox, Revision,
+    Server, ServerConfig, ServerEvent,
+};
+
+/// Configurations to begin with.
+pub mod config {
+    use super::*;
+
+    /// A server that offers everything.
+    pub fn server() -> ServerConfig {
+        let mut config = ServerConfig::new("server", "1");
+        config.capabilities.tools = Some(ListChanged::notified());
+        config.capabilities.resources = Some(ResourcesCapability::notified());
+        config.capabilities.prompts = Some(ListChanged::notified());
+        config.capabilities.completions = Some(EmptyCapability::default());
+        config.capabilities.logging = Some(EmptyCapability::default());
+        config
+    }
+
+    /// A client that offers everything.
+    pub fn client() -> ClientConfig {
+        let mut config = ClientConfig::new("client", "1");
+        config.capabilities.roots = Some(ListChanged::notified());
+        config.capabilities.sampling = Some(SamplingCapability::default());
+        config.capabilities.elicitation = Some(ElicitationCapability::default());
+        config
+    }
+}
+
+macro_rules! side {
+    ($(#[$documentation:meta])* $side:ident, $machine:ident: $Machine:ident, $Config:ident, $Event:ident) => {
+        $(#[$documentation])*
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub struct $side {
+            /// The machine.
+            pub $machine: $Machine,
+            /// Its output.
+            pub out: Outbox,
+            /// What time it is.
+            pub now: Instant,
+        }
+
+        impl $side {
+            /// At the start of a connection.
+            pub fn with(config: $Config) -> Self {
+                let out = Outbox::new(Framing::Messages, &config.connection.limits);
+                let now = Instant::from_millis(1_000_000);
+                Self { $machine: $Machine::new(Arc::new(config)), out, now }
+            }
+
+            /// Takes a frame in and gives its event.
+            pub fn receive(&mut self, frame: &str) -> Option<$Event<'static>> {
+                self.receive_bytes(frame.as_bytes())
+            }
+
+            /// Takes a frame in that need not be text.
+            pub fn receive_bytes(&mut self, frame: &[u8]) -> Option<$Event<'static>> {
+                self.$machine.receive(frame, self.now, &mut self.out).map($Event::into_owned)
+            }
+
+            /// Takes a request in that must reach the application.
+            #[track_caller]
+            pub fn request(&mut self, frame: &str) -> InboundId {
+                match self.receive(frame) {
+                    Some($Event::Request(request)) => request.id,
+                    other => panic!("not a request for the application: {other:?}"),
+                }
+            }
+
+            /// The messages sent since the last time.
+            pub fn sent(&mut self) -> Vec<String> {
+                self.out
+                    .messages()
+                    .map(|message| String::from_utf8(message.to_vec()).unwrap())
+                    .collect()
+            }
+
+            /// The outcomes that are due, until there are none.
+            pub fn outcomes(&mut self) -> Vec<$Event<'static>> {
+                let events: Vec<_> = std::iter::from_fn(|| {
+                    self.$machine.handle_timeout(self.now, &mut self.out)
+                })
+                .collect();
+                let due = self.$machine.poll_timeout();
+                assert!(due.is_none_or(|due| self.now < due), "everything that was due is done");
+                events
+            }
+
+            /// Lets time pass and gives the outcomes.
+            pub fn elapse(&mut self, milliseconds: u64) -> Vec<$Event<'static>> {
+                self.now = self.now + Duration::from_millis(milliseconds);
+                self.outcomes()
+            }
+
+            /// Makes a call of a method by name, without params.
+            #[track_caller]
+            pub fn call(&mut self, method: &str) -> CallId {
+                let options = mcp_sansio::CallOptions::new();
+                self.$machine.call_method(method, &(), options, self.now, &mut self.out).unwrap()
+            }
+        }
+    };
+}
+
+side! {
+    /// A server under test.
+    ServerSide, server: Server, ServerConfig, ServerEvent
+}
+
+side! {
+    /// A client under test.
+    ClientSide, client: Client, ClientConfig, ClientEvent
+}
+
+impl ServerSide {
+    /// A server that offers everything, at the start of a connection.
+    pub fn fresh() -> Self {
+        Self::with(config::server())
+    }
+
+    /// A server in the middle of a session, with a client that offers everything.
+    pub fn ready(revision: Revision) -> Self {
+        Self::ready_with(config::server(), revision)
+    }
+
+    /// The same with another configuration.
+    pub fn ready_with(config: ServerConfig, revision: Revision) -> Self {
+        let mut side = Self::with(config);
+        let initialize = format!(
+            r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{}},"elicitation":{{}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
+        );
+        let opened = side.receive(&initialize);
+        assert!(matches!(opened, Some(ServerEvent::Opened(_))), "{opened:?}");
+        let ready = side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert_eq!(ready, Some(ServerEvent::Ready));
+        assert_eq!(side.sent().len(), 1);
+        side
+    }
+}
+
+impl ClientSide {
+    /// A client that offers everything, at the start of a connection.
+    pub fn fresh() -> Self {
+        Self::with(config::client())
+    }
+
+    /// A client in the middle of a session, with a server that offers everything.
+    pub fn ready(revision: Revision) -> Self {
+        Self::ready_with(config::client(), revision)
+    }
+
+    /// The same with another configuration.
+    pub fn ready_with(config: ClientConfig, revision: Revision) -> Self {
+        let first = config.connection.first_call_id;
+        let mut side = Self::with(config);
+        side.client.connect(side.now, &mut side.out).unwrap();
+        let result = format!(
+            r#"{{"jsonrpc":"2.0","id":{first},"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}},"resources":{{"subscribe":true}},"prompts":{{}},"logging":{{}},"completions":{{}}}},"serverInfo":{{"name":"server","version":"1"}}}}}}"#
+        );
+        let connected = side.receive(&result);
+        assert!(matches!(connected, Some(ClientEvent::Connected(_))), "{connected:?}");
+        assert_eq!(side.sent().len(), 2);
+        side
+    }
+}
