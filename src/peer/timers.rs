@@ -70,8 +70,10 @@ impl Peer {
         if call.purpose == Purpose::Initialize {
             return Some(Elapsed::HandshakeTimedOut);
         }
-        // Where both are due, the one that progress cannot move counts.
-        let total = call.total_deadline.is_some_and(|total| total <= now);
+        // Whichever was first; at the same instant, the one that progress cannot move.
+        let total = call
+            .total_deadline
+            .is_some_and(|total| call.idle_deadline.is_none_or(|idle| total <= idle));
         let expiry = if total { Expiry::Total } else { Expiry::Idle };
         let call = CallId(place);
         self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
