@@ -291,7 +291,7 @@ impl Inbox {
             self.start = 0;
         }
         let most = self.frame_bytes + MARGIN + self.chunk_bytes;
-        let wanted = (self.end + self.chunk_bytes).max(self.end * 2).min(most);
+        let wanted = (self.end + self.chunk_bytes).max(self.buffer.len() * 2).min(most);
         if self.buffer.len() < wanted && self.buffer.len() - self.end < self.chunk_bytes {
             self.buffer.reserve_exact(wanted - self.buffer.len());
             self.buffer.resize(wanted, 0);

@@ -62,7 +62,10 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let Defective { kind, id, shape } = defective;
-        let fragment = matches!(kind, ViolationKind::NotJson | ViolationKind::NotAMessage);
+        let fragment = matches!(
+            kind,
+            ViolationKind::NotJson | ViolationKind::SplitOverLines | ViolationKind::NotAMessage
+        );
         if 0 < self.noise.open_brackets && fragment {
             // The next line of a text that has been reported already.
             self.noise.total += 1;
@@ -83,7 +86,7 @@ impl Peer {
         if origin == Origin::LastLine {
             return ViolationKind::Truncated;
         }
-        if kind != ViolationKind::NotJson {
+        if !matches!(kind, ViolationKind::NotJson | ViolationKind::SplitOverLines) {
             return kind;
         }
         const HEADER: &[u8] = b"content-length:";
@@ -91,11 +94,11 @@ impl Peer {
             return ViolationKind::ContentLength;
         }
         match open_brackets(bytes, 0) {
-            Some(open) if 0 < open && matches!(bytes.first(), Some(b'{' | b'[')) => {
+            Some(open) if 0 < open && kind == ViolationKind::SplitOverLines => {
                 self.noise.open_brackets = open;
-                ViolationKind::SplitOverLines
+                kind
             }
-            _ => kind,
+            _ => ViolationKind::NotJson,
         }
     }
 

@@ -14,7 +14,9 @@ use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
 use crate::handle::{CallId, InboundId};
 use crate::json::{Additions, Envelope, Member, MemberTexts, Number, Raw, Str};
-use crate::rpc::{Defective, ErrorObject, Id, Message, Shape, StrayCause, classify, write_result};
+use crate::rpc::{
+    Defective, ErrorObject, Id, Message, Shape, StrayCause, classify, defect_kind, write_result,
+};
 use crate::session::Phase;
 
 /// What is left for the role.
@@ -76,7 +78,7 @@ impl Peer {
             Origin::TooLong { .. } => ViolationKind::TooLong,
             Origin::EmptyBatch => ViolationKind::EmptyBatch,
             Origin::LongBatch => ViolationKind::LongBatch,
-            Origin::BrokenBatch(_) => ViolationKind::NotJson,
+            Origin::BrokenBatch(error) => defect_kind(error.kind()),
         };
         let Reception { arrival, out, .. } = reception;
         self.defective(config, violation(defect), frame.bytes(), frame.origin(), arrival, out)

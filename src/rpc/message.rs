@@ -223,8 +223,10 @@ const fn is_noise(kind: JsonErrorKind) -> bool {
     !matches!(kind, JsonErrorKind::TooDeep | JsonErrorKind::NotUtf8)
 }
 
-const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
+pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
     match kind {
+        // What there is could be the beginning of a message.
+        JsonErrorKind::Ended => ViolationKind::SplitOverLines,
         JsonErrorKind::TooDeep => ViolationKind::TooDeep,
         JsonErrorKind::NotAnObject => ViolationKind::NotAMessage,
         JsonErrorKind::NotUtf8 => ViolationKind::NotUtf8,

@@ -288,12 +288,12 @@ fn a_frame_is_what_its_shape_says() {
         (r#"{"jsonrpc":"2.0","error":{}}"#, "MalformedResponse Response -"),
         // Not JSON, as far as it goes.
         (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{oops}}"#, "NotJson Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "NotJson Response 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"x":"#, "NotJson Bare 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "SplitOverLines Response 1"),
+        (r#"{"jsonrpc":"2.0","id":1,"x":"#, "SplitOverLines Bare 1"),
         (r#"{"id":1,"method":"m","params":{oops}}"#, "NotJson Request -"),
         ("Server started", "NotJson Other -"),
         ("42", "NotAMessage Other -"),
-        ("", "NotJson Other -"),
+        ("", "SplitOverLines Other -"),
     ];
     for (frame, expected) in table {
         assert_eq!(class(frame), expected, "{frame}");
