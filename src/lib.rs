@@ -1,6 +1,7 @@
 //! The Model Context Protocol as a sans-IO state machine.
 #![no_std]
 #![forbid(unsafe_code)]
+#![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
 #[cfg(any(feature = "std", test))]

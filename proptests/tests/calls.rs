@@ -1,5 +1,7 @@
 //! Calls of ours: correlation, cancellation, progress and timeouts, and their one outcome.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use mcp_sansio::{

@@ -1,5 +1,7 @@
 //! The handshake as a client sees it.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use mcp_sansio::model::Implementation;

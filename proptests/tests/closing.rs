@@ -1,5 +1,7 @@
 //! How a connection ends.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::time::Duration;
 
 use mcp_sansio::{
@@ -70,7 +72,7 @@ fn nothing_happens_after_the_end() {
     }
     assert_eq!(side.elapse(10_000_000), []);
     assert_eq!(side.sent(), [""; 0]);
-    assert_eq!(side.client.connect(side.now, &mut side.out).is_err(), true);
+    assert!(side.client.connect(side.now, &mut side.out).is_err());
 }
 
 /// Pain 13: a write that fails ends the calls; what still comes in is ignored.

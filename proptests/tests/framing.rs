@@ -1,5 +1,7 @@
 //! Bytes that are not what they should be.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

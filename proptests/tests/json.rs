@@ -1,5 +1,7 @@
 //! Our JSON against serde_json: the same acceptance, the same values, the same text.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};

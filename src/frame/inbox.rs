@@ -55,6 +55,9 @@ pub struct Inbox {
     end: usize,
     /// The batch being taken apart, which keeps its line from being passed.
     batch: Option<OpenBatch>,
+    /// The frame that [`has_next`](Inbox::has_next) has found. It lies before `start`, so nothing
+    /// may move until it is taken.
+    ready: Option<(Range<usize>, Origin)>,
     /// How much of a line that is too long has been dropped so far.
     dropped: Option<u64>,
     at_stream_start: bool,
@@ -82,6 +85,7 @@ impl Inbox {
             searched: 0,
             end: 0,
             batch: None,
+            ready: None,
             dropped: None,
             at_stream_start: true,
             finished: false,
@@ -95,7 +99,11 @@ impl Inbox {
 
     /// Whether the input has ended and every frame has been taken.
     pub fn is_finished(&self) -> bool {
-        self.finished && self.start == self.end && self.dropped.is_none() && self.batch.is_none()
+        self.finished
+            && self.is_empty()
+            && self.dropped.is_none()
+            && self.batch.is_none()
+            && self.ready.is_none()
     }
 
     /// How many bytes are waiting, taken as frames or not complete yet.
@@ -148,12 +156,26 @@ impl Inbox {
         self.finished = true;
     }
 
+    /// Whether [`next`](Self::next) has a frame.
+    ///
+    /// A function that reads until there is a frame and then returns it needs to ask first, because
+    /// the frame borrows the inbox.
+    pub fn has_next(&mut self) -> bool {
+        if self.ready.is_none() {
+            self.ready = self.take();
+        }
+        self.ready.is_some()
+    }
+
     /// Takes the next complete frame.
     ///
     /// The frame borrows the inbox: use it, or copy it, before reading on.
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend its items")]
     pub fn next(&mut self) -> Option<Frame<'_>> {
-        let (range, origin) = self.take()?;
+        let (range, origin) = match self.ready.take() {
+            Some(ready) => ready,
+            None => self.take()?,
+        };
         Some(Frame::new(self.buffer.get(range)?, origin))
     }
 
@@ -161,7 +183,7 @@ impl Inbox {
     ///
     /// For connections that stay idle after a large frame.
     pub fn release(&mut self) {
-        if self.is_empty() {
+        if self.is_empty() && self.ready.is_none() {
             self.buffer = Vec::new();
             (self.start, self.searched, self.end) = (0, 0, 0);
         }
@@ -284,7 +306,7 @@ impl Inbox {
         if self.chunk_bytes <= self.buffer.len() - self.end {
             return;
         }
-        if 0 < self.start {
+        if 0 < self.start && self.ready.is_none() {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.searched -= self.start;

@@ -185,6 +185,24 @@ fn an_inbox_that_is_not_drained_offers_less_space_and_loses_nothing() {
 }
 
 #[test]
+fn a_frame_can_be_looked_for_before_it_is_taken() {
+    let mut inbox = Inbox::new(&limits());
+    assert!(!inbox.has_next());
+    _ = inbox.feed(b"[1,2]\n3\n");
+    for expected in [b"1", b"2", b"3"] {
+        assert!(inbox.has_next() && inbox.has_next());
+        // Reading on meanwhile moves nothing.
+        _ = inbox.feed(b"{");
+        inbox.release();
+        assert_eq!(inbox.next().expect("one").bytes(), expected);
+    }
+    inbox.finish();
+    assert!(inbox.has_next() && !inbox.is_finished());
+    assert_eq!(inbox.next().expect("the rest").bytes(), b"{{{");
+    assert!(inbox.is_finished());
+}
+
+#[test]
 fn nothing_is_taken_after_the_end() {
     let mut inbox = Inbox::new(&limits());
     inbox.finish();

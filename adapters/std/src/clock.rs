@@ -1,0 +1,39 @@
+//! The time for a machine.
+
+use std::time::{Instant as Monotonic, SystemTime, UNIX_EPOCH};
+
+use mcp_sansio::Instant;
+
+/// A monotonic clock that counts from the Unix epoch.
+///
+/// It reads the wall clock once, when it is made, and never goes back, whatever happens to the wall
+/// clock later. Copies of one clock agree.
+///
+/// ```
+/// let clock = mcp_sansio_std::Clock::new();
+/// assert!(clock.now() <= clock.now());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    started: Monotonic,
+    at: Instant,
+}
+
+impl Clock {
+    /// A clock that starts now.
+    pub fn new() -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { started: Monotonic::now(), at: Instant::EPOCH + since_epoch }
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Instant {
+        self.at + self.started.elapsed()
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}

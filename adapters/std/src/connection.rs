@@ -1,0 +1,204 @@
+//! A client of a server: connected, or an error that says why not.
+
+use std::io::{self, Read, Write};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use mcp_sansio::{
+    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected,
+};
+
+use crate::handle::Handle;
+use crate::process::{Patience, Process};
+use crate::serve::Handler;
+use crate::wire::Wire;
+
+/// How many requests of a server are served at the same time.
+const THREADS: usize = 16;
+
+/// A session with a server.
+///
+/// [`handle`](Self::handle) calls it; handles can be cloned and used from many threads. Dropping
+/// the connection ends it as [`close`](Self::close) does, without grace.
+///
+/// ```no_run
+/// use std::process::Command;
+/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::{CallOptions, ClientConfig};
+/// use mcp_sansio_std::{Connection, RefuseAll};
+///
+/// let command = Command::new("some-server");
+/// let connection =
+///     Connection::spawn(ClientConfig::new("example", "1.0"), command, RefuseAll::new())?;
+/// let reply = connection
+///     .handle()
+///     .call::<method::ListTools>(&PageParams::default(), CallOptions::new())?;
+/// for tool in reply.parse::<method::ListTools>()?.tools.iter() {
+///     println!("{}", tool.name);
+/// }
+/// connection.close(std::time::Duration::from_secs(5))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Connection {
+    handle: Handle<Client>,
+    connected: Connected<'static>,
+    process: Option<Process>,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The server could not be started.
+    #[error("the server could not be started: {0}")]
+    Spawn(#[source] io::Error),
+    /// The system has no threads.
+    #[error("no thread to talk to the server: {0}")]
+    Threads(#[source] io::Error),
+    /// The handshake could not be begun: the configuration is at fault.
+    #[error("{0}")]
+    Config(#[from] ConnectError),
+    /// The server ended before the session was open.
+    #[error("the server ended before it answered ({0})")]
+    Ended(ExitStatus),
+    /// The server refused, answered nonsense, or did not answer in time.
+    #[error("{}", failure_text(.0))]
+    Connect(ConnectFailure<'static>),
+}
+
+fn failure_text(failure: &ConnectFailure<'_>) -> String {
+    match failure {
+        ConnectFailure::PeerError(error) => {
+            format!("the server refused with error {}: {}", error.code, error.message)
+        }
+        ConnectFailure::UnsupportedRevision { theirs, ours } => {
+            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
+            let ours = ours.join(", ");
+            format!("the server speaks revision {:?}, this client {ours}", theirs.to_str())
+        }
+        ConnectFailure::MissingCapabilities(missing) => {
+            format!("the server does not offer {missing:?}")
+        }
+        ConnectFailure::Malformed { kind, .. } => {
+            format!("the server answered initialize with nonsense: {kind}")
+        }
+        ConnectFailure::TimedOut => "the server did not answer initialize in time".into(),
+        ConnectFailure::Closed(cause) => {
+            format!("the connection ended before it was open: {cause}")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+impl Connection {
+    /// Connects over a pair of streams, and waits until the session is open.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] says why there is no session. It takes at most
+    /// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+    pub fn open(
+        config: ClientConfig,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        let config = Arc::new(config);
+        let client = Client::new(Arc::clone(&config));
+        let (sender, opening) = channel();
+        let limits = &config.connection.limits;
+        let wire = Wire::new(client, limits, THREADS, Arc::new(handler), Some(sender));
+        wire.with(|client, out, now| client.connect(now, out))?;
+        wire.start(reader, writer).map_err(OpenError::Threads)?;
+        match opening.recv() {
+            Ok(ClientEvent::Connected(connected)) => {
+                Ok(Self { handle: Handle::new(&wire), connected, process: None })
+            }
+            Ok(ClientEvent::ConnectFailed(failure)) => Err(OpenError::Connect(failure)),
+            // The machine tells exactly once how the handshake went.
+            Ok(_) | Err(_) => Err(OpenError::Connect(ConnectFailure::Closed(Cause::ShutDown))),
+        }
+    }
+
+    /// Starts a server as a child process and connects to it. Its standard error goes where the
+    /// command says, by default to that of this process.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open). The process has been ended then.
+    pub fn spawn(
+        config: ClientConfig,
+        command: Command,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        Self::spawn_with(config, command, Patience::default(), handler)
+    }
+
+    /// The same with another patience for the end of the process.
+    ///
+    /// # Errors
+    ///
+    /// As for [`spawn`](Self::spawn).
+    pub fn spawn_with(
+        config: ClientConfig,
+        mut command: Command,
+        patience: Patience,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        let (mut process, stdin, stdout) =
+            Process::spawn(&mut command, patience).map_err(OpenError::Spawn)?;
+        match Self::open(config, stdout, stdin, handler) {
+            Ok(mut connection) => {
+                connection.process = Some(process);
+                Ok(connection)
+            }
+            Err(OpenError::Connect(ConnectFailure::Closed(cause))) => {
+                match process.wait(Duration::from_millis(500)) {
+                    Ok(Some(status)) => Err(OpenError::Ended(status)),
+                    _ => Err(OpenError::Connect(ConnectFailure::Closed(cause))),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the server said of itself.
+    pub const fn connected(&self) -> &Connected<'static> {
+        &self.connected
+    }
+
+    /// Calls the server.
+    pub const fn handle(&self) -> &Handle<Client> {
+        &self.handle
+    }
+
+    /// Ends the session when nothing is in flight, at the latest after `grace`; then ends the
+    /// process: its input is closed, it is asked to terminate, it is killed, as [`Patience`] says.
+    ///
+    /// Gives the exit status of the process, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// What the system says if it cannot tell what became of the process.
+    pub fn close(mut self, grace: Duration) -> io::Result<Option<ExitStatus>> {
+        self.end(grace)
+    }
+
+    fn end(&mut self, grace: Duration) -> io::Result<Option<ExitStatus>> {
+        self.handle.shut_down(grace);
+        let Some(mut process) = self.process.take() else { return Ok(None) };
+        // The writing thread closes the input of the process once everything is written.
+        self.handle.wire().wait_closed(Duration::from_millis(500));
+        process.end().map(Some)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // There is nobody to tell.
+        _ = self.end(Duration::ZERO);
+    }
+}

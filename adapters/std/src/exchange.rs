@@ -1,0 +1,152 @@
+//! A request that a handler is working on.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallOptions, ErrorCode, InboundId, Progress, ProgressReport, RespondError};
+use serde::Serialize;
+
+use crate::handle::Handle;
+use crate::machine::Machine;
+use crate::wire::Signal;
+
+/// A request to answer, once.
+///
+/// An exchange that is dropped without an answer, because the handler forgot or panicked, is
+/// answered with `-32603`.
+pub struct Exchange<M: Machine> {
+    id: InboundId,
+    request: M::Request,
+    signal: Arc<Signal>,
+    handle: Handle<M>,
+    answered: AtomicBool,
+}
+
+impl<M: Machine> Exchange<M> {
+    pub(crate) fn new(
+        id: InboundId,
+        request: M::Request,
+        signal: Arc<Signal>,
+        handle: Handle<M>,
+    ) -> Self {
+        Self { id, request, signal, handle, answered: AtomicBool::new(false) }
+    }
+
+    /// The request.
+    pub const fn request(&self) -> &M::Request {
+        &self.request
+    }
+
+    /// The connection it came on, for calls and notifications.
+    pub const fn handle(&self) -> &Handle<M> {
+        &self.handle
+    }
+
+    /// Options for a call that is made because of this request.
+    pub const fn call_options(&self) -> CallOptions {
+        CallOptions::new().parent(self.id)
+    }
+
+    /// Answers it. The result serialises to an object; `()` is an empty one.
+    ///
+    /// # Errors
+    ///
+    /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] another
+    /// one can be.
+    pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
+        let result = Raw::from_serialize(result)?;
+        self.answer(|wire| wire.with(|machine, out, _| machine.respond(self.id, &result, out)))
+    }
+
+    /// Answers it with an error. The message is one short sentence.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
+        self.answer(|wire| {
+            wire.with(|machine, out, _| machine.reject(self.id, code, message, None, out))
+        })
+    }
+
+    /// Answers it with an error and something more to say, any JSON.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn reject_with<T: Serialize + ?Sized>(
+        &self,
+        code: ErrorCode,
+        message: &str,
+        data: &T,
+    ) -> Result<(), RespondError> {
+        let data = Raw::from_serialize(data)?;
+        self.answer(|wire| {
+            wire.with(|machine, out, _| machine.reject(self.id, code, message, Some(&data), out))
+        })
+    }
+
+    /// Tells the peer how far the work is, if it asked for that.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, RespondError> {
+        self.handle.wire().with(|machine, out, _| machine.progress(self.id, progress, out))
+    }
+
+    /// Sends a notification that belongs to this request.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Handle::notify_method`].
+    pub fn notify_method<T: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &T,
+    ) -> Result<(), mcp_sansio::NotifyError> {
+        self.handle.notify_about(method, params, Some(self.id))
+    }
+
+    /// Whether the answer is not wanted any more. Work should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.signal.is_raised()
+    }
+
+    /// Waits, at most so long, until the answer is not wanted any more. Says whether that is so.
+    ///
+    /// A handler that has to wait waits here.
+    pub fn wait_cancelled(&self, patience: Duration) -> bool {
+        self.signal.wait(patience)
+    }
+
+    fn answer(
+        &self,
+        send: impl FnOnce(&Arc<crate::wire::Wire<M>>) -> Result<(), RespondError>,
+    ) -> Result<(), RespondError> {
+        let sent = send(self.handle.wire());
+        if !matches!(sent, Err(RespondError::Encode(_))) {
+            self.answered.store(true, Ordering::Relaxed);
+            self.handle.wire().answered(self.id);
+        }
+        sent
+    }
+}
+
+impl<M: Machine> Drop for Exchange<M> {
+    fn drop(&mut self) {
+        if !self.answered.load(Ordering::Relaxed) {
+            // It may have been cancelled, or the connection may have ended: then nobody waits.
+            _ = self.reject(ErrorCode::INTERNAL_ERROR, "the request was not answered");
+        }
+    }
+}
+
+impl<M: Machine> fmt::Debug for Exchange<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Exchange").field("request", &self.request).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,229 @@
+//! What the adapter needs of a machine, so that one set of threads drives either role.
+
+use std::fmt::Debug;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{
+    CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
+    ClientEvent, ClientRequest, ErrorCode, Frame, InboundId, Instant, NotifyError, Outbox, Phase,
+    Progress, ProgressReport, ProgressUpdate, Request, RespondError, Server, ServerEvent,
+};
+
+/// [`Server`] or [`Client`]. There are no others.
+pub trait Machine: sealed::Steer {
+    /// A request that the other side made.
+    type Request: Debug + Send + Sync + 'static;
+    /// Everything else that can happen.
+    type Event: Debug + Send + 'static;
+}
+
+pub(crate) mod sealed {
+    #![allow(unnameable_types, reason = "nobody but this crate has machines")]
+
+    use super::*;
+
+    /// What an event is to the adapter.
+    #[derive(Debug)]
+    pub enum Happening<M: Machine> {
+        /// The other side asks.
+        Request(InboundId, M::Request),
+        /// It does not want the answer any more.
+        Cancelled(InboundId),
+        /// A call of ours goes on.
+        Progress(ProgressUpdate<'static>),
+        /// A call of ours has ended.
+        Ended(CallEnded<'static>),
+        /// This is how opening the connection went.
+        Opening(M::Event),
+        /// It is for the application.
+        Event(M::Event),
+    }
+
+    /// The methods of a machine that the threads use.
+    pub trait Steer: Sized + Send + 'static {
+        fn receive(
+            &mut self,
+            frame: Frame<'_>,
+            now: Instant,
+            out: &mut Outbox,
+        ) -> Option<Happening<Self>>
+        where
+            Self: Machine;
+        fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) -> Option<Happening<Self>>
+        where
+            Self: Machine;
+        fn poll_timeout(&self) -> Option<Instant>;
+        fn phase(&self) -> Phase;
+        fn disconnected(&mut self, cause: Cause, now: Instant);
+        fn shut_down(&mut self, grace: std::time::Duration, now: Instant);
+        fn respond(
+            &mut self,
+            id: InboundId,
+            result: &Raw<'_>,
+            out: &mut Outbox,
+        ) -> Result<(), RespondError>;
+        fn reject(
+            &mut self,
+            id: InboundId,
+            code: ErrorCode,
+            message: &str,
+            data: Option<&Raw<'_>>,
+            out: &mut Outbox,
+        ) -> Result<(), RespondError>;
+        fn progress(
+            &mut self,
+            id: InboundId,
+            progress: Progress<'_>,
+            out: &mut Outbox,
+        ) -> Result<ProgressReport, RespondError>;
+        fn call(
+            &mut self,
+            method: &str,
+            params: &Raw<'_>,
+            options: CallOptions,
+            now: Instant,
+            out: &mut Outbox,
+        ) -> Result<CallId, CallError>;
+        fn cancel(
+            &mut self,
+            call: CallId,
+            reason: Option<&str>,
+            out: &mut Outbox,
+        ) -> Result<Cancellation, CancelError>;
+        fn notify(
+            &mut self,
+            method: &str,
+            params: &Raw<'_>,
+            related: Option<InboundId>,
+            out: &mut Outbox,
+        ) -> Result<(), NotifyError>;
+    }
+}
+
+macro_rules! machine {
+    ($Machine:ident, $Event:ident, $Request:ident, opening: $opening:pat) => {
+        impl Machine for $Machine {
+            type Request = $Request<'static>;
+            type Event = $Event<'static>;
+        }
+
+        impl From<$Event<'_>> for sealed::Happening<$Machine> {
+            fn from(event: $Event<'_>) -> Self {
+                match event {
+                    $Event::Request(request) => Self::Request(request.id, request.into_owned()),
+                    $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.id),
+                    $Event::Progress(update) => Self::Progress(update.into_owned()),
+                    $Event::CallEnded(ended) => Self::Ended(ended.into_owned()),
+                    event @ $opening => Self::Opening(event.into_owned()),
+                    event => Self::Event(event.into_owned()),
+                }
+            }
+        }
+
+        impl sealed::Steer for $Machine {
+            fn receive(
+                &mut self,
+                frame: Frame<'_>,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Option<sealed::Happening<Self>> {
+                Self::receive(self, frame, now, out).map(sealed::Happening::from)
+            }
+
+            fn handle_timeout(
+                &mut self,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Option<sealed::Happening<Self>> {
+                Self::handle_timeout(self, now, out).map(sealed::Happening::from)
+            }
+
+            fn poll_timeout(&self) -> Option<Instant> {
+                Self::poll_timeout(self)
+            }
+
+            fn phase(&self) -> Phase {
+                Self::phase(self)
+            }
+
+            fn disconnected(&mut self, cause: Cause, now: Instant) {
+                Self::disconnected(self, cause, now);
+            }
+
+            fn shut_down(&mut self, grace: std::time::Duration, now: Instant) {
+                Self::shut_down(self, grace, now);
+            }
+
+            fn respond(
+                &mut self,
+                id: InboundId,
+                result: &Raw<'_>,
+                out: &mut Outbox,
+            ) -> Result<(), RespondError> {
+                Self::respond(self, id, result, out)
+            }
+
+            fn reject(
+                &mut self,
+                id: InboundId,
+                code: ErrorCode,
+                message: &str,
+                data: Option<&Raw<'_>>,
+                out: &mut Outbox,
+            ) -> Result<(), RespondError> {
+                match data {
+                    Some(data) => Self::reject_with(self, id, code, message, data, out),
+                    None => Self::reject(self, id, code, message, out),
+                }
+            }
+
+            fn progress(
+                &mut self,
+                id: InboundId,
+                progress: Progress<'_>,
+                out: &mut Outbox,
+            ) -> Result<ProgressReport, RespondError> {
+                Self::progress(self, id, progress, out)
+            }
+
+            fn call(
+                &mut self,
+                method: &str,
+                params: &Raw<'_>,
+                options: CallOptions,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Result<CallId, CallError> {
+                self.call_method(method, params, options, now, out)
+            }
+
+            fn cancel(
+                &mut self,
+                call: CallId,
+                reason: Option<&str>,
+                out: &mut Outbox,
+            ) -> Result<Cancellation, CancelError> {
+                Self::cancel(self, call, reason, out)
+            }
+
+            fn notify(
+                &mut self,
+                method: &str,
+                params: &Raw<'_>,
+                related: Option<InboundId>,
+                out: &mut Outbox,
+            ) -> Result<(), NotifyError> {
+                self.notify_method(method, params, related, out)
+            }
+        }
+    };
+}
+
+// A server waits for nobody: whoever serves it has no use for the moment it is opened.
+machine!(Server, ServerEvent, Request, opening: ServerEvent::Ready);
+machine!(
+    Client,
+    ClientEvent,
+    ClientRequest,
+    opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_))
+);

@@ -1,0 +1,51 @@
+//! Frames from anything that can be read.
+
+use std::io::{self, ErrorKind, Read};
+
+use mcp_sansio::{Frame, Inbox, Limits};
+
+/// Reads frames, blocking, from a stream of lines.
+///
+/// For an event loop of your own; [`serve`](crate::serve) and
+/// [`Connection`](crate::Connection) bring theirs.
+///
+/// ```
+/// use mcp_sansio::Limits;
+/// use mcp_sansio_std::Reader;
+///
+/// let mut reader = Reader::new(&b"{\"a\":1}\n{\"b\":2}"[..], &Limits::default());
+/// assert_eq!(reader.next_frame()?.unwrap().bytes(), b"{\"a\":1}");
+/// assert_eq!(reader.next_frame()?.unwrap().bytes(), b"{\"b\":2}");
+/// assert!(reader.next_frame()?.is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader<R> {
+    stream: R,
+    inbox: Inbox,
+}
+
+impl<R: Read> Reader<R> {
+    /// A reader at the start of a stream.
+    pub fn new(stream: R, limits: &Limits) -> Self {
+        Self { stream, inbox: Inbox::new(limits) }
+    }
+
+    /// Waits for the next frame; `None` at the end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// What reading gives, except [`ErrorKind::Interrupted`], after which it tries again. No bytes
+    /// are lost: the next call goes on where this one failed.
+    pub fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
+        while !self.inbox.has_next() && !self.inbox.is_finished() {
+            match self.stream.read(self.inbox.space()) {
+                Ok(0) => self.inbox.finish(),
+                Ok(bytes) => self.inbox.filled(bytes),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.inbox.next())
+    }
+}

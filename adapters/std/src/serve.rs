@@ -1,0 +1,107 @@
+//! A server on a stream, with a thread for each handler that is running.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use mcp_sansio::{ErrorCode, RespondError, Server, ServerConfig};
+
+use crate::exchange::Exchange;
+use crate::handle::Handle;
+use crate::machine::Machine;
+use crate::wire::Wire;
+
+/// How many handlers run at the same time unless it is said otherwise.
+const THREADS: usize = 64;
+
+/// Serves requests and hears of everything else.
+///
+/// A function that takes an [`Exchange`] and returns what answering it gave is a handler:
+///
+/// ```
+/// use mcp_sansio::{ErrorCode, RespondError, Server};
+/// use mcp_sansio_std::{Exchange, Handler};
+///
+/// fn refuse(exchange: &Exchange<Server>) -> Result<(), RespondError> {
+///     exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I do nothing")
+/// }
+///
+/// fn is_handler(_: impl Handler<Server>) {}
+/// is_handler(refuse);
+/// ```
+pub trait Handler<M: Machine>: Send + Sync + 'static {
+    /// Serves a request, on a thread of its own. It may take its time, call the other side and wait
+    /// for it; other requests are served meanwhile.
+    fn serve(&self, exchange: &Exchange<M>);
+
+    /// Told of everything that is not a request, one after the other in the order it came.
+    ///
+    /// Events that come while 1024 others wait are dropped.
+    fn event(&self, handle: &Handle<M>, event: M::Event) {
+        _ = (handle, event);
+    }
+}
+
+impl<M: Machine, F> Handler<M> for F
+where
+    F: Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
+{
+    fn serve(&self, exchange: &Exchange<M>) {
+        // What can go wrong is that nobody wants the answer any more, or that it cannot be written;
+        // in the latter case the exchange answers for itself.
+        _ = self(exchange);
+    }
+}
+
+/// A handler that offers nothing.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct RefuseAll;
+
+impl RefuseAll {
+    /// The handler.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl<M: Machine> Handler<M> for RefuseAll {
+    fn serve(&self, exchange: &Exchange<M>) {
+        _ = exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found");
+    }
+}
+
+/// Serves one client on a pair of streams, until it is gone and every answer has been written.
+///
+/// Handlers run concurrently, at most 64 at a time; further requests wait, and a cancellation takes
+/// them out again. Reading goes on whatever handlers and writes do. When the input ends, handlers
+/// have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish; so has the last write. The
+/// reading thread ends when its read does, which may be later.
+///
+/// # Errors
+///
+/// What the system says if it has no threads. A client that goes away is no error.
+pub fn serve(
+    config: ServerConfig,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    handler: impl Handler<Server>,
+) -> io::Result<()> {
+    let config = Arc::new(config);
+    let server = Server::new(Arc::clone(&config));
+    let limits = &config.connection.limits;
+    let wire = Wire::new(server, limits, THREADS, Arc::new(handler), None);
+    wire.start(reader, writer)?;
+    wire.wait_closed(config.connection.timeouts.drain);
+    Ok(())
+}
+
+/// Serves one client on standard input and output, as the stdio transport has it.
+///
+/// Nothing else may be written to standard output meanwhile; standard error is free.
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub fn serve_stdio(config: ServerConfig, handler: impl Handler<Server>) -> io::Result<()> {
+    serve(config, io::stdin(), io::stdout(), handler)
+}

@@ -1,0 +1,155 @@
+//! Servers that are child processes, good and bad.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure};
+use mcp_sansio_std::{Connection, OpenError, Patience, RefuseAll};
+
+/// A server in the shell: it answers `initialize` and then does something else.
+fn shell(rest: &str) -> Command {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("read line; echo '{answer}'; {rest}")]);
+    command
+}
+
+fn config() -> ClientConfig {
+    let mut config = ClientConfig::new("c", "1");
+    config.connection.timeouts.handshake = Some(Duration::from_secs(5));
+    config
+}
+
+fn patience() -> Patience {
+    let mut patience = Patience::default();
+    patience.exit = Duration::from_millis(200);
+    patience.terminate = Duration::from_millis(200);
+    patience
+}
+
+fn spawn(command: Command) -> Result<Connection, OpenError> {
+    Connection::spawn_with(config(), command, patience(), RefuseAll::new())
+}
+
+/// Proves L-LIFE-30: a server that ends when its input does is left in peace.
+#[test]
+fn a_server_that_goes_by_itself_is_not_killed() {
+    let connection = spawn(shell("cat > /dev/null; exit 7")).unwrap();
+    let status = connection.close(Duration::ZERO).unwrap().unwrap();
+    assert_eq!(status.code(), Some(7));
+}
+
+/// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
+#[test]
+fn a_server_that_does_not_go_is_made_to() {
+    use std::os::unix::process::ExitStatusExt;
+    let table =
+        [("exec sleep 60", Some(15)), ("trap '' TERM; while true; do sleep 0.05; done", Some(9))];
+    for (script, signal) in table {
+        let started = Instant::now();
+        let connection = spawn(shell(script)).unwrap();
+        let status = connection.close(Duration::ZERO).unwrap().unwrap();
+        assert_eq!(status.signal(), signal, "{script}");
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+}
+
+/// What the server started goes with it: `npx` and `uvx` put a process in between.
+#[test]
+fn the_children_of_a_server_go_too() {
+    let directory = std::env::temp_dir().join(format!("mcp-sansio-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("pid");
+    let script = format!("sleep 60 & echo $! > '{}'; wait", file.display());
+    let connection = spawn(shell(&script)).unwrap();
+    let grandchild = loop {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        if text.ends_with('\n') {
+            break text.trim().to_string();
+        }
+    };
+    drop(connection);
+    // It may take a moment until somebody has reaped it.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while is_running(&grandchild) {
+        assert!(Instant::now() < deadline, "the grandchild lives on");
+        std::thread::yield_now();
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Whether a process exists and is more than an entry that nobody has reaped.
+fn is_running(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    !matches!(state, None | Some('Z' | 'X'))
+}
+
+#[test]
+fn a_command_that_does_not_exist_says_so() {
+    let error = spawn(Command::new("/no/such/server")).unwrap_err();
+    assert!(matches!(error, OpenError::Spawn(_)));
+    assert!(error.to_string().starts_with("the server could not be started: "), "{error}");
+}
+
+#[test]
+fn a_server_that_dies_at_once_says_how() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exit 3"]);
+    let error = spawn(command).unwrap_err();
+    assert_eq!(error.to_string(), "the server ended before it answered (exit status: 3)");
+}
+
+/// Pain 41: one that prints garbage, or nothing, costs the handshake timeout and no more.
+#[test]
+fn a_server_that_never_answers_times_out() {
+    for script in ["while read line; do echo garbage; done", "exec sleep 60"] {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let mut config = config();
+        config.connection.timeouts.handshake = Some(Duration::from_millis(300));
+        let started = Instant::now();
+        let error =
+            Connection::spawn_with(config, command, patience(), RefuseAll::new()).unwrap_err();
+        assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
+        assert_eq!(error.to_string(), "the server did not answer initialize in time");
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn refusals_are_told_in_words() {
+    let answers = [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"too old"}}"#,
+            "the server refused with error -32602: too old",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1999-01-01","capabilities":{}}}"#,
+            r#"the server speaks revision "1999-01-01", this client 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25"#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
+            "the server answered initialize with nonsense: malformed response",
+        ),
+    ];
+    for (answer, text) in answers {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("read line; echo '{answer}'; cat > /dev/null")]);
+        assert_eq!(spawn(command).unwrap_err().to_string(), text);
+    }
+}
+
+/// A server that floods its standard error does not hold up the session.
+#[test]
+fn standard_error_is_not_ours_to_read() {
+    let mut command = shell(
+        "head -c 1000000 /dev/zero >&2; read line; read line; echo '{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}'; cat > /dev/null",
+    );
+    command.stderr(std::process::Stdio::null());
+    let connection = spawn(command).unwrap();
+    connection.handle().call_method("ping", &(), CallOptions::new()).unwrap();
+}
