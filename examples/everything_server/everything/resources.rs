@@ -1,0 +1,67 @@
+//! The resources.
+
+use mcp_sansio::model::{
+    List, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+use mcp_sansio::{ErrorCode, RespondError, Server};
+use mcp_sansio_std::Exchange;
+use serde_json::json;
+
+use super::media::PNG;
+
+const TEXT: &str = "test://static-text";
+const BINARY: &str = "test://static-binary";
+pub(super) const WATCHED: &str = "test://watched-resource";
+
+pub(super) fn list() -> ListResourcesResult<'static> {
+    let resource = |uri, name, mime_type, description| {
+        let mut resource = Resource::new(uri, name);
+        resource.mime_type = Some(mime_type);
+        resource.description = Some(description);
+        resource
+    };
+    let mut result = ListResourcesResult::default();
+    result.resources = List::from([
+        resource(TEXT, "static-text", "text/plain".into(), "A text".into()),
+        resource(BINARY, "static-binary", "image/png".into(), "A picture".into()),
+        resource(WATCHED, "watched-resource", "text/plain".into(), "Subscribe to it".into()),
+    ]);
+    result
+}
+
+pub(super) fn list_templates() -> ListResourceTemplatesResult<'static> {
+    let mut template = ResourceTemplate::new("test://template/{id}/data", "template-data");
+    template.mime_type = Some("application/json".into());
+    template.description = Some("Data for any id".into());
+    let mut result = ListResourceTemplatesResult::default();
+    result.resource_templates = List::from([template]);
+    result
+}
+
+pub(super) fn read(exchange: &Exchange<Server>, uri: &str) -> Result<(), RespondError> {
+    let contents = match uri {
+        TEXT => {
+            let text = "This is the content of the static text resource.";
+            ResourceContents::text(uri, text).mime_type("text/plain")
+        }
+        BINARY => ResourceContents::blob(uri, PNG).mime_type("image/png"),
+        WATCHED => ResourceContents::text(uri, "This one can be watched.").mime_type("text/plain"),
+        _ => match uri.strip_prefix("test://template/").and_then(|id| id.strip_suffix("/data")) {
+            Some(id) => {
+                let data = json!({
+                    "id": id,
+                    "templateTest": true,
+                    "data": format!("Data for ID: {id}"),
+                });
+                ResourceContents::text(uri, data.to_string()).mime_type("application/json")
+            }
+            None => {
+                let data = json!({ "uri": uri });
+                let code = ErrorCode::RESOURCE_NOT_FOUND;
+                return exchange.reject_with(code, "resource not found", &data);
+            }
+        },
+    };
+    exchange.respond(&ReadResourceResult::from(contents))
+}

@@ -1,0 +1,258 @@
+//! The tools.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    AudioContent, CallToolResult, Content, CreateMessageParams, ElicitParams, ElicitResult,
+    EmbeddedResource, ImageContent, ListToolsResult, LoggingLevel, ObjectSchema, ResourceContents,
+    Role, SamplingMessage, Tool, method,
+};
+use mcp_sansio::{CallTool, Capability, ErrorCode, Progress, RespondError, Server};
+use mcp_sansio_std::{CallFailure, Exchange};
+use serde::Deserialize;
+
+use super::media::{PNG, WAV};
+use super::{Everything, elicitation, resources};
+
+/// How often a tool that takes its time looks up.
+const TICK: Duration = Duration::from_millis(50);
+
+const NO_ARGUMENTS: &str = r#"{"type":"object","additionalProperties":false}"#;
+
+const TEXT_ARGUMENT: &str = r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}"#;
+
+const NUMBERS: &str = r#"{"type":"object","properties":{"a":{"type":"number","description":"The first number"},"b":{"type":"number","description":"The second number"}},"required":["a","b"]}"#;
+
+const MILLISECONDS: &str = r#"{"type":"object","properties":{"ms":{"type":"integer","minimum":0,"description":"How long to take"}},"required":["ms"]}"#;
+
+const PROMPT: &str = r#"{"type":"object","properties":{"prompt":{"type":"string","description":"What to ask the model"}},"required":["prompt"]}"#;
+
+const MESSAGE: &str = r#"{"type":"object","properties":{"message":{"type":"string","description":"What to ask the user"}},"required":["message"]}"#;
+
+const DIALECT_2020_12: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
+
+/// Name, description and schema of each tool.
+const TOOLS: &[(&str, &str, &str)] = &[
+    ("echo", "Says what it is told", TEXT_ARGUMENT),
+    ("add_numbers", "Adds two numbers", NUMBERS),
+    ("slow", "Takes its time, and reports progress", MILLISECONDS),
+    ("test_trigger_resource_update", "Changes the watched resource", NO_ARGUMENTS),
+    ("test_simple_text", "Returns text", NO_ARGUMENTS),
+    ("test_image_content", "Returns a picture", NO_ARGUMENTS),
+    ("test_audio_content", "Returns a sound", NO_ARGUMENTS),
+    ("test_embedded_resource", "Returns a resource", NO_ARGUMENTS),
+    ("test_multiple_content_types", "Returns several kinds of content", NO_ARGUMENTS),
+    ("test_tool_with_logging", "Logs while it works", NO_ARGUMENTS),
+    ("test_tool_with_progress", "Reports progress while it works", NO_ARGUMENTS),
+    ("test_error_handling", "Fails", NO_ARGUMENTS),
+    ("test_sampling", "Asks the model of the client", PROMPT),
+    ("test_elicitation", "Asks the user", MESSAGE),
+    ("test_elicitation_sep1034_defaults", "Asks the user, with defaults", NO_ARGUMENTS),
+    ("test_elicitation_sep1330_enums", "Asks the user to choose", NO_ARGUMENTS),
+    ("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", DIALECT_2020_12),
+    ("test_reconnection", "Answers after a moment", NO_ARGUMENTS),
+];
+
+pub(super) fn list() -> ListToolsResult<'static> {
+    let tools = TOOLS.iter().filter_map(|(name, description, schema)| {
+        let mut tool = Tool::new(*name, Raw::new(schema).ok()?);
+        tool.description = Some((*description).into());
+        Some(tool)
+    });
+    let mut result = ListToolsResult::default();
+    result.tools = tools.collect();
+    result
+}
+
+/// A text argument, under whatever name it has.
+#[derive(Deserialize)]
+struct Words {
+    #[serde(alias = "prompt", alias = "message")]
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Numbers {
+    a: f64,
+    b: f64,
+}
+
+#[derive(Deserialize)]
+struct Milliseconds {
+    ms: u32,
+}
+
+type ToolResult = CallToolResult<'static>;
+
+impl Everything {
+    pub(super) fn call_tool(
+        &self,
+        exchange: &Exchange<Server>,
+        call: &CallTool<'_>,
+    ) -> Result<(), RespondError> {
+        let result = match &*call.name.to_str() {
+            "echo" => with(call, |Words { text }| ToolResult::text(text)),
+            "add_numbers" => with(call, |Numbers { a, b }| ToolResult::text((a + b).to_string())),
+            "slow" => with(call, |Milliseconds { ms }| slow(exchange, ms)),
+            "test_trigger_resource_update" => {
+                self.publish(exchange, resources::WATCHED);
+                ToolResult::text("Resource updated")
+            }
+            "test_simple_text" => ToolResult::text("This is a simple text response for testing."),
+            "test_image_content" => ToolResult::new([image()]),
+            "test_audio_content" => {
+                ToolResult::new([Content::Audio(AudioContent::new(WAV, "audio/wav"))])
+            }
+            "test_embedded_resource" => embedded(),
+            "test_multiple_content_types" => several(),
+            "test_tool_with_logging" => self.logging(exchange),
+            "test_tool_with_progress" => progress(exchange),
+            "test_error_handling" => {
+                ToolResult::error("This tool intentionally returns an error for testing")
+            }
+            "test_sampling" => with(call, |Words { text }| sampling(exchange, text)),
+            "test_elicitation" => with(call, |Words { text }| {
+                elicit(exchange, text, elicitation::user(), "User response:")
+            }),
+            "test_elicitation_sep1034_defaults" => {
+                let question = "Please review and update the form fields with defaults".into();
+                elicit(exchange, question, elicitation::defaults(), "Elicitation completed:")
+            }
+            "test_elicitation_sep1330_enums" => {
+                let question = "Please select options from the enum fields".into();
+                elicit(exchange, question, elicitation::choices(), "Elicitation completed:")
+            }
+            "json_schema_2020_12_tool" => {
+                let arguments = call.arguments.as_ref().map_or("{}", |raw| raw.as_str());
+                ToolResult::text(format!("Called with {arguments}"))
+            }
+            "test_reconnection" => {
+                exchange.wait_cancelled(2 * TICK);
+                ToolResult::text("Reconnection test completed")
+            }
+            _ => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        };
+        exchange.respond(&result)
+    }
+
+    fn logging(&self, exchange: &Exchange<Server>) -> ToolResult {
+        let lines = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+        for (index, line) in lines.into_iter().enumerate() {
+            if 0 < index {
+                exchange.wait_cancelled(TICK);
+            }
+            self.log(exchange, LoggingLevel::Info, line);
+        }
+        ToolResult::text("Tool with logging executed successfully")
+    }
+}
+
+/// Runs a tool on its arguments. What does not fit is told to the model, which can try again.
+fn with<T: for<'de> Deserialize<'de>>(
+    call: &CallTool<'_>,
+    run: impl FnOnce(T) -> ToolResult,
+) -> ToolResult {
+    match call.parse() {
+        Ok(arguments) => run(arguments),
+        Err(error) => ToolResult::error(error.to_string()),
+    }
+}
+
+fn image() -> Content<'static> {
+    Content::Image(ImageContent::new(PNG, "image/png"))
+}
+
+fn embedded() -> ToolResult {
+    let contents =
+        ResourceContents::text("test://embedded-resource", "This is an embedded resource content.");
+    let resource = EmbeddedResource::new(contents.mime_type("text/plain"));
+    ToolResult::new([Content::Resource(resource)])
+}
+
+fn several() -> ToolResult {
+    let contents =
+        ResourceContents::text("test://mixed-content-resource", r#"{"test":"data","value":123}"#);
+    let resource = EmbeddedResource::new(contents.mime_type("application/json"));
+    ToolResult::new([
+        Content::text("Multiple content types test:"),
+        image(),
+        Content::Resource(resource),
+    ])
+}
+
+/// Takes its time, unless it is cancelled.
+fn slow(exchange: &Exchange<Server>, milliseconds: u32) -> ToolResult {
+    let total = Duration::from_millis(milliseconds.into());
+    let started = Instant::now();
+    loop {
+        let left = total.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return ToolResult::text(format!("slept {milliseconds} ms"));
+        }
+        if exchange.wait_cancelled(left.min(TICK)) {
+            // Nobody waits for this any more.
+            return ToolResult::error("cancelled");
+        }
+        let passed = u64::try_from(started.elapsed().min(total).as_millis()).unwrap_or(u64::MAX);
+        let report = Progress::new(passed).total(u64::from(milliseconds));
+        _ = exchange.progress(report);
+    }
+}
+
+fn progress(exchange: &Exchange<Server>) -> ToolResult {
+    for (index, step) in [0_u8, 50, 100].into_iter().enumerate() {
+        if 0 < index {
+            exchange.wait_cancelled(TICK);
+        }
+        _ = exchange.progress(Progress::new(step).total(100_u8));
+    }
+    ToolResult::text("Tool with progress executed successfully")
+}
+
+fn sampling(exchange: &Exchange<Server>, prompt: String) -> ToolResult {
+    if !exchange.request().context.capabilities.contains(Capability::Sampling) {
+        return ToolResult::error("The client does not support sampling");
+    }
+    let message = SamplingMessage::new(Role::User, Content::text(prompt));
+    let params = CreateMessageParams::new([message], 100);
+    let options = exchange.call_options();
+    match exchange.handle().call::<method::CreateMessage>(&params, options) {
+        Ok(reply) => match reply.parse::<method::CreateMessage>() {
+            Ok(answer) => {
+                let text = answer.content.iter().find_map(Content::as_text).unwrap_or("");
+                ToolResult::text(format!("LLM response: {text}"))
+            }
+            Err(error) => ToolResult::error(error.to_string()),
+        },
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn elicit(
+    exchange: &Exchange<Server>,
+    question: String,
+    schema: ObjectSchema<'_>,
+    preface: &str,
+) -> ToolResult {
+    if !exchange.request().context.capabilities.contains(Capability::ElicitationForm) {
+        return ToolResult::error("The client does not support elicitation");
+    }
+    let params = ElicitParams::form(question, schema);
+    let options = exchange.call_options();
+    match exchange.handle().call::<method::Elicit>(&params, options) {
+        Ok(reply) => match reply.parse::<method::Elicit>() {
+            Ok(ElicitResult { action, content, .. }) => {
+                let content = content.unwrap_or(Raw::EMPTY_OBJECT);
+                let action = action.as_str();
+                ToolResult::text(format!("{preface} action={action}, content={content}"))
+            }
+            Err(error) => ToolResult::error(error.to_string()),
+        },
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn failed(failure: &CallFailure) -> ToolResult {
+    ToolResult::error(failure.to_string())
+}

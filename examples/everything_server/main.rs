@@ -1,0 +1,54 @@
+//! A server with something of everything, to try clients with.
+//!
+//! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools,
+//! prompts and resources that the official conformance suite asks a server of the handshake
+//! revisions for, and a few more: `echo`, `add_numbers`, `slow`, `test_trigger_resource_update`.
+
+mod everything;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use mcp_sansio::{Revision, RevisionSet};
+
+/// An MCP server with something of everything, on standard input and output.
+///
+/// It says nothing by itself: a client has to speak first. Stop it by closing its input.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Speak this revision only, for example 2025-06-18
+    #[arg(long, value_parser = revision)]
+    revision: Option<Revision>,
+    /// Seconds that running tools get to finish when the input ends
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    drain: f64,
+}
+
+fn revision(name: &str) -> Result<Revision, String> {
+    let known = || Revision::ALL.map(Revision::name).join(", ");
+    Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    let sensible = (0.0..1e9).contains(&seconds);
+    if sensible { Ok(seconds) } else { Err("not a sensible number of seconds".into()) }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut config = everything::config();
+    config.connection.timeouts.drain = Duration::from_secs_f64(arguments.drain);
+    if let Some(revision) = arguments.revision {
+        config.revisions = RevisionSet::only(revision);
+    }
+    match mcp_sansio_std::serve_stdio(config, everything::Everything::default()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("everything_server: cannot serve: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The smallest useful server: one tool, on standard input and output.
+//!
+//! Usage: `cargo run --example hello_server`, or name the binary in the configuration of a client.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::{Call, ErrorCode, RespondError, Server, ServerConfig};
+use mcp_sansio_std::Exchange;
+
+#[derive(serde::Deserialize)]
+struct Greeting {
+    name: String,
+}
+
+fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
+    match &exchange.request().call {
+        Call::ListTools(_) => {
+            let schema =
+                r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
+            let mut tools = ListToolsResult::default();
+            let schema = Raw::new(schema).expect("it is JSON");
+            tools.tools = [Tool::new("hello", schema)].into();
+            exchange.respond(&tools)
+        }
+        Call::CallTool(call) if call.name == "hello" => match call.parse::<Greeting>() {
+            Ok(Greeting { name }) => {
+                exchange.respond(&CallToolResult::text(format!("Hello, {name}!")))
+            }
+            Err(error) => exchange.respond(&CallToolResult::error(error.to_string())),
+        },
+        Call::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+    }
+}
+
+fn main() -> std::io::Result<()> {
+    let mut config = ServerConfig::new("hello", "1.0.0");
+    config.capabilities.tools = Some(ListChanged::default());
+    mcp_sansio_std::serve_stdio(config, serve)
+}

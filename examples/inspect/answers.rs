@@ -1,0 +1,187 @@
+//! What the client answers when the server asks, and what it hears beside the protocol.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_sansio::json::{Number, Raw};
+use mcp_sansio::model::{
+    Content, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, ObjectSchema,
+    PrimitiveSchema, Root, StopReason, StringSchema, method,
+};
+use mcp_sansio::{Client, ClientCall, ClientEvent, ErrorCode, RespondError};
+use mcp_sansio_std::{Exchange, Handle, Handler};
+use serde_json::{Map, Value};
+
+use crate::arguments::Arguments;
+
+/// Answers the server with what the command line says.
+pub(crate) struct Answers {
+    roots: Vec<String>,
+    form: Option<Raw<'static>>,
+    sample: String,
+    overheard: Arc<Overheard>,
+}
+
+/// What the server has written that is no message.
+#[derive(Default)]
+pub(crate) struct Overheard {
+    first: Mutex<Option<String>>,
+}
+
+impl Overheard {
+    fn note(&self, line: &[u8]) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none() {
+            *first = Some(String::from_utf8_lossy(line).chars().take(80).collect());
+        }
+    }
+
+    /// What may be wrong with a server that wrote such things.
+    pub(crate) fn hint(&self) -> String {
+        match &*self.first.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(line) => format!("\nIt wrote something that is not MCP: {line:?}"),
+            None => String::new(),
+        }
+    }
+}
+
+impl Answers {
+    pub(crate) fn new(arguments: &Arguments, overheard: Arc<Overheard>) -> Result<Self, String> {
+        let mut roots = arguments.roots.clone();
+        if let Some(root) = roots.iter().find(|root| !root.starts_with("file://")) {
+            return Err(format!("the root {root} is not a file:// URI"));
+        }
+        if roots.is_empty()
+            && let Ok(directory) = std::env::current_dir()
+        {
+            roots.push(file_uri(&directory.to_string_lossy()));
+        }
+        let (form, sample) = (arguments.form.clone(), arguments.sample.clone());
+        Ok(Self { roots, form, sample, overheard })
+    }
+
+    fn answer(&self, exchange: &Exchange<Client>) -> Result<(), RespondError> {
+        match &exchange.request().call {
+            ClientCall::ListRoots => {
+                let roots = self.roots.iter().map(|root| Root::new(root.as_str()));
+                exchange.respond(&roots.collect::<ListRootsResult<'_>>())
+            }
+            ClientCall::CreateMessage(_) => {
+                eprintln!("the server asks for a model; it gets {:?}", self.sample);
+                let content = Content::text(self.sample.as_str());
+                let mut message = CreateMessageResult::new("inspect", content);
+                message.stop_reason = Some(StopReason::EndTurn);
+                exchange.respond(&message)
+            }
+            ClientCall::Elicit(params) => match params.parse::<ElicitParams<'_>>() {
+                Ok(params) => self.fill_in(exchange, &params),
+                Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
+            },
+            _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+        }
+    }
+
+    fn fill_in(
+        &self,
+        exchange: &Exchange<Client>,
+        params: &ElicitParams<'_>,
+    ) -> Result<(), RespondError> {
+        let Some(schema) = &params.requested_schema else {
+            return exchange.respond(&ElicitResult::decline());
+        };
+        let content = match &self.form {
+            Some(form) => form.clone(),
+            None => Raw::from_serialize(&whatever_fits(schema))?,
+        };
+        eprintln!("the server asks {:?}; it gets {content}", params.message);
+        exchange.respond(&ElicitResult::accept(content))
+    }
+}
+
+impl Handler<Client> for Answers {
+    fn serve(&self, exchange: &Exchange<Client>) {
+        // A server that has cancelled, or has gone, is no error of ours.
+        _ = self.answer(exchange);
+    }
+
+    fn event(&self, _handle: &Handle<Client>, event: ClientEvent<'static>) {
+        match event {
+            ClientEvent::Violation(violation) => {
+                self.overheard.note(&violation.message);
+                eprintln!("the server broke the protocol: {}", violation.kind);
+            }
+            ClientEvent::Notification(notification) => match notification.parse::<method::Log>() {
+                Some(Ok(log)) => {
+                    let logger = log.logger.map(|logger| format!(" {logger}")).unwrap_or_default();
+                    eprintln!("{}{logger}: {}", log.level, log.data);
+                }
+                _ => eprintln!("{}", notification.method),
+            },
+            ClientEvent::PeerFault(error) => {
+                eprintln!("the server could not read a message: {}", error.message);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A form filled in with its defaults, and with something of the right kind where it has none.
+fn whatever_fits(schema: &ObjectSchema<'_>) -> Map<String, Value> {
+    schema.properties.iter().map(|(name, field)| (name.to_string(), fitting(field))).collect()
+}
+
+fn fitting(field: &PrimitiveSchema<'_>) -> Value {
+    match field {
+        PrimitiveSchema::String(schema) => fitting_text(schema).into(),
+        PrimitiveSchema::Number(schema) => {
+            let number = schema.default.or(schema.minimum).unwrap_or(Number::ZERO);
+            serde_json::to_value(number).unwrap_or_default()
+        }
+        PrimitiveSchema::Boolean(schema) => schema.default.unwrap_or(false).into(),
+        PrimitiveSchema::Array(schema) => match &schema.default {
+            Some(values) => values.iter().map(|value| value.to_string()).collect(),
+            None => {
+                let plain = schema.items.choices.iter().flatten().map(|choice| choice.to_string());
+                let titled =
+                    schema.items.any_of.iter().flatten().map(|option| option.value.to_string());
+                let fewest = schema.min_items.unwrap_or(0);
+                plain.chain(titled).take(usize::try_from(fewest).unwrap_or(usize::MAX)).collect()
+            }
+        },
+        _ => Value::Null,
+    }
+}
+
+fn fitting_text(schema: &StringSchema<'_>) -> String {
+    let choice = schema.choices.iter().flatten().next();
+    let option = schema.one_of.iter().flatten().next().map(|option| &option.value);
+    if let Some(text) = schema.default.as_ref().or(choice).or(option) {
+        return text.to_string();
+    }
+    match schema.format.as_deref() {
+        Some("email") => "someone@example.com".into(),
+        Some("uri") => "https://example.com".into(),
+        Some("date") => "2025-01-01".into(),
+        Some("date-time") => "2025-01-01T00:00:00Z".into(),
+        _ => {
+            let shortest = schema.min_length.and_then(|length| usize::try_from(length).ok());
+            let longest = schema.max_length.and_then(|length| usize::try_from(length).ok());
+            let mut text = "inspect".to_string();
+            text.truncate(longest.unwrap_or(usize::MAX));
+            let missing = shortest.unwrap_or(0).min(1000).saturating_sub(text.len());
+            text + &"t".repeat(missing)
+        }
+    }
+}
+
+/// The URI of a path: its bytes, but for those that mean something in a URI.
+fn file_uri(path: &str) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}

@@ -1,0 +1,130 @@
+//! What is printed.
+
+use std::fmt::Write;
+
+use mcp_sansio::Connected;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, Content, InitializeResult, ResourceContents};
+use mcp_sansio_std::Reply;
+use serde::Serialize;
+
+use crate::contents::{Contents, Entry};
+
+/// The one object of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Json<'a> {
+    protocol_version: &'a str,
+    server_info: Raw<'a>,
+    capabilities: Raw<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<Raw<'a>>,
+    tools: Vec<&'a str>,
+    prompts: Vec<&'a str>,
+    resources: Vec<&'a str>,
+    resource_templates: Vec<&'a str>,
+}
+
+/// Everything that a server has.
+pub(crate) fn contents(connected: &Connected<'_>, contents: &Contents, json: bool) -> String {
+    if json { contents_json(connected, contents) } else { contents_text(connected, contents) }
+}
+
+fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
+    fn names(entries: &[Entry]) -> Vec<&str> {
+        entries.iter().map(|entry| entry.name.as_str()).collect()
+    }
+    let member = |name| connected.result.get(name).unwrap_or(Raw::EMPTY_OBJECT);
+    let json = Json {
+        protocol_version: connected.revision.name(),
+        server_info: member("serverInfo"),
+        capabilities: member("capabilities"),
+        instructions: connected.result.get("instructions"),
+        tools: names(&contents.tools),
+        prompts: names(&contents.prompts),
+        resources: names(&contents.resources),
+        resource_templates: names(&contents.templates),
+    };
+    Raw::from_serialize(&json).map(|raw| raw.to_string()).unwrap_or_default()
+}
+
+fn contents_text(connected: &Connected<'_>, contents: &Contents) -> String {
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    _ = write_contents(&mut text, connected, contents);
+    text.trim_end().to_string()
+}
+
+fn write_contents(
+    text: &mut String,
+    connected: &Connected<'_>,
+    contents: &Contents,
+) -> std::fmt::Result {
+    writeln!(text, "revision: {}", connected.revision)?;
+    match connected.result.parse::<InitializeResult<'_>>() {
+        Ok(result) => {
+            let info = &result.server_info;
+            let title = info.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
+            writeln!(text, "server: {} {}{title}", info.name, info.version)?;
+            if let Some(instructions) = &result.instructions {
+                writeln!(text, "instructions: {instructions}")?;
+            }
+        }
+        Err(error) => writeln!(text, "server: {error}")?,
+    }
+    let capabilities: Vec<String> =
+        connected.capabilities.iter().map(|capability| capability.to_string()).collect();
+    writeln!(text, "capabilities: {}", capabilities.join(", "))?;
+    for (title, entries) in [
+        ("tools", &contents.tools),
+        ("prompts", &contents.prompts),
+        ("resources", &contents.resources),
+        ("resource templates", &contents.templates),
+    ] {
+        writeln!(text, "\n{title}: {}", entries.len())?;
+        for Entry { name, description } in entries {
+            match description.as_deref().and_then(|text| text.lines().next()) {
+                Some(line) => writeln!(text, "  {name}: {line}")?,
+                None => writeln!(text, "  {name}")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The result of a tool, and whether the tool succeeded.
+pub(crate) fn call(reply: &Reply, json: bool) -> Result<(String, bool), String> {
+    let result: CallToolResult<'_> =
+        reply.raw().parse().map_err(|error| format!("tools/call: {error}"))?;
+    let succeeded = !result.failed();
+    if json {
+        let line = Raw::from_serialize(reply.raw()).map_err(|error| error.to_string())?;
+        return Ok((line.to_string(), succeeded));
+    }
+    let mut blocks: Vec<String> = result.content.iter().map(block).collect();
+    if let Some(structured) = &result.structured_content {
+        blocks.push(structured.to_string());
+    }
+    if !succeeded {
+        eprintln!("inspect: the tool failed");
+    }
+    Ok((blocks.join("\n"), succeeded))
+}
+
+fn block(content: &Content<'_>) -> String {
+    match content {
+        Content::Text(content) => content.text.to_string(),
+        Content::Image(content) => {
+            format!("[{}, {} base64 characters]", content.mime_type, content.data.len())
+        }
+        Content::Audio(content) => {
+            format!("[{}, {} base64 characters]", content.mime_type, content.data.len())
+        }
+        Content::Resource(content) => match &content.resource {
+            ResourceContents::Text(contents) => format!("[{}]\n{}", contents.uri, contents.text),
+            contents => format!("[{}]", contents.uri()),
+        },
+        Content::ResourceLink(link) => format!("[{}]", link.uri),
+        other => format!("{other:?}"),
+    }
+}
