@@ -7,6 +7,8 @@ use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{Call, ErrorCode, RespondError, Server, ServerConfig};
 use mcp_sansio_std::Exchange;
 
+const SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#;
+
 #[derive(serde::Deserialize)]
 struct Greeting {
     name: String,
@@ -15,19 +17,13 @@ struct Greeting {
 fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
     match &exchange.request().call {
         Call::ListTools(_) => {
-            let schema =
-                r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#;
-            let mut tools = ListToolsResult::default();
-            let schema = Raw::new(schema).expect("it is JSON");
-            tools.tools = [Tool::new("hello", schema)].into();
-            exchange.respond(&tools)
+            let schema = Raw::new(SCHEMA).expect("it is JSON");
+            exchange.respond(&ListToolsResult::new([Tool::new("hello", schema)]))
         }
-        Call::CallTool(call) if call.name == "hello" => match call.parse::<Greeting>() {
-            Ok(Greeting { name }) => {
-                exchange.respond(&CallToolResult::text(format!("Hello, {name}!")))
-            }
-            Err(error) => exchange.respond(&CallToolResult::error(error.to_string())),
-        },
+        Call::CallTool(call) if call.name == "hello" => exchange.respond(&match call.parse() {
+            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+            Err(error) => CallToolResult::error(error.to_string()),
+        }),
         Call::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
     }

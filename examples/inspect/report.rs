@@ -84,12 +84,21 @@ fn write_contents(
         writeln!(text, "\n{title}: {}", entries.len())?;
         for Entry { name, description } in entries {
             match description.as_deref().and_then(|text| text.lines().next()) {
-                Some(line) => writeln!(text, "  {name}: {line}")?,
+                Some(line) => writeln!(text, "  {name}: {}", shortened(line))?,
                 None => writeln!(text, "  {name}")?,
             }
         }
     }
     Ok(())
+}
+
+/// A description that fits on a line.
+fn shortened(line: &str) -> String {
+    const MOST: usize = 100;
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
+        None => line.to_string(),
+    }
 }
 
 /// The result of a tool, and whether the tool succeeded.
@@ -102,7 +111,7 @@ pub(crate) fn call(reply: &Reply, json: bool) -> Result<(String, bool), String> 
         return Ok((line.to_string(), succeeded));
     }
     let mut blocks: Vec<String> = result.content.iter().map(block).collect();
-    if let Some(structured) = &result.structured_content {
+    if let Some(structured) = result.structured_content.as_ref().filter(|_| blocks.is_empty()) {
         blocks.push(structured.to_string());
     }
     if !succeeded {

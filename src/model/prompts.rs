@@ -87,6 +87,13 @@ pub struct ListPromptsResult<'a> {
     pub meta: Option<Raw<'a>>,
 }
 
+impl<'a> ListPromptsResult<'a> {
+    /// A list of one page.
+    pub fn new(prompts: impl Into<List<'a, Prompt<'a>>>) -> Self {
+        Self { prompts: prompts.into(), ..Self::default() }
+    }
+}
+
 /// The params of `prompts/get`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

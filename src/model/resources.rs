@@ -269,6 +269,13 @@ pub struct ListResourcesResult<'a> {
     pub meta: Option<Raw<'a>>,
 }
 
+impl<'a> ListResourcesResult<'a> {
+    /// A list of one page.
+    pub fn new(resources: impl Into<List<'a, Resource<'a>>>) -> Self {
+        Self { resources: resources.into(), ..Self::default() }
+    }
+}
+
 /// The result of `resources/templates/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -282,6 +289,13 @@ pub struct ListResourceTemplatesResult<'a> {
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> ListResourceTemplatesResult<'a> {
+    /// A list of one page.
+    pub fn new(resource_templates: impl Into<List<'a, ResourceTemplate<'a>>>) -> Self {
+        Self { resource_templates: resource_templates.into(), ..Self::default() }
+    }
 }
 
 /// The result of `resources/read`: what the URI names, and possibly what lies below it.

@@ -166,6 +166,13 @@ pub struct ListToolsResult<'a> {
     pub meta: Option<Raw<'a>>,
 }
 
+impl<'a> ListToolsResult<'a> {
+    /// A list of one page.
+    pub fn new(tools: impl Into<List<'a, Tool<'a>>>) -> Self {
+        Self { tools: tools.into(), ..Self::default() }
+    }
+}
+
 /// The params of `tools/call`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -41,6 +41,10 @@ pub(crate) mod sealed {
 
     /// The methods of a machine that the threads use.
     pub trait Steer: Sized + Send + 'static {
+        /// Whether to read on, to no purpose, after the connection has ended. A server that is shut
+        /// down may still be writing, and would die of a broken pipe instead of ending.
+        const READS_TO_THE_END: bool;
+
         fn receive(
             &mut self,
             frame: Frame<'_>,
@@ -101,7 +105,10 @@ pub(crate) mod sealed {
 }
 
 macro_rules! machine {
-    ($Machine:ident, $Event:ident, $Request:ident, opening: $opening:pat) => {
+    (
+        $Machine:ident, $Event:ident, $Request:ident,
+        opening: $opening:pat, reads to the end: $reads_to_the_end:literal
+    ) => {
         impl Machine for $Machine {
             type Request = $Request<'static>;
             type Event = $Event<'static>;
@@ -121,6 +128,8 @@ macro_rules! machine {
         }
 
         impl sealed::Steer for $Machine {
+            const READS_TO_THE_END: bool = $reads_to_the_end;
+
             fn receive(
                 &mut self,
                 frame: Frame<'_>,
@@ -220,10 +229,13 @@ macro_rules! machine {
 }
 
 // A server waits for nobody: whoever serves it has no use for the moment it is opened.
-machine!(Server, ServerEvent, Request, opening: ServerEvent::Ready);
+machine!(
+    Server, ServerEvent, Request,
+    opening: ServerEvent::Ready, reads to the end: false
+);
 machine!(
     Client,
     ClientEvent,
     ClientRequest,
-    opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_))
+    opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_)), reads to the end: true
 );

@@ -222,7 +222,7 @@ impl<M: Machine> Wire<M> {
                 Err(_) => break Cause::ReadFailed,
             }
             self.take(&mut inbox);
-            if self.phase() == Phase::Closed {
+            if !M::READS_TO_THE_END && self.phase() == Phase::Closed {
                 return;
             }
         };

@@ -1,7 +1,7 @@
 //! The prompts, and completion of their arguments.
 
 use mcp_sansio::model::{
-    CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent, List,
+    CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent,
     ListPromptsResult, Map, Prompt, PromptArgument, PromptMessage, Reference, ResourceContents,
     Text,
 };
@@ -20,14 +20,12 @@ pub(super) fn list() -> ListPromptsResult<'static> {
         }
         prompt
     };
-    let mut result = ListPromptsResult::default();
-    result.prompts = List::from([
+    ListPromptsResult::new([
         prompt("test_simple_prompt", "A message", &[]),
         prompt("test_prompt_with_arguments", "A message with arguments", &["arg1", "arg2"]),
         prompt("test_prompt_with_embedded_resource", "A resource", &["resourceUri"]),
         prompt("test_prompt_with_image", "A picture", &[]),
-    ]);
-    result
+    ])
 }
 
 pub(super) fn get(exchange: &Exchange<Server>, prompt: &GetPrompt<'_>) -> Result<(), RespondError> {

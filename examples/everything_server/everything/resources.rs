@@ -1,7 +1,7 @@
 //! The resources.
 
 use mcp_sansio::model::{
-    List, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
 use mcp_sansio::{ErrorCode, RespondError, Server};
@@ -21,22 +21,18 @@ pub(super) fn list() -> ListResourcesResult<'static> {
         resource.description = Some(description);
         resource
     };
-    let mut result = ListResourcesResult::default();
-    result.resources = List::from([
+    ListResourcesResult::new([
         resource(TEXT, "static-text", "text/plain".into(), "A text".into()),
         resource(BINARY, "static-binary", "image/png".into(), "A picture".into()),
         resource(WATCHED, "watched-resource", "text/plain".into(), "Subscribe to it".into()),
-    ]);
-    result
+    ])
 }
 
 pub(super) fn list_templates() -> ListResourceTemplatesResult<'static> {
     let mut template = ResourceTemplate::new("test://template/{id}/data", "template-data");
     template.mime_type = Some("application/json".into());
     template.description = Some("Data for any id".into());
-    let mut result = ListResourceTemplatesResult::default();
-    result.resource_templates = List::from([template]);
-    result
+    ListResourceTemplatesResult::new([template])
 }
 
 pub(super) fn read(exchange: &Exchange<Server>, uri: &str) -> Result<(), RespondError> {

@@ -60,9 +60,7 @@ pub(super) fn list() -> ListToolsResult<'static> {
         tool.description = Some((*description).into());
         Some(tool)
     });
-    let mut result = ListToolsResult::default();
-    result.tools = tools.collect();
-    result
+    ListToolsResult::new(tools.collect::<Vec<_>>())
 }
 
 /// A text argument, under whatever name it has.
