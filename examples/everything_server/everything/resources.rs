@@ -1,11 +1,13 @@
 //! The resources.
 
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
 use mcp_sansio::{ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
+use serde::Serialize;
 use serde_json::json;
 
 use super::media::PNG;
@@ -13,6 +15,15 @@ use super::media::PNG;
 const TEXT: &str = "test://static-text";
 const BINARY: &str = "test://static-binary";
 pub(super) const WATCHED: &str = "test://watched-resource";
+
+/// The contents of a resource that the template stands for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'a> {
+    id: &'a str,
+    template_test: bool,
+    data: String,
+}
 
 pub(super) fn list() -> ListResourcesResult<'static> {
     let resource = |uri, name, mime_type, description| {
@@ -45,12 +56,9 @@ pub(super) fn read(exchange: &Exchange<Server>, uri: &str) -> Result<(), Respond
         WATCHED => ResourceContents::text(uri, "This one can be watched.").mime_type("text/plain"),
         _ => match uri.strip_prefix("test://template/").and_then(|id| id.strip_suffix("/data")) {
             Some(id) => {
-                let data = json!({
-                    "id": id,
-                    "templateTest": true,
-                    "data": format!("Data for ID: {id}"),
-                });
-                ResourceContents::text(uri, data.to_string()).mime_type("application/json")
+                let data = Data { id, template_test: true, data: format!("Data for ID: {id}") };
+                let text = Raw::from_serialize(&data)?.to_string();
+                ResourceContents::text(uri, text).mime_type("application/json")
             }
             None => {
                 let data = json!({ "uri": uri });
