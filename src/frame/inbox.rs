@@ -303,6 +303,9 @@ impl Inbox {
 
     /// Makes room for a chunk: by moving what is there to the front, then by growing.
     fn make_room(&mut self) {
+        if self.is_empty() && self.ready.is_none() {
+            (self.start, self.searched, self.end) = (0, 0, 0);
+        }
         if self.chunk_bytes <= self.buffer.len() - self.end {
             return;
         }

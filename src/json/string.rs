@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::Chars;
@@ -47,7 +48,11 @@ impl<'a> Str<'a> {
 
     /// The text, if it was written without escapes and can be borrowed.
     pub fn as_plain(&self) -> Option<&str> {
-        (!self.text.contains('\\')).then_some(&*self.text)
+        (!self.has_escapes()).then_some(&*self.text)
+    }
+
+    fn has_escapes(&self) -> bool {
+        memchr::memchr(b'\\', self.text.as_bytes()).is_some()
     }
 
     /// The text, borrowed unless it was written with escapes.
@@ -83,9 +88,13 @@ impl<'a> Str<'a> {
 
 impl PartialEq<str> for Str<'_> {
     fn eq(&self, other: &str) -> bool {
-        match self.as_plain() {
-            Some(text) => text == other,
-            None => self.code_points().eq(other.chars().map(u32::from)),
+        // Every escape is longer than what it stands for, so the lengths mostly decide already.
+        match self.text.len().cmp(&other.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => *self.text == *other && !self.has_escapes(),
+            Ordering::Greater => {
+                self.has_escapes() && self.code_points().eq(other.chars().map(u32::from))
+            }
         }
     }
 }
