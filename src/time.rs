@@ -62,6 +62,14 @@ impl Sub for Instant {
     }
 }
 
+/// The instant on a timeline that counts from the Unix epoch; earlier than that is the epoch.
+#[cfg(feature = "std")]
+impl From<std::time::SystemTime> for Instant {
+    fn from(time: std::time::SystemTime) -> Self {
+        Self::EPOCH + time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    }
+}
+
 impl fmt::Debug for Instant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.since_epoch())
@@ -78,5 +86,14 @@ mod tests {
         assert_eq!(never + Duration::from_secs(1), never);
         assert_eq!(Instant::EPOCH - never, Duration::ZERO);
         assert_eq!(Instant::from_millis(u64::MAX), never);
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn system_time_counts_from_the_unix_epoch() {
+        let second = Duration::from_secs(1);
+        let unix = std::time::UNIX_EPOCH;
+        assert_eq!(Instant::from(unix + second), Instant::EPOCH + second);
+        assert_eq!(Instant::from(unix - second), Instant::EPOCH);
     }
 }

@@ -63,8 +63,8 @@ impl Arguments {
 
 const EXAMPLES: &str = "Examples:
   inspect
-  inspect -- npx -y @modelcontextprotocol/server-everything stdio
-  inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything stdio";
+  inspect -- npx -y @modelcontextprotocol/server-everything
+  inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything";
 
 fn revision(name: &str) -> Result<Revision, String> {
     let known = || Revision::ALL.map(Revision::name).join(", ");

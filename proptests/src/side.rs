@@ -37,7 +37,10 @@ pub mod config {
 }
 
 macro_rules! side {
-    ($(#[$documentation:meta])* $side:ident, $machine:ident: $Machine:ident, $Config:ident, $Event:ident) => {
+    (
+        $(#[$documentation:meta])*
+        $side:ident, $machine:ident: $Machine:ident, $Config:ident, $Event:ident
+    ) => {
         $(#[$documentation])*
         #[derive(Clone, Debug)]
         #[non_exhaustive]

@@ -57,7 +57,9 @@ pub struct Empty<'a> {
 }
 
 macro_rules! methods {
-    ($($(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident -> $result:ident;)*) => {$(
+    ($(
+        $(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident -> $result:ident;
+    )*) => {$(
         $(#[$documentation])*
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]

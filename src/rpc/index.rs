@@ -54,6 +54,12 @@ impl Index {
         }
     }
 
+    /// How many cells there are.
+    #[cfg(test)]
+    pub(super) fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
     /// Empties a cell and moves up what would no longer be found behind it.
     fn close(&mut self, mut gap: usize) {
         let mut at = self.after(gap);

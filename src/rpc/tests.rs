@@ -98,6 +98,52 @@ fn the_index_finds_what_was_put_in_and_nothing_else() {
     }
 }
 
+/// What is gone leaves nothing behind: neither in the index nor in the table.
+#[test]
+fn a_table_does_not_grow_with_what_has_ended() {
+    let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
+    let mut index = Index::default();
+    let mut live = alloc::collections::VecDeque::new();
+    for round in 0..100_000_u32 {
+        let literal = round.to_string();
+        live.push_back((inbound.insert(&id(&literal), |_| {}), literal));
+        index.insert(round.wrapping_mul(0x9e37_79b1), round);
+        if 64 < live.len() {
+            let (place, literal) = live.pop_front().expect("there are some");
+            assert_eq!(inbound.find(&id(&literal), |_| true), Some(place));
+            assert!(inbound.remove(place, Ending::Answered));
+            assert!(place.index <= 64, "places are dense");
+            let gone = round - 64;
+            index.remove(gone.wrapping_mul(0x9e37_79b1), gone);
+        }
+    }
+    assert_eq!(index.cells(), 256);
+}
+
+/// A hundred thousand requests in flight each way, ended in any order.
+#[test]
+fn many_requests_are_found_among_many() {
+    const MANY: u64 = 100_000;
+    let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
+    let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 0);
+    for number in 1..=MANY {
+        inbound.insert(&id(&alloc::format!("\"request {number}\"")), |_| {});
+        outbound.insert(|_| {});
+    }
+    for step in 0..MANY {
+        // Visits all of them, because the numbers have no common divisor.
+        let number = step * 61_803 % MANY + 1;
+        let literal = alloc::format!("\"request {number}\"");
+        let place = inbound.find(&id(&literal), |_| true).expect("it is there");
+        assert!(inbound.remove(place, Ending::Answered));
+        assert_eq!(inbound.find(&id(&literal), |_| true), None);
+        let place = outbound.find(number).expect("it is there");
+        assert!(outbound.remove(place, Ending::Answered));
+        assert_eq!(outbound.find(number), None);
+    }
+    assert!(inbound.is_empty() && outbound.is_empty());
+}
+
 #[test]
 fn places_are_used_again_under_new_names() {
     let mut table: Table<u32> = Table::new(CONNECTION);

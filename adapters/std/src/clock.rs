@@ -1,6 +1,6 @@
 //! The time for a machine.
 
-use std::time::{Instant as Monotonic, SystemTime, UNIX_EPOCH};
+use std::time::{Instant as Monotonic, SystemTime};
 
 use mcp_sansio::Instant;
 
@@ -22,8 +22,7 @@ pub struct Clock {
 impl Clock {
     /// A clock that starts now.
     pub fn new() -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { started: Monotonic::now(), at: Instant::EPOCH + since_epoch }
+        Self { started: Monotonic::now(), at: SystemTime::now().into() }
     }
 
     /// What time it is.

@@ -1,0 +1,175 @@
+//! House rules that no tool checks for us.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// Every Rust file of the project, by its path from the root.
+fn sources() -> BTreeMap<String, String> {
+    fn walk(directory: &Path, root: &Path, sources: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, root, sources);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                sources.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let root = root();
+    let mut sources = BTreeMap::new();
+    let rooms = ["src", "adapters/std", "proptests", "examples", "benches", "fuzz/fuzz_targets"];
+    for room in rooms {
+        walk(&root.join(room), &root, &mut sources);
+    }
+    assert!(100 < sources.len(), "the walk has missed something");
+    sources
+}
+
+fn is_test(name: &str) -> bool {
+    name.contains("/tests/") || name.ends_with("tests.rs")
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    for (name, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines < 500 || is_test(&name), "{name} has {lines} lines");
+        assert!(text.starts_with("//!") || name.ends_with("tests.rs"), "{name} has no header");
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name} ends oddly");
+    }
+}
+
+#[test]
+fn lines_fit_and_hold_nothing_unfinished() {
+    // Put together here so that this file does not hold them itself.
+    let unfinished = ["TODO", "FIXME", "XXX"].map(String::from).into_iter();
+    let macros = ["todo", "dbg", "unimplemented"].map(|name| format!("{name}!("));
+    let banned: Vec<String> = unfinished.chain(macros).chain([String::from("#[ignore")]).collect();
+    for (name, text) in sources().into_iter().filter(|(name, _)| !name.ends_with("tidy.rs")) {
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{name}:{}", number + 1);
+            assert!(!line.contains('\t'), "{place} has a tab");
+            let banned = banned.iter().find(|word| line.contains(*word));
+            assert_eq!(banned, None, "{place}");
+            // Tests and examples hold messages, which are one line each.
+            let holds_message = is_test(&name) || line.contains("r#\"") || line.contains("const ");
+            let fits = line.chars().count() <= 100 || holds_message || line.contains("](http");
+            assert!(fits || line.trim_start().starts_with(['"', '/']), "{place} is too long");
+        }
+    }
+}
+
+/// Which revision has what is data, and stands in `dialect`.
+#[test]
+fn nothing_outside_the_dialect_names_a_revision() {
+    for (name, text) in sources() {
+        let may = name.starts_with("src/dialect/") || name == "src/version.rs" || is_test(&name);
+        if !name.starts_with("src/") || may {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            assert!(!code.contains("Revision::V"), "{name}:{}", number + 1);
+        }
+    }
+}
+
+/// No clock, no randomness, no global state, no hash order in the core.
+#[test]
+fn the_core_is_deterministic() {
+    let banned = [
+        "HashMap",
+        "HashSet",
+        "Instant::now",
+        "SystemTime::now",
+        "static mut",
+        "thread_local",
+        "AtomicU",
+        "OnceLock",
+        "RandomState",
+        "env::var",
+    ];
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.starts_with("src/")) {
+        if is_test(&name) {
+            continue;
+        }
+        for word in banned {
+            assert!(!text.contains(word), "{name} uses {word}");
+        }
+    }
+}
+
+/// An ID as the requirements have it: `L-CANCEL-07`.
+fn ids(text: &str) -> Vec<String> {
+    text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-')
+        .filter(|word| {
+            let mut parts = word.split('-');
+            let series = parts.next().is_some_and(|series| matches!(series, "L" | "M" | "H"));
+            let topic = parts.next().is_some_and(|topic| {
+                !topic.is_empty() && topic.chars().all(|c| c.is_ascii_uppercase())
+            });
+            let number = parts.next().is_some_and(|number| {
+                !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
+            });
+            series && topic && number && parts.next().is_none()
+        })
+        .map(String::from)
+        .collect()
+}
+
+/// The tests that say what they prove, with the IDs.
+fn claims() -> BTreeMap<String, BTreeSet<String>> {
+    let mut claims: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for text in sources().values() {
+        let mut documentation = String::new();
+        for line in text.lines().map(str::trim) {
+            if let Some(line) = line.strip_prefix("///") {
+                documentation.push_str(line);
+                documentation.push(' ');
+            } else if let Some(rest) = line.strip_prefix("fn ") {
+                let proven = documentation.contains("Proves").then(|| ids(&documentation));
+                for id in proven.unwrap_or_default() {
+                    let name = rest.split('(').next().unwrap().to_string();
+                    claims.entry(id).or_default().insert(name);
+                }
+                documentation.clear();
+            } else if !line.starts_with("#[") {
+                documentation.clear();
+            }
+        }
+    }
+    claims
+}
+
+/// `CONFORMANCE.md` and the tests name each other.
+#[test]
+fn the_conformance_list_is_true() {
+    let text = fs::read_to_string(root().join("CONFORMANCE.md")).unwrap();
+    let claims = claims();
+    let mut listed = BTreeSet::new();
+    for row in text.lines().filter(|line| line.starts_with("| L-") || line.starts_with("| M-")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert_eq!(cells.len(), 5, "three cells: {row}");
+        let (id, rule, proof) = (cells[1], cells[2], cells[3]);
+        assert!(listed.insert(id.to_string()), "{id} is listed twice");
+        assert!(!rule.is_empty() && !proof.is_empty(), "{row}");
+        let named: BTreeSet<String> =
+            proof.split('`').skip(1).step_by(2).map(String::from).collect();
+        let proven = claims.get(id).cloned().unwrap_or_default();
+        assert!(proven.is_subset(&named), "{id}: a test that proves it is not named: {proven:?}");
+        for name in named.iter().filter(|name| name.contains('_')) {
+            assert!(proven.contains(name), "{id}: no test {name} says that it proves it");
+        }
+        assert!(!proven.is_empty() || proof.starts_with("host:"), "{id}: no test and no reason");
+    }
+    let unlisted: Vec<&String> = claims.keys().filter(|id| !listed.contains(*id)).collect();
+    assert_eq!(unlisted, [""; 0], "proven but not listed");
+}
