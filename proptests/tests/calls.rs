@@ -420,8 +420,7 @@ fn timeouts_can_be_set_per_call() {
     assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [never]);
 }
 
-/// Proves L-PROG-01, L-PROG-02, L-PROG-08, L-PROG-10, L-PROG-11, L-PROG-12, L-AMB-45, L-AMB-51,
-/// L-META-03.
+/// Proves L-PROG-01, L-PROG-02, L-PROG-08, L-PROG-10, L-PROG-11, L-PROG-12, L-AMB-45, L-AMB-51.
 #[test]
 fn progress_finds_its_call_and_only_increases() {
     let mut side = ready();
@@ -522,7 +521,7 @@ fn calls_have_bounds_and_reserved_names() {
     }
 }
 
-/// Proves L-JSONRPC-02, L-JSONRPC-29 in part: what goes out is what was meant, or nothing.
+/// Proves L-JSONRPC-02: what goes out is what was meant, or nothing.
 #[test]
 fn a_call_that_cannot_be_written_was_never_made() {
     struct Fails;

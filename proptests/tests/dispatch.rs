@@ -3,8 +3,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{LoggingLevel, method};
 use mcp_sansio::{
-    Call, Capability, ClientCall, ClientEvent, ErrorCode, Limits, Principal, RespondError,
-    Revision, ServerConfig, ServerEvent, UnknownMethods, ViolationKind,
+    Call, Capability, ClientCall, ClientConfig, ClientEvent, ErrorCode, Limits, Principal,
+    RespondError, Revision, ServerConfig, ServerEvent, UnknownMethods, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -134,7 +134,8 @@ fn odd_content_is_answered_or_passed_on() {
     assert_eq!(call.arguments.unwrap().as_str(), r#"{"n":1e999}"#);
 }
 
-/// Proves L-JSONRPC-15, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01, L-SAMP-01.
+/// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01. What is served
+/// is what is declared, because it is the same thing.
 #[test]
 fn methods_that_are_not_served_are_refused() {
     let mut bare = ServerSide::ready_with(ServerConfig::new("s", "1"), Revision::V2025_11_25);
@@ -173,9 +174,16 @@ fn methods_that_are_not_served_are_refused() {
         assert_eq!(violation.kind.code(), Some(ErrorCode::METHOD_NOT_FOUND));
         assert!(client.sent()[0].contains("-32601"));
     }
+    let mut bare = ClientSide::ready_with(ClientConfig::new("c", "1"), Revision::V2025_11_25);
+    for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
+        let event = bare.receive(&request("1", method, "{}"));
+        let Some(ClientEvent::Violation(violation)) = event else { panic!("{method} is refused") };
+        assert_eq!(violation.kind, ViolationKind::MethodNotAvailable, "{method}");
+        assert!(bare.sent()[0].contains("-32601"));
+    }
 }
 
-/// Proves L-CAP-12, L-CAP-19, L-AMB-44: the session decides, not the configuration.
+/// Proves L-CAP-12, L-AMB-44: the session decides, not the configuration.
 #[test]
 fn what_is_served_depends_on_the_revision() {
     let complete = request(
@@ -201,7 +209,7 @@ fn what_is_served_depends_on_the_revision() {
 }
 
 /// Proves L-JSONRPC-16, L-ERR-09, L-TOOL-02, L-PROMPT-02, L-COMP-02, L-COMP-03, L-LOG-03,
-/// L-ERR-18, L-AMB-30. Pain 75.
+/// L-ERR-18, L-SAMP-01, L-AMB-30. Pain 75.
 #[test]
 fn params_that_do_not_fit_never_reach_the_application() {
     let table = [
@@ -277,7 +285,7 @@ fn params_that_do_not_fit_never_reach_the_application() {
     }
 }
 
-/// Proves L-TOOL-02, L-RES-08, L-PAGE-06, L-COMP-04 for reading.
+/// Proves L-TOOL-02, L-RES-08.
 #[test]
 fn requests_arrive_as_views_on_their_params() {
     let mut side = ready();
@@ -423,7 +431,7 @@ fn a_failed_answer_can_be_tried_again() {
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
 }
 
-/// Proves L-JSONRPC-26, L-ERR-03 in part, L-AMB-09, L-RACE-11. Pain 19.
+/// Proves L-JSONRPC-26, L-AMB-09, L-RACE-11. Pain 19.
 #[test]
 fn a_duplicate_id_harms_nobody() {
     let mut side = ready();
@@ -525,7 +533,7 @@ fn ids_tokens_and_methods_have_a_length() {
     assert!(sent.contains("-32601"));
 }
 
-/// Proves L-JSONRPC-14, L-JSONRPC-13, L-JSONRPC-23, L-CAP-06. Pains 65 and 66.
+/// Proves L-JSONRPC-14, L-JSONRPC-13, L-JSONRPC-23, L-CAP-06, L-META-03. Pains 65 and 66.
 #[test]
 fn notifications_are_never_answered() {
     let mut side = ready();
@@ -537,6 +545,8 @@ fn notifications_are_never_answered() {
         r#"{"jsonrpc":"2.0","method":"ping"}"#,
         r#"{"jsonrpc":"2.0","method":"initialize"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+        // Only a request has a progress token; here it is data like any other.
+        r#"{"jsonrpc":"2.0","method":"x","params":{"_meta":{"progressToken":true}}}"#,
     ];
     for frame in frames {
         let event = side.receive(frame);
@@ -573,7 +583,6 @@ fn notifications_can_be_read_by_type() {
     assert!(notification.parse::<method::ToolsChanged>().unwrap().is_ok());
 }
 
-/// Proves L-CAP-01 and L-CAP-02: what is served is what is declared, because it is the same thing.
 #[test]
 fn the_context_tells_the_rules_of_the_session() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);

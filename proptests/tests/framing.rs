@@ -202,7 +202,7 @@ fn pretty_printed_json_is_told_once() {
     assert!(side.receive("]").is_some());
 }
 
-/// Proves L-AMB-06 with the policy switched on, L-JSONRPC-19, L-BATCH-05 in part. Pain 8.
+/// Proves L-AMB-06 with the policy switched on, L-JSONRPC-19. Pain 8.
 #[test]
 fn answers_without_an_id_are_a_policy_with_a_rate() {
     let period = Duration::from_secs(1);
@@ -240,6 +240,35 @@ fn answers_without_an_id_are_a_policy_with_a_rate() {
     let mut client = ClientSide::ready_with(config, Revision::V2025_11_25);
     assert!(client.receive("{oops").is_some());
     assert_eq!(client.sent(), [""; 0], "clients never do");
+}
+
+/// Proves L-BATCH-05: one answer without an id for an empty batch, one for each element that is no
+/// message, and the other elements are served.
+#[test]
+fn a_bad_element_does_not_spoil_its_batch() {
+    let mut config = config::server();
+    let replies = RepliesWithoutId::at_most(9, Duration::from_secs(1));
+    let invalid = |message: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32600,"message":"{message}"}}}}"#)
+    };
+    for policy in [None, Some(replies)] {
+        config.connection.replies_without_id = policy;
+        let mut side = ServerSide::ready_with(config.clone(), Revision::V2025_03_26);
+        let mut take = |batch: &str| {
+            for frame in mcp_sansio::Frames::of(batch.as_bytes(), &Limits::default()) {
+                _ = side.server.receive(frame, side.now, &mut side.out);
+            }
+            side.sent()
+        };
+        let replies = |expected: &[String]| {
+            expected[..expected.len() * usize::from(policy.is_some())].to_vec()
+        };
+        assert_eq!(take("[]"), replies(&[invalid("a batch must not be empty")]));
+        let not_a_message = invalid("not a JSON-RPC message");
+        let mut expected = replies(&[not_a_message.clone(), not_a_message]);
+        expected.push(PONG.to_string());
+        assert_eq!(take(&format!("[1,{{}},{PING}]")), expected);
+    }
 }
 
 /// Pain 51: two machines do not talk each other to death.
@@ -288,7 +317,7 @@ fn every_message_is_one_line() {
 }
 
 /// Proves L-BATCH-13, L-BATCH-14, L-BATCH-04, L-BATCH-03 for a server, L-AMB-39, L-ERR-03,
-/// L-ERR-04, and L-BATCH-01, L-BATCH-06, L-BATCH-12 by answering one by one. Pain 52 in part.
+/// L-ERR-04, and L-BATCH-01, L-BATCH-06 by answering one by one. Pain 52 in part.
 #[test]
 fn a_batch_is_one_offence_where_there_are_none() {
     let batch = b"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"method\":\"x\"},{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]\n";

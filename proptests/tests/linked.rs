@@ -30,7 +30,7 @@ fn request(seen: Vec<Seen>) -> InboundId {
     }
 }
 
-/// Proves L-LIFE-22, L-LIFE-31 and, whatever the size of the chunks, L-STDIO-04.
+/// Proves L-LIFE-31 and, whatever the size of the chunks, L-STDIO-04.
 #[test]
 fn a_session_from_beginning_to_end_in_any_chunking() {
     for chunk in [1, 2, 3, 7, 64, usize::MAX] {

@@ -46,7 +46,7 @@ fn a_capability_is_there_if_its_key_holds_an_object() {
     assert_eq!(server(r#"{"extensions":{"x":{}},"experimental":7,"roots":true}"#), set([]));
 }
 
-/// Proves L-ELIC-14 and the reading half of L-CAP-14, L-CAP-15, L-CAP-16.
+/// Proves L-ELIC-14.
 #[test]
 fn elicitation_without_a_mode_means_the_form() {
     use Capability::{
@@ -89,7 +89,7 @@ fn what_a_configuration_declares_is_what_a_peer_reads() {
     assert_eq!(Capability::ResourcesSubscribe.to_string(), "resources.subscribe");
 }
 
-/// Proves L-CAP-19 for the set: a capability has no effect in an older session.
+/// A capability has no effect in an older session.
 #[test]
 fn capabilities_of_later_revisions_do_not_count() {
     let all = client(r#"{"elicitation":{"url":{},"form":{}},"sampling":{"tools":{}},"roots":{}}"#)
@@ -103,7 +103,7 @@ fn capabilities_of_later_revisions_do_not_count() {
 
 /// The method table T1.1: name, direction, first revision, capability.
 ///
-/// Proves L-CAP-10, L-CAP-11, L-CAP-12, L-CAP-20, L-ELIC-01, L-COMP-01.
+/// Proves L-CAP-12, L-CAP-20, L-COMP-01.
 #[test]
 fn the_methods_of_every_revision_and_direction() {
     use Capability::{

@@ -33,7 +33,7 @@ fn every_kind_of_content_is_read_and_written() {
     assert!(serde_json::from_str::<Content<'_>>(r#"{"type":"text"}"#).is_err());
 }
 
-/// Proves L-RES-03 for reading: contents are text or bytes, never both or neither.
+/// Contents are text or bytes, never both or neither.
 #[test]
 fn resource_contents_are_either_text_or_bytes() {
     for text in [r#"{"uri":"a","text":"","blob":""}"#, r#"{"uri":"a"}"#] {
@@ -41,6 +41,7 @@ fn resource_contents_are_either_text_or_bytes() {
     }
 }
 
+/// Proves L-ROOT-01 for its shape.
 #[test]
 fn params_and_results_are_read_and_written() {
     unchanged::<InitializeParams<'_>>(
@@ -125,6 +126,7 @@ fn elicitation_is_read_and_written() {
     assert_eq!(*params.mode(), ElicitationMode::Form);
 }
 
+/// Proves L-PAGE-06: an empty cursor is a cursor, and `null` is none.
 #[test]
 fn null_is_read_as_absent_and_never_written() {
     let text = r#"{"content":[],"isError":null,"structuredContent":null,"_meta":null}"#;
@@ -132,6 +134,9 @@ fn null_is_read_as_absent_and_never_written() {
     let text = r#"{"type":"text","text":"x","annotations":{"audience":null,"priority":null}}"#;
     assert_eq!(round::<Content<'_>>(text), r#"{"type":"text","text":"x","annotations":{}}"#);
     assert_eq!(round::<PageParams<'_>>(r#"{"cursor":null}"#), "{}");
+    let next = |text| serde_json::from_str::<ListToolsResult<'_>>(text).unwrap().next_cursor;
+    assert_eq!(next(r#"{"tools":[],"nextCursor":""}"#), Some("".into()));
+    assert_eq!(next(r#"{"tools":[],"nextCursor":null}"#), None);
 }
 
 #[test]
