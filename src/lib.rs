@@ -1,4 +1,149 @@
-//! The Model Context Protocol as a sans-IO state machine.
+//! The [Model Context Protocol](https://modelcontextprotocol.io) (MCP) as a sans-IO state machine.
+//!
+//! Bytes or messages go in; events and outgoing bytes come out. There is no socket, thread, runtime,
+//! clock or randomness inside, so the machine runs in any event loop, under a fuzzer, in a
+//! deterministic simulation, and without `std`. It has both roles, and every handshake revision from
+//! 2024-11-05 to 2025-11-25.
+//!
+//! For programs that only want a server on stdio or a client of a child process, the crate
+//! `mcp-sansio-std` brings the loop.
+//!
+//! # Three values and a loop
+//!
+//! An [`Inbox`] turns bytes into frames and owns partial input. An [`Outbox`] turns messages into
+//! bytes and owns unsent output. A [`Server`] or a [`Client`] owns the state of the protocol and
+//! nothing else: no bytes, no clock, no handle of a carrier.
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::sync::Arc;
+//! use std::time::SystemTime;
+//!
+//! use mcp_sansio::model::{CallToolResult, ListChanged};
+//! use mcp_sansio::{
+//!     Call, Cause, ErrorCode, Framing, Inbox, Instant, Outbox, Phase, Server, ServerConfig,
+//!     ServerEvent,
+//! };
+//!
+//! # let mut stdin = concat!(
+//! #     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","#,
+//! #     r#""capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#, "\n",
+//! #     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, "\n",
+//! #     "some noise\n",
+//! #     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet"}}"#, "\n",
+//! # ).as_bytes();
+//! # let mut stdout = Vec::new();
+//! let mut config = ServerConfig::new("greeter", "1.0.0");
+//! config.capabilities.tools = Some(ListChanged::default());
+//!
+//! let limits = config.connection.limits.clone();
+//! let mut inbox = Inbox::new(&limits);
+//! let mut outbox = Outbox::new(Framing::Lines, &limits);
+//! let mut server = Server::new(Arc::new(config));
+//!
+//! while server.phase() != Phase::Closed {
+//!     match stdin.read(inbox.space())? {
+//!         0 => inbox.finish(),
+//!         bytes => inbox.filled(bytes),
+//!     }
+//!     let now = Instant::from(SystemTime::now());
+//!     while let Some(frame) = inbox.next() {
+//!         match server.receive(frame, now, &mut outbox) {
+//!             Some(ServerEvent::Request(request)) => match request.call {
+//!                 Call::CallTool(call) if call.name == "greet" => {
+//!                     server.respond(request.id, &CallToolResult::text("Hello!"), &mut outbox)?;
+//!                 }
+//!                 _ => {
+//!                     let code = ErrorCode::METHOD_NOT_FOUND;
+//!                     server.reject(request.id, code, "I can only greet", &mut outbox)?;
+//!                 }
+//!             },
+//!             Some(ServerEvent::Violation(violation)) => eprintln!("{}", violation.kind),
+//!             Some(_) => {} // progress, cancellations, notifications, outcomes of calls, …
+//!             None => {}    // answered or absorbed by the machine itself
+//!         }
+//!     }
+//!     if inbox.is_finished() {
+//!         server.disconnected(Cause::EndOfInput, now);
+//!     }
+//!     while let Some(event) = server.handle_timeout(now, &mut outbox) {
+//!         eprintln!("{event:?}");
+//!     }
+//!     stdout.write_all(outbox.unsent())?;
+//!     outbox.sent(outbox.unsent().len());
+//! }
+//! # let stdout = String::from_utf8(stdout)?;
+//! # let lines: Vec<&str> = stdout.lines().collect();
+//! # assert_eq!(lines.len(), 2);
+//! # assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Hello!"}]}}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - One message in, **at most one event** out. What has several outcomes at once, such as the end of
+//!   a connection with calls in flight, comes out of `handle_timeout`, one per call, until `None`.
+//! - An event **borrows the input and nothing else**: the machine can be used while it is alive.
+//!   `into_owned` keeps it longer.
+//! - **Commands** (`respond`, `call`, `cancel`, …) write into the outbox they are given and never
+//!   wait. One that fails has changed nothing.
+//! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice.
+//!   `poll_timeout` says when to call `handle_timeout`; being early or late is harmless.
+//! - **Output goes to lanes.** An [`Outbox`] takes everything; a carrier with a stream per exchange
+//!   implements [`Outlets`] and gives each [`Lane`] an outbox of its own.
+//! - Messages need no inbox: `receive` takes anything that converts into a [`Frame`], and
+//!   [`Frames::of`] takes a text that may be a batch. They can leave one by one, by
+//!   [`Outbox::messages`].
+//!
+//! # Calls and requests
+//!
+//! The roles are symmetric once the session is open: either side asks, answers, cancels and reports
+//! progress. A call of ours is named by a [`CallId`] and has exactly one [`Outcome`]. A request of the
+//! peer is named by an [`InboundId`] and is answered at most once; its [`RequestContext`] says under
+//! which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
+//! mistaken for those of another connection or of an earlier use.
+//!
+//! Methods are called by type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by
+//! name with anything that is `Serialize`. Requests arrive as views on the input ([`Call`]); whatever
+//! no view has a field for is in `params`, as [`json::Raw`].
+//!
+//! # Revisions
+//!
+//! The handshake settles a [`Revision`]; a server serves what that revision has, and what was declared.
+//! Nothing in an application depends on it unless it asks. Not there yet: the stateless revision
+//! 2026-07-28, tasks, and the HTTP transports.
+//!
+//! # When things go wrong
+//!
+//! | what | who is at fault | how it shows |
+//! |---|---|---|
+//! | noise, broken messages, limits that a peer exceeds | the peer | a [`Violation`] event; an error goes back if the id could be read; the session lives on |
+//! | a broken answer to a call | the peer | the call ends with [`Outcome::Malformed`], which holds the text |
+//! | an answer nobody waits for | the peer, or chance | a [`Stray`] event that says why |
+//! | an error about nothing in particular | usually us | a `PeerFault` event |
+//! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
+//! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
+//! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
+//!
+//! Every bound is in [`Limits`], with its reason and with the memory that a connection takes at worst.
+//!
+//! # Promises
+//!
+//! | | promise | proven by, among others |
+//! |---|---|---|
+//! | 1 | `receive` is total: no input panics, stack use is constant, work is linear | `any_bytes_are_scanned_without_a_panic`, `a_client_survives_anything`, the fuzz target `receive` |
+//! | 2 | every call has exactly one outcome, and the end leaves nothing behind | `every_call_ends_once_when_the_peer_dies`, `a_client_survives_anything` |
+//! | 3 | a request is answered at most once, a cancelled one never, noise never by default | `nothing_is_answered_twice_or_unasked` |
+//! | 4 | nothing waits on a write: what has not left is taken back | `a_timeout_takes_back_what_has_not_left`, `a_call_that_has_not_left_is_withdrawn` |
+//! | 5 | events come in wire order, messages leave in call order, chunks make no difference | `any_chunking_gives_the_same_events_and_output` |
+//! | 6 | everything is bounded | `more_requests_than_the_limit_are_refused_with_their_own_id`, `a_line_that_is_too_long_costs_only_itself` |
+//! | 7 | the same calls, bytes and times give the same machine and the same output | `the_same_calls_and_bytes_give_the_same_machine`, `the_core_is_deterministic` |
+//! | 8 | a warm connection allocates nothing | `a_server_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_with_many_in_flight` |
+//! | 9 | what the library does not know reaches the application as it came | `one_bad_element_does_not_lose_the_list`, `odd_content_is_answered_or_passed_on` |
+//! | 10 | `Debug` shows kinds, ids, methods and lengths, and no payload | `events_debug_without_payload` |
+//!
+//! # Features
+//!
+//! - `std` (default): an [`Instant`] from a `std::time::SystemTime`. Without it the crate is `no_std`
+//!   and needs `alloc`.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
