@@ -201,3 +201,14 @@ fn the_promises_name_real_tests() {
     }
     assert_eq!(promises, 10);
 }
+
+/// The README shows the example as it is.
+#[test]
+fn the_readme_shows_hello_server() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let sources = sources();
+    let example = &sources["examples/hello_server.rs"];
+    let code = &example[example.find("use ").unwrap()..];
+    assert!(readme.contains(&format!("```rust\n{code}```\n")));
+    assert!(example.lines().count() < 40);
+}
