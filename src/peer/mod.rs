@@ -155,6 +155,3 @@ fn held(limits: &Limits) -> Outbox {
     inner.reserve_bytes = 0;
     Outbox::new(Framing::Messages, &inner)
 }
-
-#[cfg(test)]
-mod tests;
