@@ -141,7 +141,7 @@ impl<'a> Envelope<'a> {
         }
         let mut scanner = Scanner::new(bytes, depth);
         let broken = envelope.members(&mut scanner).err();
-        envelope.defect = broken.or(not_utf8).or_else(|| scanner.too_deep());
+        envelope.defect = broken.or(not_utf8).or_else(|| scanner.flaw());
         envelope
     }
 
@@ -169,8 +169,8 @@ impl<'a> Envelope<'a> {
 
     /// What is wrong with the frame as JSON, if anything is.
     ///
-    /// After [`JsonErrorKind::TooDeep`] and [`JsonErrorKind::NotUtf8`] the members are complete
-    /// nevertheless; after any other defect those in front of it are.
+    /// If it [keeps the structure](JsonErrorKind::keeps_structure) the members are complete
+    /// nevertheless; otherwise those in front of it are.
     pub const fn defect(&self) -> Option<JsonError> {
         self.defect
     }
@@ -245,12 +245,12 @@ impl<'a> Envelope<'a> {
 }
 
 impl fmt::Debug for Envelope<'_> {
-    /// Shows the id and the method, and of everything else only the length.
+    /// Shows the id and the method if they are such, and of everything else only the length.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("Envelope");
         debug.field("bytes", &self.bytes.len());
         for (name, member) in [("id", Member::Id), ("method", Member::Method)] {
-            if let Some(text) = self.get(member) {
+            if let Some(text) = self.get(member).and_then(shown) {
                 debug.field(name, &format_args!("{text}"));
             }
         }
@@ -259,4 +259,12 @@ impl fmt::Debug for Envelope<'_> {
         }
         debug.finish_non_exhaustive()
     }
+}
+
+/// An id or a method as a log may show it: only a string or a number, and not a long one, because
+/// whatever else stands in their place may be a payload.
+pub(crate) fn shown(literal: &str) -> Option<&str> {
+    const LONGEST: usize = 300;
+    let scalar = matches!(literal.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
+    (scalar && literal.len() <= LONGEST).then_some(literal)
 }

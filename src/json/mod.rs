@@ -20,6 +20,7 @@ mod run;
 mod scan;
 mod string;
 mod text;
+mod variant;
 mod walk;
 mod write;
 
@@ -30,6 +31,7 @@ pub use raw::{Elements, Kind, Members, Raw};
 pub use string::Str;
 pub use write::EncodeError;
 
+pub(crate) use envelope::shown;
 pub(crate) use object::{Additions, Empty, Object};
 pub(crate) use raw::MemberTexts;
 pub(crate) use scan::{Scanner, trim};

@@ -1,11 +1,17 @@
 //! JSON numbers that keep their kind and compare exactly.
 
+use alloc::borrow::Cow;
 use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
+use serde::de::Error;
 use serde::ser::{Serialize, Serializer};
 use serde::{Deserialize, Deserializer};
+
+/// The name by which `serde_json::Number` tells a serializer that it is a number already, if somebody
+/// in the build has switched on `arbitrary_precision`.
+pub(super) const NUMBER: &str = "$serde_json::private::Number";
 
 /// A finite number as JSON has it: an integer stays an integer, a fraction a fraction.
 ///
@@ -58,7 +64,9 @@ impl Number {
         if !matches!(literal.as_bytes().first(), Some(b'-' | b'0'..=b'9')) {
             return None;
         }
-        if let Ok(integer) = literal.parse::<i128>()
+        // Negative zero is a fraction: no integer has its sign.
+        if literal != "-0"
+            && let Ok(integer) = literal.parse::<i128>()
             && (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer)
         {
             return Some(Self { repr: Repr::Integer(integer) });
@@ -178,7 +186,7 @@ impl<'de> Deserialize<'de> for Number {
 
 struct NumberVisitor;
 
-impl serde::de::Visitor<'_> for NumberVisitor {
+impl<'de> serde::de::Visitor<'de> for NumberVisitor {
     type Value = Number;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,7 +201,16 @@ impl serde::de::Visitor<'_> for NumberVisitor {
         Ok(Number::from(integer))
     }
 
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Number, E> {
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Number, E> {
         Number::try_from(number).map_err(E::custom)
+    }
+
+    /// How serde_json hands numbers out if somebody has switched on its `arbitrary_precision`.
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Number, A::Error> {
+        let number = match map.next_entry::<Cow<'de, str>, Cow<'de, str>>()? {
+            Some((key, literal)) if key == NUMBER => Number::from_literal(&literal),
+            _ => None,
+        };
+        number.ok_or_else(|| Error::invalid_type(serde::de::Unexpected::Map, &self))
     }
 }

@@ -6,8 +6,10 @@
 
 use serde::ser::{Impossible, Serialize, SerializeMap, SerializeStruct, Serializer};
 
+use super::number::NUMBER;
 use super::raw::Members;
 use super::text::Text;
+use super::variant::OpenVariant;
 use super::write::{EncodeError, RAW_VALUE, Writer};
 
 /// Members that the machine adds: names, and values as JSON text.
@@ -121,10 +123,10 @@ impl<'w, 'a, 'x> Serializer for Object<'w, 'a, 'x> {
     type SerializeSeq = Impossible<(), EncodeError>;
     type SerializeTuple = Impossible<(), EncodeError>;
     type SerializeTupleStruct = Impossible<(), EncodeError>;
-    type SerializeTupleVariant = Impossible<(), EncodeError>;
+    type SerializeTupleVariant = OpenVariant<'w, 'a, 'x>;
     type SerializeMap = OpenObject<'w, 'a, 'x>;
     type SerializeStruct = OpenStruct<'w, 'a, 'x>;
-    type SerializeStructVariant = Impossible<(), EncodeError>;
+    type SerializeStructVariant = OpenVariant<'w, 'a, 'x>;
 
     refused! {
         serialize_bool(bool) -> ();
@@ -145,10 +147,6 @@ impl<'w, 'a, 'x> Serializer for Object<'w, 'a, 'x> {
         serialize_seq(Option<usize>) -> Self::SerializeSeq;
         serialize_tuple(usize) -> Self::SerializeTuple;
         serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize)
-            -> Self::SerializeTupleVariant;
-        serialize_struct_variant(&'static str, u32, &'static str, usize)
-            -> Self::SerializeStructVariant;
     }
 
     fn serialize_none(self) -> Result {
@@ -179,10 +177,33 @@ impl<'w, 'a, 'x> Serializer for Object<'w, 'a, 'x> {
         self,
         _name: &'static str,
         _index: u32,
-        _variant: &'static str,
-        _value: &T,
+        variant: &'static str,
+        value: &T,
     ) -> Result {
-        Err(EncodeError::NotAnObject)
+        let mut open = self.open()?;
+        open.key(variant, None)?;
+        open.value(value)?;
+        open.close()
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+        _length: usize,
+    ) -> Result<OpenVariant<'w, 'a, 'x>> {
+        OpenVariant::open(self.open()?, variant, "[", "]")
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+        _length: usize,
+    ) -> Result<OpenVariant<'w, 'a, 'x>> {
+        OpenVariant::open(self.open()?, variant, "{", "}")
     }
 
     fn serialize_map(self, _length: Option<usize>) -> Result<OpenObject<'w, 'a, 'x>> {
@@ -194,10 +215,10 @@ impl<'w, 'a, 'x> Serializer for Object<'w, 'a, 'x> {
         name: &'static str,
         _length: usize,
     ) -> Result<OpenStruct<'w, 'a, 'x>> {
-        if name == RAW_VALUE {
-            Ok(OpenStruct::Raw(Some(self)))
-        } else {
-            self.open().map(OpenStruct::Open)
+        match name {
+            RAW_VALUE => Ok(OpenStruct::Raw(Some(self))),
+            NUMBER => Err(EncodeError::NotAnObject),
+            _ => self.open().map(OpenStruct::Open),
         }
     }
 }
@@ -212,9 +233,9 @@ pub(crate) struct OpenObject<'w, 'a, 'x> {
     value_is_meta: bool,
 }
 
-impl OpenObject<'_, '_, '_> {
+impl<'a> OpenObject<'_, 'a, '_> {
     /// Writes a key, in its wire form where it has one.
-    fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
+    pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
         self.skip_value = self.additions.owns(key);
         self.value_is_meta = key == "_meta" && !self.additions.meta.is_empty();
         if self.value_is_meta {
@@ -248,7 +269,16 @@ impl OpenObject<'_, '_, '_> {
         value.serialize(&mut *self.writer)
     }
 
-    fn close(mut self) -> Result {
+    /// Whether the value that comes next is written as it is.
+    pub(super) const fn takes_plain_value(&self) -> bool {
+        !self.skip_value && !self.value_is_meta
+    }
+
+    pub(super) fn writer(&mut self) -> &mut Writer<'a> {
+        self.writer
+    }
+
+    pub(super) fn close(mut self) -> Result {
         if !self.meta_written && !self.additions.meta.is_empty() {
             self.key("_meta", None)?;
             self.value(&())?;

@@ -88,7 +88,7 @@ impl Raw<'static> {
 }
 
 impl<'a> Raw<'a> {
-    /// Checks that the text is one JSON value, of at most 128 levels.
+    /// Checks that the text is one JSON value, of at most 127 levels.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl<'a> Raw<'a> {
         for token in path.split('/') {
             let token = token.replace("~1", "/").replace("~0", "~");
             value = if value.starts_with('[') {
-                Elements::of(value).nth(token.parse().ok()?)?.borrowed()?
+                Elements::of(value).nth(index(&token)?)?.borrowed()?
             } else {
                 MemberTexts::of(value).filter(|(key, _)| *key == *token).last()?.1
             };
@@ -217,12 +217,22 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// The index that a token of a JSON Pointer is: digits, and no zero in front of others.
+fn index(token: &str) -> Option<usize> {
+    let digits = token.bytes().all(|byte| byte.is_ascii_digit());
+    let canonical = token == "0" || !token.starts_with('0');
+    (digits && canonical).then(|| token.parse().ok()).flatten()
+}
+
+/// How deep a value may nest that serde_json can decode.
+const DECODABLE_DEPTH: u8 = 127;
+
 /// Checks that the text is one JSON value.
 fn check(text: &str) -> Result<(), JsonError> {
-    let mut scanner = Scanner::new(text.as_bytes(), u8::MAX);
+    let mut scanner = Scanner::new(text.as_bytes(), DECODABLE_DEPTH);
     scanner.value(0)?;
     scanner.end()?;
-    scanner.too_deep().map_or(Ok(()), Err)
+    scanner.flaw().map_or(Ok(()), Err)
 }
 
 fn trimmed(text: &str) -> &str {

@@ -23,19 +23,20 @@ impl Span {
 
 /// Walks JSON text and checks its grammar on the way.
 ///
-/// A value that nests too deep does not end the walk: its brackets are counted instead of checked,
-/// so that the members behind it are still found, and [`Scanner::too_deep`] remembers where it was.
+/// What does not hide the structure does not end the walk, so that the members behind it are still
+/// found: a raw control character or a wrong escape in a string, and a value that nests too deep,
+/// whose brackets are counted instead of checked. [`Scanner::flaw`] remembers the first of them.
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: u8,
-    too_deep: Option<JsonError>,
+    flaw: Option<JsonError>,
 }
 
 impl<'a> Scanner<'a> {
     /// A scanner at the start of the text, which allows `depth` levels of nesting.
     pub(crate) fn new(bytes: &'a [u8], depth: u8) -> Self {
-        Self { bytes, at: 0, depth: depth.min(Brackets::CAPACITY), too_deep: None }
+        Self { bytes, at: 0, depth: depth.min(Brackets::CAPACITY), flaw: None }
     }
 
     /// Where the scanner is.
@@ -43,9 +44,9 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
-    /// Where the text first nested too deep, if it did.
-    pub(crate) const fn too_deep(&self) -> Option<JsonError> {
-        self.too_deep
+    /// What is wrong with the text although its structure could be read.
+    pub(crate) const fn flaw(&self) -> Option<JsonError> {
+        self.flaw
     }
 
     /// The next byte that is not white space, which stays unread.
@@ -216,7 +217,8 @@ impl<'a> Scanner<'a> {
                 }
                 Some(b'\\') => self.escape()?,
                 Some(_) => {
-                    return Err(JsonError::new(JsonErrorKind::ControlCharacter, self.at));
+                    self.note(JsonErrorKind::ControlCharacter, self.at);
+                    self.at += 1;
                 }
                 None => return Err(self.unexpected()),
             }
@@ -224,7 +226,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn escape(&mut self) -> Result<(), JsonError> {
-        let wrong = JsonError::new(JsonErrorKind::Escape, self.at);
+        let start = self.at;
         self.at += 1;
         match self.byte() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
@@ -233,12 +235,16 @@ impl<'a> Scanner<'a> {
                 for _ in 0..4 {
                     match self.byte() {
                         Some(digit) if digit.is_ascii_hexdigit() => self.at += 1,
-                        Some(_) => return Err(wrong),
+                        // Whatever it is belongs to the string, or ends it.
+                        Some(_) => {
+                            self.note(JsonErrorKind::Escape, start);
+                            return Ok(());
+                        }
                         None => return Err(self.unexpected()),
                     }
                 }
             }
-            Some(_) => return Err(wrong),
+            Some(_) => self.note(JsonErrorKind::Escape, start),
             None => return Err(self.unexpected()),
         }
         Ok(())
@@ -289,7 +295,7 @@ impl<'a> Scanner<'a> {
     /// whatever is in there; what matters is to find the end of it.
     fn skip_too_deep(&mut self) -> Result<Span, JsonError> {
         let start = self.at;
-        self.too_deep.get_or_insert_with(|| JsonError::new(JsonErrorKind::TooDeep, start));
+        self.note(JsonErrorKind::TooDeep, start);
         let mut depth = 0_usize;
         loop {
             match self.byte() {
@@ -307,6 +313,11 @@ impl<'a> Scanner<'a> {
                 return Ok(Span::new(start, self.at));
             }
         }
+    }
+
+    /// Remembers the first flaw.
+    fn note(&mut self, kind: JsonErrorKind, offset: usize) {
+        self.flaw.get_or_insert_with(|| JsonError::new(kind, offset));
     }
 
     fn whitespace(&mut self) {

@@ -145,6 +145,13 @@ fn raw_values_lend_what_is_in_them() {
     assert_eq!(raw.get("a"), Some(Raw::trusted("true")), "the last of several");
     assert_eq!(raw.get("c").and_then(|number| number.number()), Number::try_from(-5.0).ok());
     assert_eq!(raw.get("z"), None);
+    assert_eq!(raw.pointer("/a"), Some(Raw::trusted("true")));
+    let array = Raw::new("[0,[1]]").expect("valid");
+    assert_eq!(array.pointer("/1/0"), Some(Raw::trusted("1")));
+    for strange in ["/01", "/+1", "/-", "/2", "/1/", "1"] {
+        assert_eq!(array.pointer(strange), None, "{strange}");
+    }
+    assert_eq!(Raw::trusted("-0").number().map(|zero| zero.to_string()).as_deref(), Some("-0.0"));
     let array = Raw::new(r#"[1,"x",[],{"k":[2]}]"#).expect("valid");
     let elements: Vec<String> = array.elements().map(|element| element.to_string()).collect();
     assert_eq!(elements, ["1", "\"x\"", "[]", r#"{"k":[2]}"#]);
@@ -359,11 +366,63 @@ fn only_objects_are_params_and_results() {
     assert_eq!(object(&"x", Empty::Omitted, Additions::default()), refused);
     assert_eq!(object(&[1], Empty::Omitted, Additions::default()), refused);
     assert_eq!(object(&true, Empty::Omitted, Additions::default()), refused);
-    assert_eq!(object(&Shape::Struct { a: None }, Empty::Omitted, Additions::default()), refused);
     assert_eq!(
         object(&Raw::new("[]").expect("valid"), Empty::Omitted, Additions::default()),
         refused
     );
+}
+
+/// Variants are objects, too, with the name of the variant as their key.
+#[test]
+fn variants_are_objects_of_one_member() {
+    let meta = [("token", "7")];
+    let additions = Additions { members: &[], meta: &meta };
+    let write = |shape: &Shape, additions| object(shape, Empty::Omitted, additions);
+    let plain = |shape: &Shape| write(shape, Additions::default());
+    assert_eq!(plain(&Shape::Struct { a: None }).as_deref(), Ok(r#"p:{"Struct":{"a":null}}"#));
+    assert_eq!(plain(&Shape::Tuple(1, true)).as_deref(), Ok(r#"p:{"Tuple":[1,true]}"#));
+    assert_eq!(plain(&Shape::Newtype(1)).as_deref(), Ok(r#"p:{"Newtype":1}"#));
+    assert_eq!(plain(&Shape::Unit), Err(EncodeError::NotAnObject), "a unit variant is a string");
+    assert_eq!(
+        write(&Shape::Tuple(1, true), additions).as_deref(),
+        Ok(r#"p:{"Tuple":[1,true],"_meta":{"token":7}}"#)
+    );
+    let member = [("Tuple", "0")];
+    let owned = Additions { members: &member, meta: &[] };
+    assert_eq!(write(&Shape::Tuple(1, true), owned), Err(EncodeError::NotAnObject));
+}
+
+/// What `serde_json::Number` and `serde_json::from_str` do where somebody has switched on
+/// `arbitrary_precision`, which features make of everybody's serde_json.
+#[test]
+fn numbers_of_arbitrary_precision_are_numbers() {
+    use serde::de::Deserialize;
+    use serde::de::value::{Error, MapDeserializer};
+    use serde::ser::SerializeStruct;
+
+    struct Disguised(&'static str);
+
+    impl Serialize for Disguised {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut number = serializer.serialize_struct(number::NUMBER, 1)?;
+            number.serialize_field(number::NUMBER, self.0)?;
+            number.end()
+        }
+    }
+
+    let written = Raw::from_serialize(&[Disguised("1.5"), Disguised("-7")]).expect("JSON");
+    assert_eq!(written.as_str(), "[1.5,-7]");
+    assert_eq!(
+        object(&Disguised("1"), Empty::Omitted, Additions::default()),
+        Err(EncodeError::NotAnObject)
+    );
+    let read = |literal: &'static str| {
+        let entries = [(number::NUMBER, literal)].into_iter();
+        Number::deserialize(MapDeserializer::<_, Error>::new(entries)).ok()
+    };
+    assert_eq!(read("1.5"), Number::try_from(1.5).ok());
+    assert_eq!(read("7").map(|number| number.to_string()).as_deref(), Some("7"));
+    assert_eq!(read("x"), None);
 }
 
 #[test]

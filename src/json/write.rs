@@ -11,6 +11,7 @@ use serde::ser::{
 };
 
 use super::minify::write_line;
+use super::number::NUMBER;
 use super::run::plain_run;
 use super::text::Text;
 
@@ -275,7 +276,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         name: &'static str,
         _length: usize,
     ) -> Result<Compound<'w, 'a>, EncodeError> {
-        if name == RAW_VALUE {
+        if name == RAW_VALUE || name == NUMBER {
             return Ok(Compound { writer: self, first: true, close: "" });
         }
         Compound::open(self, "{", "}")
@@ -304,7 +305,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
 pub(crate) struct Compound<'w, 'a> {
     writer: &'w mut Writer<'a>,
     first: bool,
-    /// What closes it. Nothing closes a raw value, whose one field is its text.
+    /// What closes it. Nothing closes raw JSON, whose one field is its text.
     close: &'static str,
 }
 
