@@ -14,6 +14,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What a line may hold beside its frame: a byte order mark and a carriage return.
 const MARGIN: usize = 4;
 
+/// Offsets within a frame are kept in 32 bits, and a buffer of a frame and a chunk has to be possible.
+pub(super) const LONGEST_FRAME: usize =
+    if usize::BITS > 32 { u32::MAX as usize } else { isize::MAX as usize / 2 } - MARGIN;
+
 /// Cuts a byte stream into frames, one per line, and keeps what is not complete yet.
 ///
 /// Read into [`space`](Self::space), say how much with [`filled`](Self::filled), then take frames
@@ -89,9 +93,8 @@ impl Inbox {
             dropped: None,
             at_stream_start: true,
             finished: false,
-            // Offsets within a frame are kept in 32 bits.
-            frame_bytes: limits.frame_bytes.min(u32::MAX as usize - MARGIN),
-            chunk_bytes: limits.chunk_bytes.max(1),
+            frame_bytes: limits.frame_bytes.min(LONGEST_FRAME),
+            chunk_bytes: limits.chunk_bytes.clamp(1, LONGEST_FRAME),
             depth: limits.depth,
             batch_elements: limits.batch_elements,
         }
@@ -139,7 +142,8 @@ impl Inbox {
     /// Copies bytes in, as many as there is room for, and says how many.
     ///
     /// That is all of them if every frame has been taken and they are no more than
-    /// [`Limits::chunk_bytes`]. Otherwise take frames and feed the rest.
+    /// [`Limits::chunk_bytes`]. Otherwise take frames and feed the rest. After
+    /// [`finish`](Self::finish) bytes are dropped, and count as taken.
     #[must_use = "the bytes that did not fit must be fed again"]
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let space = self.space();
@@ -286,7 +290,7 @@ impl Inbox {
         let bytes = bytes.get(skipped..).unwrap_or_default();
         let unended = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         if self.frame_bytes < unended.len() {
-            return (0..0, Origin::TooLong { length: unended.len() as u64 });
+            return (0..0, Origin::TooLong { length: line.len() as u64 });
         }
         let frame = trim(bytes);
         let leading = bytes.iter().position(|byte| frame.first() == Some(byte)).unwrap_or(0);
@@ -315,6 +319,8 @@ impl Inbox {
             self.searched -= self.start;
             self.start = 0;
         }
+        // None of this overflows: a frame and a chunk are at most `LONGEST_FRAME` each, half of what
+        // can be addressed.
         let most = self.frame_bytes + MARGIN + self.chunk_bytes;
         let wanted = (self.end + self.chunk_bytes).max(self.buffer.len() * 2).min(most);
         if self.buffer.len() < wanted && self.buffer.len() - self.end < self.chunk_bytes {

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::batch::Batch;
+use super::inbox::LONGEST_FRAME;
 use crate::json::{JsonError, trim};
 use crate::limits::Limits;
 
@@ -40,7 +41,7 @@ pub(crate) enum Origin {
     BrokenBatch(JsonError),
     /// They were too many and are gone.
     TooLong {
-        /// How many they were.
+        /// How many they were, with everything in front of the newline.
         length: u64,
     },
 }
@@ -129,7 +130,7 @@ impl<'a> Frames<'a> {
         let body = trim(body);
         let rest = match body.first() {
             None => Rest::Nothing,
-            Some(_) if limits.frame_bytes < body.len() => {
+            Some(_) if limits.frame_bytes.min(LONGEST_FRAME) < body.len() => {
                 Rest::One(Origin::TooLong { length: body.len() as u64 })
             }
             Some(b'[') => match Batch::open(body, limits.depth, limits.batch_elements) {

@@ -4,16 +4,20 @@
 //! not been sent. Between them nothing is buffered.
 
 mod batch;
+mod bytes;
 mod inbox;
 mod message;
 mod outbox;
+mod queue;
 
+pub use bytes::MessageBytes;
 pub use inbox::Inbox;
 pub use message::{Frame, Frames};
 pub use outbox::{Framing, Messages, Outbox};
 
 pub(crate) use message::{Element, Origin};
-pub(crate) use outbox::{Room, Serial};
+pub(crate) use outbox::Room;
+pub(crate) use queue::{Queue, Serial};
 
 #[cfg(test)]
 mod tests;

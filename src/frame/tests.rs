@@ -110,10 +110,10 @@ fn a_line_that_is_too_long_is_skipped_to_its_end() {
         Seen::TooLong(33),
         frame(&exact),
         frame("{}"),
-        Seen::TooLong(33),
+        Seen::TooLong(34),
         frame(&exact),
     ];
-    assert_eq!(in_every_chunking(text.as_bytes()), expected);
+    assert_eq!(in_every_chunking(text.as_bytes()), expected, "all in front of the newline counts");
 
     let mut text = b"{\"a\":1}\n".to_vec();
     text.extend(core::iter::repeat_n(b'z', 3072));
@@ -148,10 +148,25 @@ fn a_batch_is_checked_whole_and_then_taken_apart() {
         Seen::Long,
         Seen::Broken(JsonErrorKind::Unexpected),
         Seen::Broken(JsonErrorKind::Trailing),
-        Seen::Broken(JsonErrorKind::NotUtf8),
+        element(0, 1, "\"\u{fffd}\""),
         element(0, 1, "[]"),
     ];
     assert_eq!(in_every_chunking(bytes), expected);
+}
+
+/// What is wrong inside an element is the fault of that element.
+#[test]
+fn an_element_that_is_wrong_inside_costs_its_batch_nothing() {
+    let mut limits = limits();
+    limits.frame_bytes = 1000;
+    limits.batch_elements = 4;
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let batch = alloc::format!("[1,{deep},\"\t\",2]");
+    let of: Vec<_> = Frames::of(batch.as_bytes(), &limits).map(seen).collect();
+    let elements = ["1", &deep, "\"\t\"", "2"].into_iter().enumerate();
+    let expected: Vec<_> =
+        elements.map(|(index, text)| Seen::Element(index as u32, 4, text.into())).collect();
+    assert_eq!(of, expected);
 }
 
 #[test]

@@ -1,0 +1,302 @@
+//! Messages one after the other in one buffer, taken out from the front or from anywhere.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use crate::json::{EncodeError, Writer};
+
+/// Below this, sent bytes in front of the buffer are not worth moving the rest for.
+const WORTH_MOVING: usize = 4096;
+
+/// Whole messages, each with a tag of the owner's.
+///
+/// ```text
+///   sent    |  first message  |  message  |  message  |
+///          head
+///           |- begun -|                                  sent of the first
+/// ```
+#[derive(Clone)]
+pub(crate) struct Queue<T> {
+    /// Sent bytes up to `head`, then the entries one after the other.
+    buffer: Vec<u8>,
+    head: usize,
+    entries: VecDeque<Entry<T>>,
+    /// How much of the first entry has been sent.
+    begun: usize,
+    next_serial: u64,
+}
+
+/// The number of an entry in its queue; later entries have higher ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Serial(u64);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Entry<T> {
+    serial: Serial,
+    length: usize,
+    tag: T,
+}
+
+impl<T: PartialEq> Queue<T> {
+    /// An empty queue. It allocates nothing before the first message.
+    pub(crate) const fn new() -> Self {
+        Self { buffer: Vec::new(), head: 0, entries: VecDeque::new(), begun: 0, next_serial: 0 }
+    }
+
+    /// The bytes that have not been sent.
+    pub(crate) fn unsent(&self) -> &[u8] {
+        self.buffer.get(self.head..).unwrap_or_default()
+    }
+
+    /// How many they are.
+    pub(crate) const fn len(&self) -> usize {
+        self.buffer.len() - self.head
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many messages there are, begun ones included.
+    pub(crate) fn messages(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether a part of the first message has been sent, and the rest has not.
+    pub(crate) const fn is_begun(&self) -> bool {
+        0 < self.begun
+    }
+
+    /// The length of the message that was appended last.
+    pub(crate) fn last_length(&self) -> usize {
+        self.entries.back().map_or(0, |entry| entry.length)
+    }
+
+    /// Says that the first `bytes` bytes have been sent; more than there are count as all of them.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.len());
+        self.head += bytes;
+        self.begun += bytes;
+        while let Some(entry) = self.entries.front()
+            && entry.length <= self.begun
+        {
+            self.begun -= entry.length;
+            self.entries.pop_front();
+        }
+        self.reset_if_empty();
+    }
+
+    /// Appends one message and an end to it, unless more than `limit` bytes would wait. If `write`
+    /// fails or panics, nothing was appended.
+    pub(crate) fn append(
+        &mut self,
+        limit: usize,
+        tag: T,
+        end: &[u8],
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> Result<Serial, EncodeError> {
+        self.move_to_front();
+        let mut draft = Draft { start: self.buffer.len(), buffer: &mut self.buffer, kept: false };
+        let mut writer = Writer::new(draft.buffer, self.head.saturating_add(limit));
+        write(&mut writer)?;
+        writer.push(end)?;
+        draft.kept = true;
+        let length = draft.buffer.len() - draft.start;
+        drop(draft);
+        let serial = Serial(self.next_serial);
+        self.next_serial += 1;
+        self.entries.push_back(Entry { serial, length, tag });
+        Ok(serial)
+    }
+
+    /// Takes the messages out one by one. There is nothing to take while the first one is begun.
+    pub(crate) const fn drain(&mut self) -> Drain<'_, T> {
+        Drain {
+            buffer: self.buffer.as_slice(),
+            head: &mut self.head,
+            entries: &mut self.entries,
+            begun: 0 < self.begun,
+        }
+    }
+
+    /// Takes a message out of which nothing has been sent. Says whether it could.
+    ///
+    /// The tag has to be right as well: another queue has the same serials. This moves the bytes in
+    /// front of the message or those behind it, whichever are fewer.
+    pub(crate) fn withdraw(&mut self, serial: Serial, tag: &T) -> bool {
+        let Some(index) = self.untouched(serial, tag) else { return false };
+        let Some(length) = self.entries.get(index).map(|entry| entry.length) else { return false };
+        let start = self.start_of(index);
+        let end = start + length;
+        if start - self.head < self.buffer.len() - end {
+            self.buffer.copy_within(self.head..start, self.head + length);
+            self.head += length;
+        } else {
+            self.buffer.copy_within(end.., start);
+            self.buffer.truncate(self.buffer.len() - length);
+        }
+        self.entries.remove(index);
+        self.reset_if_empty();
+        true
+    }
+
+    /// Takes out every message of which nothing has been sent and whose tag `is_it` accepts, in one
+    /// pass.
+    pub(crate) fn withdraw_where(&mut self, mut is_it: impl FnMut(&T) -> bool) {
+        let (buffer, mut at) = (&mut self.buffer, self.head);
+        let mut kept = at;
+        let mut begun = 0 < self.begun;
+        if begun {
+            // The entry is longer than what is left of it in the buffer.
+            at -= self.begun;
+            kept = at;
+        }
+        self.entries.retain(|entry| {
+            let end = at + entry.length;
+            let keep = core::mem::take(&mut begun) || !is_it(&entry.tag);
+            if keep {
+                if kept < at {
+                    buffer.copy_within(at..end, kept);
+                }
+                kept += entry.length;
+            }
+            at = end;
+            keep
+        });
+        self.buffer.truncate(kept);
+        self.reset_if_empty();
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.begun = 0;
+        self.reset_if_empty();
+    }
+
+    /// Gives the buffers back to the allocator if there is nothing in them.
+    pub(crate) fn release(&mut self) {
+        if self.is_empty() {
+            self.buffer = Vec::new();
+            self.entries = VecDeque::new();
+            self.head = 0;
+        }
+    }
+
+    /// Whether nothing of a message has been sent.
+    pub(crate) fn is_untouched(&self, serial: Serial, tag: &T) -> bool {
+        self.untouched(serial, tag).is_some()
+    }
+
+    /// The index of an entry of which nothing has been sent.
+    fn untouched(&self, serial: Serial, tag: &T) -> Option<usize> {
+        let index = self.entries.binary_search_by_key(&serial, |entry| entry.serial).ok()?;
+        let untouched = 0 < index || !self.is_begun();
+        (untouched && self.entries.get(index)?.tag == *tag).then_some(index)
+    }
+
+    /// Where in the buffer an untouched entry begins.
+    fn start_of(&self, index: usize) -> usize {
+        let lengths = |entries: &mut dyn Iterator<Item = &Entry<T>>| -> usize {
+            entries.map(|entry| entry.length).sum()
+        };
+        if index < self.entries.len() / 2 {
+            self.head + lengths(&mut self.entries.iter().take(index)) - self.begun
+        } else {
+            self.buffer.len() - lengths(&mut self.entries.iter().skip(index))
+        }
+    }
+
+    fn reset_if_empty(&mut self) {
+        if self.entries.is_empty() {
+            self.buffer.clear();
+            self.head = 0;
+        }
+    }
+
+    /// Drops sent bytes once they are the larger part, so that each byte moves at most once on
+    /// average.
+    fn move_to_front(&mut self) {
+        self.reset_if_empty();
+        if WORTH_MOVING < self.head && self.buffer.len() < self.head * 2 {
+            self.buffer.copy_within(self.head.., 0);
+            self.buffer.truncate(self.buffer.len() - self.head);
+            self.head = 0;
+        }
+    }
+}
+
+/// Takes whole messages out of a queue, with their tags.
+pub(crate) struct Drain<'a, T> {
+    buffer: &'a [u8],
+    head: &'a mut usize,
+    entries: &'a mut VecDeque<Entry<T>>,
+    begun: bool,
+}
+
+impl<T> Drain<'_, T> {
+    /// How many messages are left.
+    pub(crate) fn left(&self) -> usize {
+        if self.begun { 0 } else { self.entries.len() }
+    }
+}
+
+impl<'a, T> Iterator for Drain<'a, T> {
+    type Item = (&'a [u8], T);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.begun {
+            return None;
+        }
+        let entry = self.entries.pop_front()?;
+        let message = self.buffer.get(*self.head..*self.head + entry.length)?;
+        *self.head += entry.length;
+        Some((message, entry.tag))
+    }
+}
+
+impl<T: PartialEq> fmt::Debug for Queue<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Queue")
+            .field("messages", &self.messages())
+            .field("bytes", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Queues are equal if what is in them is; what has left them does not count.
+impl<T: PartialEq> PartialEq for Queue<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.unsent() == other.unsent()
+            && self.entries == other.entries
+            && (self.begun, self.next_serial) == (other.begun, other.next_serial)
+    }
+}
+
+impl<T: Eq> Eq for Queue<T> {}
+
+impl<T: PartialEq + Hash> Hash for Queue<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.unsent().hash(state);
+        self.entries.hash(state);
+        (self.begun, self.next_serial).hash(state);
+    }
+}
+
+/// A message being written. Unless it is kept it leaves no trace, whatever happens.
+struct Draft<'a> {
+    buffer: &'a mut Vec<u8>,
+    start: usize,
+    kept: bool,
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.kept {
+            self.buffer.truncate(self.start);
+        }
+    }
+}
