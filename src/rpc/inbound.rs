@@ -10,10 +10,12 @@ use crate::handle::{ConnectionNumber, Place};
 /// The unanswered requests, in the order they came, found by handle or by wire id.
 ///
 /// `E` is what the layer above keeps with each. Ids are the peer's: two requests with one id can be
-/// in the table if the layer above lets them.
+/// in the table if the layer above lets them. Such twins are linked, so that any number of them
+/// costs no more to find than one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inbound<E> {
     table: Table<Entry<E>>,
+    /// The requests by their ids, of twins the first.
     by_id: Index,
 }
 
@@ -22,13 +24,25 @@ struct Entry<E> {
     /// The literal of the id.
     id: String,
     hash: u32,
+    twins: Twins,
     extra: E,
+}
+
+/// The neighbours among the requests with the same id: the first to come, then the others from the
+/// latest to the earliest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Twins {
+    previous: Option<u32>,
+    next: Option<u32>,
+    /// It can no longer be found by its id.
+    detached: bool,
 }
 
 impl<E: Recycle> Recycle for Entry<E> {
     fn recycle(&mut self) {
         self.id.clear();
         self.hash = 0;
+        self.twins = Twins::default();
         self.extra.recycle();
     }
 }
@@ -46,24 +60,46 @@ impl<E: Recycle> Inbound<E> {
         self.table.is_empty()
     }
 
+    /// Takes in a request whose id no other one has.
     pub(crate) fn insert(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
+        let (place, hash) = self.put(id, fill);
+        self.by_id.insert(hash, place.index);
+        place
+    }
+
+    /// Takes in a request whose id others may have.
+    pub(crate) fn insert_twin(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> Place {
+        let Some(first) = self.find(id) else { return self.insert(id, fill) };
+        let (place, _) = self.put(id, fill);
+        let second = self.twins(first.index).next;
+        self.change_twins(first.index, |twins| twins.next = Some(place.index));
+        self.change_twins(place.index, |twins| {
+            twins.previous = Some(first.index);
+            twins.next = second;
+        });
+        if let Some(second) = second {
+            self.change_twins(second, |twins| twins.previous = Some(place.index));
+        }
+        place
+    }
+
+    fn put(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> (Place, u32) {
         let hash = id.hash32();
         let place = self.table.insert(|entry| {
             entry.id.push_str(id.as_wire());
             entry.hash = hash;
             fill(&mut entry.extra);
         });
-        self.by_id.insert(hash, place.index);
-        place
+        (place, hash)
     }
 
-    /// A request with this id which `is_it` accepts.
-    pub(crate) fn find(&self, id: &Id<'_>, mut is_it: impl FnMut(&E) -> bool) -> Option<Place> {
+    /// The request with this id, of twins the first.
+    pub(crate) fn find(&self, id: &Id<'_>) -> Option<Place> {
         let index = self.by_id.find(id.hash32(), |index| {
             self.table
                 .place_of(index)
                 .and_then(|place| self.table.get(place))
-                .is_some_and(|entry| Id::trusted(&entry.id) == *id && is_it(&entry.extra))
+                .is_some_and(|entry| Id::trusted(&entry.id) == *id)
         })?;
         self.table.place_of(index)
     }
@@ -86,10 +122,42 @@ impl<E: Recycle> Inbound<E> {
     }
 
     pub(crate) fn remove(&mut self, place: Place, ending: Ending) -> bool {
-        if let Some(entry) = self.table.get(place) {
-            self.by_id.remove(entry.hash, place.index);
-        }
+        self.detach(place);
         self.table.remove(place, ending)
+    }
+
+    /// Makes a request one that cannot be found by its id any more.
+    pub(crate) fn detach(&mut self, place: Place) {
+        let Some(entry) = self.table.get(place) else { return };
+        let (hash, twins, index) = (entry.hash, entry.twins, place.index);
+        if twins.detached {
+            return;
+        }
+        match (twins.previous, twins.next) {
+            (None, None) => self.by_id.remove(hash, index),
+            (None, Some(next)) => self.by_id.replace(hash, index, next),
+            (Some(_), _) => {}
+        }
+        if let Some(previous) = twins.previous {
+            self.change_twins(previous, |before| before.next = twins.next);
+        }
+        if let Some(next) = twins.next {
+            self.change_twins(next, |after| after.previous = twins.previous);
+        }
+        let detached = Twins { detached: true, ..Twins::default() };
+        self.change_twins(index, |twins| *twins = detached);
+    }
+
+    fn twins(&self, index: u32) -> Twins {
+        let place = self.table.place_of(index);
+        place.and_then(|place| self.table.get(place)).map(|entry| entry.twins).unwrap_or_default()
+    }
+
+    fn change_twins(&mut self, index: u32, change: impl FnOnce(&mut Twins)) {
+        let place = self.table.place_of(index);
+        if let Some(entry) = place.and_then(|place| self.table.get_mut(place)) {
+            change(&mut entry.twins);
+        }
     }
 
     pub(crate) fn first(&self) -> Option<Place> {

@@ -54,6 +54,18 @@ impl Index {
         }
     }
 
+    /// Puts another place with the same hash where one was.
+    pub(super) fn replace(&mut self, hash: u32, place: u32, by: u32) {
+        let mut at = self.home(hash);
+        while let Some(cell) = self.cell(at) {
+            if cell.place == place {
+                self.set(at, Some(Cell { hash, place: by }));
+                return;
+            }
+            at = self.after(at);
+        }
+    }
+
     /// How many cells there are.
     #[cfg(test)]
     pub(super) fn cells(&self) -> usize {

@@ -39,6 +39,9 @@ pub(crate) struct Defective<'a> {
     pub(crate) kind: ViolationKind,
     /// The id, if there is exactly one and it can be read.
     pub(crate) id: Option<Id<'a>>,
+    /// Whether it was certainly meant as a message. Text that is not even JSON has to prove that;
+    /// without proof its id may end a call of that id and is not answered.
+    pub(crate) meant: bool,
     pub(crate) shape: Shape,
 }
 
@@ -49,8 +52,9 @@ pub(crate) enum Shape {
     Request,
     /// A response: it ends the call whose id it has and is never answered.
     Response,
-    /// An id and nothing to tell what for: it ends the call of that id, else it is a request.
-    Bare,
+    /// It has an id and could be either: it ends the call of that id if there is one, else it is a
+    /// request.
+    Either,
     /// A notification: it is never answered.
     Notification,
     /// No message at all, or nothing to tell which.
@@ -108,37 +112,42 @@ pub(crate) fn classify<'a>(
     limits: &Limits,
 ) -> Result<Message<'a>, Defective<'a>> {
     let id = id(envelope, limits);
-    let shape = shape(envelope, id.is_some());
-    let defective = |kind, id: Option<Id<'a>>| {
-        Err(Defective { kind, id, shape: shape.unwrap_or(Shape::Other) })
-    };
+    let shape = shape(envelope);
+    let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, shape });
 
     if let Some(defect) = envelope.defect() {
-        // Text that is not even JSON has to prove that it was meant as a message.
-        let meant = versioned(envelope) || !is_noise(defect.kind());
-        return defective(defect_kind(defect.kind()), id.and_then(Result::ok).filter(|_| meant));
+        let meant = versioned(envelope) || defect.kind().keeps_structure();
+        return defective(defect_kind(defect.kind()), id.and_then(Result::ok), meant);
     }
     let id = match id {
         None => None,
         Some(Ok(id)) => Some(id),
-        Some(Err(ViolationKind::NullId)) if shape == Some(Shape::Response) => None,
-        Some(Err(kind)) => return defective(kind, None),
+        Some(Err(ViolationKind::NullId)) if shape == Shape::Response => None,
+        Some(Err(kind)) => return defective(kind, None, true),
     };
-    let Some(shape) = shape else { return defective(ViolationKind::NotAMessage, None) };
+    if shape == Shape::Other {
+        return defective(ViolationKind::NotAMessage, None, false);
+    }
     if !versioned(envelope) {
         // An object with an `id` and nothing else of JSON-RPC is a line of some log.
-        return match shape {
-            Shape::Bare => defective(ViolationKind::NotAMessage, None),
-            _ => defective(ViolationKind::WrongJsonrpc, id),
+        return if shape == Shape::Either && !envelope.has(Member::Params) && !has_outcome(envelope)
+        {
+            defective(ViolationKind::NotAMessage, None, false)
+        } else {
+            defective(ViolationKind::WrongJsonrpc, id, true)
         };
     }
     if has_duplicates(envelope) {
-        return defective(ViolationKind::DuplicateMember, id);
+        return defective(ViolationKind::DuplicateMember, id, true);
     }
     match shape {
         Shape::Request | Shape::Notification => request(envelope, id, shape, limits),
         Shape::Response => response(envelope, id),
-        Shape::Bare | Shape::Other => defective(ViolationKind::NotAMessage, id),
+        Shape::Either if has_outcome(envelope) => defective(ViolationKind::Ambiguous, id, true),
+        Shape::Either if envelope.has(Member::Params) || envelope.has(Member::Method) => {
+            defective(ViolationKind::MissingMethod, id, true)
+        }
+        Shape::Either | Shape::Other => defective(ViolationKind::NotAMessage, id, true),
     }
 }
 
@@ -148,8 +157,8 @@ fn request<'a>(
     shape: Shape,
     limits: &Limits,
 ) -> Result<Message<'a>, Defective<'a>> {
-    let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, shape });
-    if envelope.has(Member::Result) || envelope.has(Member::Error) {
+    let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, meant: true, shape });
+    if has_outcome(envelope) {
         return defective(ViolationKind::Ambiguous, id);
     }
     let Some(method) = envelope.get(Member::Method).and_then(Str::from_literal) else {
@@ -179,7 +188,8 @@ fn response<'a>(envelope: &Envelope<'a>, id: Option<Id<'a>>) -> Result<Message<'
         (Some(id), None, Some(Some(error))) => Ok(Message::Error { id, error }),
         (None, None, Some(Some(error))) => Ok(Message::IdlessError { error }),
         (id, _, _) => {
-            Err(Defective { kind: ViolationKind::MalformedResponse, id, shape: Shape::Response })
+            let kind = ViolationKind::MalformedResponse;
+            Err(Defective { kind, id, meant: true, shape: Shape::Response })
         }
     }
 }
@@ -189,20 +199,43 @@ fn id<'a>(envelope: &Envelope<'a>, limits: &Limits) -> Option<Result<Id<'a>, Vio
     if envelope.is_duplicated(Member::Id) {
         return Some(Err(ViolationKind::DuplicateId));
     }
-    envelope.get(Member::Id).map(|literal| Id::from_literal(literal, limits.id_bytes))
+    let literal = envelope.get(Member::Id)?;
+    // The defect of the frame can be in its id, which then cannot be sent back.
+    if envelope.defect().is_some() && Raw::new(literal).is_err() {
+        return Some(Err(ViolationKind::MalformedId));
+    }
+    Some(Id::from_literal(literal, limits.id_bytes))
 }
 
 /// What the members say the frame is. The presence of an id alone proves nothing.
-fn shape(envelope: &Envelope<'_>, has_id: bool) -> Option<Shape> {
-    if envelope.has(Member::Method) || envelope.has(Member::Params) {
-        let complete = envelope.defect().is_none_or(|defect| !is_noise(defect.kind()));
-        let notification = complete && !envelope.has(Member::Id);
-        return Some(if notification { Shape::Notification } else { Shape::Request });
+fn shape(envelope: &Envelope<'_>) -> Shape {
+    // A method of `null` is none.
+    let has_method =
+        envelope.has(Member::Method) && envelope.get(Member::Method).is_none_or(|m| m != "null");
+    let has_id = envelope.has(Member::Id);
+    match (has_method, has_outcome(envelope)) {
+        (true, false) => {
+            let complete = envelope.defect().is_none_or(|defect| defect.kind().keeps_structure());
+            // In the part of a text that cannot be read there may be an id.
+            if complete && !has_id { Shape::Notification } else { Shape::Request }
+        }
+        // A peer that sends the method back with its answer, or one that is confused.
+        (true, true) => {
+            if has_id {
+                Shape::Either
+            } else {
+                Shape::Notification
+            }
+        }
+        (false, true) => Shape::Response,
+        (false, false) if has_id => Shape::Either,
+        (false, false) if envelope.has(Member::Params) => Shape::Notification,
+        (false, false) => Shape::Other,
     }
-    if envelope.has(Member::Result) || envelope.has(Member::Error) {
-        return Some(Shape::Response);
-    }
-    has_id.then_some(Shape::Bare)
+}
+
+fn has_outcome(envelope: &Envelope<'_>) -> bool {
+    envelope.has(Member::Result) || envelope.has(Member::Error)
 }
 
 fn versioned(envelope: &Envelope<'_>) -> bool {
@@ -218,11 +251,6 @@ fn has_duplicates(envelope: &Envelope<'_>) -> bool {
         .any(|member| envelope.is_duplicated(member))
 }
 
-/// Whether text with this defect may be something that was never meant as a message.
-const fn is_noise(kind: JsonErrorKind) -> bool {
-    !matches!(kind, JsonErrorKind::TooDeep | JsonErrorKind::NotUtf8)
-}
-
 pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
     match kind {
         // What there is could be the beginning of a message.
@@ -230,6 +258,7 @@ pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {
         JsonErrorKind::TooDeep => ViolationKind::TooDeep,
         JsonErrorKind::NotAnObject => ViolationKind::NotAMessage,
         JsonErrorKind::NotUtf8 => ViolationKind::NotUtf8,
+        JsonErrorKind::ControlCharacter | JsonErrorKind::Escape => ViolationKind::BadString,
         _ => ViolationKind::NotJson,
     }
 }

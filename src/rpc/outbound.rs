@@ -89,10 +89,15 @@ impl<E: Recycle> Outbound<E> {
         self.next_id
     }
 
+    /// The place that the next call will have.
+    pub(crate) fn next_place(&self) -> Place {
+        self.table.next_place()
+    }
+
     /// Registers a call under the next id.
     pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut E)) -> Place {
         let id = self.next_id;
-        // At one call per nanosecond this lasts five hundred years.
+        // It starts at a number of 32 bits: at one call per nanosecond that lasts five hundred years.
         self.next_id += 1;
         let place = self.table.insert(|entry| {
             entry.id = id;
@@ -100,16 +105,6 @@ impl<E: Recycle> Outbound<E> {
         });
         self.by_id.insert(hash32(id), place.index);
         place
-    }
-
-    /// Takes back the call that was registered last, as if it had never been.
-    pub(crate) fn undo(&mut self, place: Place) {
-        if let Some(id) = self.id(place)
-            && id + 1 == self.next_id
-        {
-            self.next_id = id;
-        }
-        self.remove(place, Ending::Closed);
     }
 
     pub(crate) fn find(&self, id: u64) -> Option<Place> {

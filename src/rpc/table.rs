@@ -66,6 +66,14 @@ impl<T: Recycle> Table<T> {
         self.length == 0
     }
 
+    /// The place that the next entry will have.
+    pub(crate) fn next_place(&self) -> Place {
+        let slots = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+        let index = self.free.unwrap_or(slots);
+        let generation = self.slot(index).map_or(0, |slot| slot.generation);
+        Place { connection: self.connection, index, generation }
+    }
+
     /// Takes a place for a new entry, which `fill` turns from a cleared one into the new one.
     pub(crate) fn insert(&mut self, fill: impl FnOnce(&mut T)) -> Place {
         let index = self.take_free();

@@ -110,7 +110,7 @@ fn a_table_does_not_grow_with_what_has_ended() {
         index.insert(round.wrapping_mul(0x9e37_79b1), round);
         if 64 < live.len() {
             let (place, literal) = live.pop_front().expect("there are some");
-            assert_eq!(inbound.find(&id(&literal), |_| true), Some(place));
+            assert_eq!(inbound.find(&id(&literal)), Some(place));
             assert!(inbound.remove(place, Ending::Answered));
             assert!(place.index <= 64, "places are dense");
             let gone = round - 64;
@@ -134,9 +134,9 @@ fn many_requests_are_found_among_many() {
         // Visits all of them, because the numbers have no common divisor.
         let number = step * 61_803 % MANY + 1;
         let literal = alloc::format!("\"request {number}\"");
-        let place = inbound.find(&id(&literal), |_| true).expect("it is there");
+        let place = inbound.find(&id(&literal)).expect("it is there");
         assert!(inbound.remove(place, Ending::Answered));
-        assert_eq!(inbound.find(&id(&literal), |_| true), None);
+        assert_eq!(inbound.find(&id(&literal)), None);
         let place = outbound.find(number).expect("it is there");
         assert!(outbound.remove(place, Ending::Answered));
         assert_eq!(outbound.find(number), None);
@@ -203,13 +203,46 @@ fn requests_are_found_by_what_their_id_stands_for() {
     let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
     let number = inbound.insert(&id("7"), |_| {});
     let string = inbound.insert(&id("\"7\""), |_| {});
-    assert_eq!(inbound.find(&id("7"), |_| true), Some(number));
-    assert_eq!(inbound.find(&id("\"\\u0037\""), |_| true), Some(string));
-    assert_eq!(inbound.find(&id("8"), |_| true), None);
+    assert_eq!(inbound.find(&id("7")), Some(number));
+    assert_eq!(inbound.find(&id("\"\\u0037\"")), Some(string));
+    assert_eq!(inbound.find(&id("8")), None);
     assert_eq!(inbound.id(string).map(|id| id.to_string()), Some("\"7\"".to_string()));
     inbound.remove(number, Ending::Answered);
-    assert_eq!(inbound.find(&id("7"), |_| true), None);
+    assert_eq!(inbound.find(&id("7")), None);
     assert_eq!(inbound.len(), 1);
+}
+
+/// Requests with the same id are found one after the other, whichever leave in between.
+#[test]
+fn twins_are_found_until_the_last_one_is_gone() {
+    let mut state = 11;
+    let mut inbound: Inbound<u32> = Inbound::new(CONNECTION);
+    let mut model: Vec<(Place, String, bool)> = Vec::new();
+    for _ in 0..20_000 {
+        let literal = random(&mut state, 4).to_string();
+        match random(&mut state, 4) {
+            0 | 1 => model.push((inbound.insert_twin(&id(&literal), |_| {}), literal, true)),
+            2 if !model.is_empty() => {
+                let at = random(&mut state, model.len() as u64) as usize;
+                assert!(inbound.remove(model.swap_remove(at).0, Ending::Answered));
+            }
+            3 if !model.is_empty() => {
+                let at = random(&mut state, model.len() as u64) as usize;
+                inbound.detach(model[at].0);
+                model[at].2 = false;
+            }
+            _ => {}
+        }
+        for number in 0..4 {
+            let literal = number.to_string();
+            let mut twins = model.iter().filter(|entry| entry.1 == literal && entry.2);
+            match inbound.find(&id(&literal)) {
+                Some(found) => assert!(twins.any(|entry| entry.0 == found)),
+                None => assert!(twins.next().is_none(), "one more with the id {literal}"),
+            }
+        }
+        assert_eq!(inbound.len() as usize, model.len());
+    }
 }
 
 /// Proves L-JSONRPC-05: ids are never used twice.
@@ -258,91 +291,104 @@ fn class(frame: &str) -> String {
             alloc::format!("error {id} {} {:?}", error.code, error.message.to_str())
         }
         Ok(Message::IdlessError { error }) => alloc::format!("idless error {}", error.code),
-        Err(Defective { kind, id, shape }) => {
+        Err(Defective { kind, id, meant, shape }) => {
             let id = id.map_or_else(|| "-".into(), |id| id.to_string());
-            alloc::format!("{kind:?} {shape:?} {id}")
+            let doubt = if id != "-" && !meant { "?" } else { "" };
+            alloc::format!("{kind:?} {shape:?} {id}{doubt}")
         }
     }
 }
+
+/// Frames, and what each is.
+const CLASSES: &[(&str, &str)] = &[
+    // Well formed.
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m"),
+    (r#"{"jsonrpc":"2.0","id":"","method":"m","params":null}"#, "request \"\" m"),
+    (r#"{"jsonrpc":"2.0","method":"m","params":{}}"#, "notification m"),
+    (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "result 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"x"}}"#, "error 1 -5 \"x\""),
+    (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}"#, "error 1 -32000 \"\""),
+    (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#, "idless error 1"),
+    (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, "idless error 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","foo":[]}"#, "request 1 m"),
+    // The version.
+    (r#"{"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+    (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+    (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
+    (r#"{"jsonrpc":"1.0","method":"m"}"#, "WrongJsonrpc Notification -"),
+    (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "WrongJsonrpc Response 1"),
+    // The id.
+    (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "NullId Request -"),
+    (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "MalformedId Request -"),
+    (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "MalformedId Request -"),
+    (r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#, "MalformedId Response -"),
+    (r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#, "DuplicateId Request -"),
+    // The method.
+    (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "MissingMethod Request 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "MissingMethod Either 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"params":{}}"#, "MissingMethod Either 1"),
+    (r#"{"jsonrpc":"2.0","method":7}"#, "MissingMethod Notification -"),
+    (r#"{"jsonrpc":"2.0","id":1}"#, "NotAMessage Either 1"),
+    (r#"{"id":1}"#, "NotAMessage Either -"),
+    (r#"{"jsonrpc":"2.0"}"#, "NotAMessage Other -"),
+    (r#"{"level":"info"}"#, "NotAMessage Other -"),
+    // The params.
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, "ParamsNotAnObject Request 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "ParamsNotAnObject Request 1"),
+    (r#"{"jsonrpc":"2.0","method":"m","params":[]}"#, "ParamsNotAnObject Notification -"),
+    // What is beside a result or an error does not count, unless it is a method.
+    (r#"{"jsonrpc":"2.0","id":1,"result":{},"params":{}}"#, "result 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":null,"result":{}}"#, "result 1"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"},"params":null}"#,
+        "error 1 1 \"x\"",
+    ),
+    // Contradictions.
+    (r#"{"jsonrpc":"2.0","id":1,"method":7,"result":{}}"#, "Ambiguous Either 1"),
+    (r#"{"jsonrpc":"2.0","method":"m","result":{}}"#, "Ambiguous Notification -"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Ambiguous Either 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"m"}"#, "DuplicateMember Request 1"),
+    (r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"result":{}}"#, "DuplicateMember Response 1"),
+    // Responses.
+    (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "MalformedResponse Response 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"result":1}"#, "MalformedResponse Response 1"),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
+        "MalformedResponse Response 1",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":""}}"#,
+        "MalformedResponse Response 1",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":""}}"#,
+        "MalformedResponse Response 1",
+    ),
+    (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":5}}"#, "MalformedResponse Response 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"error":"x"}"#, "MalformedResponse Response 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, "MalformedResponse Response 1"),
+    (r#"{"jsonrpc":"2.0","result":{}}"#, "MalformedResponse Response -"),
+    (r#"{"jsonrpc":"2.0","error":{}}"#, "MalformedResponse Response -"),
+    // Not JSON, as far as it goes.
+    (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{oops}}"#, "NotJson Request 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "SplitOverLines Response 1"),
+    (r#"{"jsonrpc":"2.0","id":1,"x":"#, "SplitOverLines Either 1"),
+    (r#"{"id":1,"method":"m","params":{oops}}"#, "NotJson Request 1?"),
+    (r#"{"id":1,"result":{"a":oops}}"#, "NotJson Response 1?"),
+    // Wrong inside a string, which does not hide what is behind it.
+    ("{\"id\":1,\"result\":{\"a\":\"\t\"},\"jsonrpc\":\"2.0\"}", "BadString Response 1"),
+    (r#"{"params":{"a":"\x"},"method":"m","jsonrpc":"2.0","id":1}"#, "BadString Request 1"),
+    ("Server started", "NotJson Other -"),
+    ("42", "NotAMessage Other -"),
+    ("", "SplitOverLines Other -"),
+];
 
 /// Proves L-JSONRPC-01, L-JSONRPC-03, L-JSONRPC-09, L-JSONRPC-10, L-JSONRPC-11, L-JSONRPC-12,
 /// L-JSONRPC-22, L-JSONRPC-23.
 #[test]
 fn a_frame_is_what_its_shape_says() {
-    let table = [
-        // Well formed.
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m"),
-        (r#"{"jsonrpc":"2.0","id":"","method":"m","params":null}"#, "request \"\" m"),
-        (r#"{"jsonrpc":"2.0","method":"m","params":{}}"#, "notification m"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "result 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"x"}}"#, "error 1 -5 \"x\""),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}"#, "error 1 -32000 \"\""),
-        (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#, "idless error 1"),
-        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, "idless error 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","foo":[]}"#, "request 1 m"),
-        // The version.
-        (r#"{"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
-        (r#"{"jsonrpc":"1.0","id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
-        (r#"{"jsonrpc":2.0,"id":1,"method":"m"}"#, "WrongJsonrpc Request 1"),
-        (r#"{"jsonrpc":"1.0","method":"m"}"#, "WrongJsonrpc Notification -"),
-        (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "WrongJsonrpc Response 1"),
-        // The id.
-        (r#"{"jsonrpc":"2.0","id":null,"method":"m"}"#, "NullId Request -"),
-        (r#"{"jsonrpc":"2.0","id":1.5,"method":"m"}"#, "MalformedId Request -"),
-        (r#"{"jsonrpc":"2.0","id":true,"method":"m"}"#, "MalformedId Request -"),
-        (r#"{"jsonrpc":"2.0","id":[1],"result":{}}"#, "MalformedId Response -"),
-        (r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"m"}"#, "DuplicateId Request -"),
-        // The method.
-        (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "MissingMethod Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "MissingMethod Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"params":{}}"#, "MissingMethod Request 1"),
-        (r#"{"jsonrpc":"2.0","method":7}"#, "MissingMethod Notification -"),
-        (r#"{"jsonrpc":"2.0","id":1}"#, "NotAMessage Bare 1"),
-        (r#"{"id":1}"#, "NotAMessage Bare -"),
-        (r#"{"jsonrpc":"2.0"}"#, "NotAMessage Other -"),
-        (r#"{"level":"info"}"#, "NotAMessage Other -"),
-        // The params.
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":[]}"#, "ParamsNotAnObject Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}"#, "ParamsNotAnObject Request 1"),
-        (r#"{"jsonrpc":"2.0","method":"m","params":[]}"#, "ParamsNotAnObject Notification -"),
-        // Contradictions.
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#, "Ambiguous Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","method":"m"}"#, "DuplicateMember Request 1"),
-        (r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"result":{}}"#, "DuplicateMember Response 1"),
-        // Responses.
-        (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, "MalformedResponse Response 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":1}"#, "MalformedResponse Response 1"),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
-            "MalformedResponse Response 1",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":""}}"#,
-            "MalformedResponse Response 1",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":""}}"#,
-            "MalformedResponse Response 1",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":5}}"#,
-            "MalformedResponse Response 1",
-        ),
-        (r#"{"jsonrpc":"2.0","id":1,"error":"x"}"#, "MalformedResponse Response 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, "MalformedResponse Response 1"),
-        (r#"{"jsonrpc":"2.0","result":{}}"#, "MalformedResponse Response -"),
-        (r#"{"jsonrpc":"2.0","error":{}}"#, "MalformedResponse Response -"),
-        // Not JSON, as far as it goes.
-        (r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{oops}}"#, "NotJson Request 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{"a":"#, "SplitOverLines Response 1"),
-        (r#"{"jsonrpc":"2.0","id":1,"x":"#, "SplitOverLines Bare 1"),
-        (r#"{"id":1,"method":"m","params":{oops}}"#, "NotJson Request -"),
-        ("Server started", "NotJson Other -"),
-        ("42", "NotAMessage Other -"),
-        ("", "SplitOverLines Other -"),
-    ];
-    for (frame, expected) in table {
-        assert_eq!(class(frame), expected, "{frame}");
+    for (frame, expected) in CLASSES {
+        assert_eq!(class(frame), *expected, "{frame}");
     }
 }
 
