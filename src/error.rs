@@ -127,6 +127,8 @@ violations! {
     // Framing.
     /// The line is not JSON: usually a program printed to the wire.
     NotJson, PARSE, "the line is not JSON";
+    /// A string holds a raw control character or an escape that JSON does not have.
+    BadString, PARSE, "a string holds a raw control character or a wrong escape";
     /// A `Content-Length:` header, as the Language Server Protocol frames messages. MCP has one
     /// message per line.
     ContentLength, None, "messages are lines, not Content-Length blocks";
@@ -199,6 +201,9 @@ violations! {
     TooManyRequests, INTERNAL, "too many requests in flight";
     /// A request after the connection began to shut down.
     ShuttingDown, INTERNAL, "the connection is shutting down";
+    /// The answer of this side to `initialize` is longer than
+    /// [`Limits::outbox_bytes`](crate::Limits::outbox_bytes): the configuration is at fault.
+    AnswerTooLong, INTERNAL, "the answer is too long to be sent";
     /// A cancellation that names no request.
     MalformedCancellation, None, "malformed cancellation";
     /// A progress notification without a token or a number.

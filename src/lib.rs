@@ -173,7 +173,7 @@ pub use client::{
 };
 pub use dialect::{Capability, CapabilitySet};
 pub use error::{ErrorCode, ViolationKind};
-pub use frame::{Frame, Frames, Framing, Inbox, Messages, Outbox};
+pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use peer::{

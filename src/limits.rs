@@ -10,14 +10,15 @@
 /// With every table full, one connection holds at most
 ///
 /// ```text
-///   Inbox      2 * frame_bytes + chunk_bytes                       (the vector doubles as it grows)
-/// + Outbox     2 * (outbox_bytes + reserve_bytes)
-/// + inbound    inbound_requests * (id_bytes + token_bytes + 160)
-/// + outbound   outbound_calls * 160 + remembered_calls * 16
-/// + held       2 * held_bytes
+///   Inbox      2 * frame_bytes + chunk_bytes
+/// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes)
+/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 320)
+/// + outbound   2 * (outbound_calls * 320 + remembered_calls * 16)
+/// + held       4 * held_bytes
 /// ```
 ///
-/// bytes, plus what the application itself keeps.
+/// bytes, plus what the application itself keeps. Vectors double as they grow, hence the twos; an
+/// outbox takes half of that unless every message in it is as short as a message can be.
 ///
 /// ```
 /// use mcp_sansio::Limits;
@@ -31,7 +32,8 @@
 pub struct Limits {
     /// Longest inbound frame in bytes, without its newline. A longer line is skipped to its end.
     ///
-    /// Default 16 MiB: images and files travel as base64 inside one frame. At most `u32::MAX`.
+    /// Default 16 MiB: images and files travel as base64 inside one frame. At most 4 GiB, and on
+    /// small machines a quarter of what can be addressed; more counts as that.
     pub frame_bytes: usize,
     /// How many bytes [`Inbox::space`](crate::Inbox::space) offers at least.
     ///

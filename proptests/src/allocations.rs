@@ -5,6 +5,8 @@ use std::cell::Cell;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    /// Bytes allocated less bytes freed, wrapping: a thread may free what another one allocated.
+    static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, which counts what the current thread asks it for.
@@ -21,31 +23,46 @@ impl Counting {
     }
 }
 
-fn note() {
-    // A thread that is being torn down has no counter any more, and nobody who reads it.
+// A thread that is being torn down has no counters any more, and nobody who reads them.
+
+fn note(bytes: usize) {
     _ = COUNT.try_with(|count| count.set(count.get() + 1));
+    _ = LIVE.try_with(|live| live.set(live.get().wrapping_add(bytes)));
+}
+
+fn note_freed(bytes: usize) {
+    _ = LIVE.try_with(|live| live.set(live.get().wrapping_sub(bytes)));
 }
 
 // SAFETY: every method does what the system's allocator does, with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
+        note(layout.size());
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        note();
+        note(layout.size());
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        note();
+        note(size);
+        note_freed(layout.size());
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note_freed(layout.size());
         unsafe { System.dealloc(pointer, layout) }
     }
+}
+
+/// Runs something and gives its result, with how many bytes more this thread holds afterwards.
+pub fn held<R>(run: impl FnOnce() -> R) -> (R, usize) {
+    let before = LIVE.with(Cell::get);
+    let result = run();
+    (result, LIVE.with(Cell::get).wrapping_sub(before))
 }
 
 /// Runs something and gives its result, with the number of allocations it made on this thread.

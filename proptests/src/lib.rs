@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test kit fails by panicking")]
 
 mod link;
+mod machine;
 mod side;
 
 pub mod allocations;
 
 pub use link::{Pair, Seen};
+pub use machine::{Machine, Meaning};
 pub use side::{ClientSide, ServerSide, config};

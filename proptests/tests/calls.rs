@@ -188,8 +188,8 @@ fn a_broken_answer_ends_its_call() {
         let call = side.call("a");
         _ = side.sent();
         let (ended, outcome) = ended(side.receive(frame));
-        let Outcome::Malformed { kind, raw } = outcome else { panic!("{frame}: {outcome:?}") };
-        assert_eq!((ended, kind, &*raw), (call, expected, frame));
+        let Outcome::Malformed { kind, message } = outcome else { panic!("{frame}: {outcome:?}") };
+        assert_eq!((ended, kind, &*message.to_text()), (call, expected, frame));
         assert_eq!(side.sent(), [""; 0], "no answer to an answer: {frame}");
         // Without a call to end, the same is a violation.
         let again = side.receive(frame);

@@ -1,13 +1,12 @@
 //! The handshake from the client's side
 //! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)).
 
-use alloc::borrow::Cow;
-
 use super::event::ClientEvent;
 use super::{Client, ClientConfig};
 use crate::dialect::capabilities::Owner;
 use crate::dialect::{CapabilitySet, outgoing};
 use crate::error::ViolationKind;
+use crate::frame::MessageBytes;
 use crate::json::{EncodeError, MemberTexts, Raw, Str};
 use crate::model::InitializeParams;
 use crate::peer::{Cause, Lane, Outcome, Outlets};
@@ -70,8 +69,8 @@ pub enum ConnectFailure<'a> {
     Malformed {
         /// What is wrong with it.
         kind: ViolationKind,
-        /// What it answered, as far as it is text.
-        raw: Cow<'a, str>,
+        /// What it answered: the whole message, or the result if that is what does not fit.
+        message: MessageBytes<'a>,
     },
     /// The server did not answer within [`Timeouts::handshake`](crate::Timeouts::handshake).
     TimedOut,
@@ -88,8 +87,8 @@ impl ConnectFailure<'_> {
                 ConnectFailure::UnsupportedRevision { theirs: theirs.into_owned(), ours }
             }
             Self::MissingCapabilities(missing) => ConnectFailure::MissingCapabilities(missing),
-            Self::Malformed { kind, raw } => {
-                ConnectFailure::Malformed { kind, raw: Cow::Owned(raw.into_owned()) }
+            Self::Malformed { kind, message } => {
+                ConnectFailure::Malformed { kind, message: message.into_owned() }
             }
             Self::TimedOut => ConnectFailure::TimedOut,
             Self::Closed(cause) => ConnectFailure::Closed(cause),
@@ -154,7 +153,9 @@ impl Client {
         let connected = match outcome {
             Outcome::Result(result) => self.open(result, out),
             Outcome::PeerError(error) => Err(ConnectFailure::PeerError(error)),
-            Outcome::Malformed { kind, raw } => Err(ConnectFailure::Malformed { kind, raw }),
+            Outcome::Malformed { kind, message } => {
+                Err(ConnectFailure::Malformed { kind, message })
+            }
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
             Outcome::Unsent => Err(ConnectFailure::Closed(Cause::HandshakeFailed)),
@@ -183,7 +184,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Result<Connected<'f>, ConnectFailure<'f>> {
         let text = result.borrowed().unwrap_or_default();
-        let malformed = |kind| ConnectFailure::Malformed { kind, raw: Cow::Borrowed(text) };
+        let malformed = |kind| ConnectFailure::Malformed { kind, message: text.as_bytes().into() };
         let answer = Answer::read(text).map_err(malformed)?;
         let spoken = Revision::from_name(&answer.version.to_str())
             .filter(|revision| self.config.revisions.contains(*revision));

@@ -124,13 +124,19 @@ impl CapabilitySet {
         TABLE.iter().map(|row| row.capability).filter(move |capability| self.contains(*capability))
     }
 
-    /// Those that a revision knows; a capability has no effect in an older session.
+    /// Those that a revision knows; a capability has no effect in an older session. Elicitation in
+    /// modes that the revision does not know is none.
     pub(crate) fn known_to(self, revision: Revision) -> Self {
-        TABLE
+        let known = TABLE
             .iter()
             .filter(|row| self.contains(row.capability))
             .filter(|row| RevisionSet::since(row.since).contains(revision))
-            .fold(Self::NONE, |set, row| set.with(row.capability))
+            .fold(Self::NONE, |set, row| set.with(row.capability));
+        let modes = [Capability::ElicitationForm, Capability::ElicitationUrl];
+        if modes.into_iter().any(|mode| known.contains(mode)) {
+            return known;
+        }
+        known.without(Self::NONE.with(Capability::Elicitation))
     }
 
     /// Reads the `capabilities` of a handshake, JSON that has been scanned.

@@ -96,6 +96,12 @@ fn capabilities_of_later_revisions_do_not_count() {
         .expect("readable");
     let count = |revision| all.known_to(revision).iter().count();
     assert_eq!(Revision::ALL.map(count), [2, 2, 4, 6]);
+    let by_url = client(r#"{"elicitation":{"url":{}}}"#).expect("readable");
+    assert_eq!(
+        Revision::ALL.map(|revision| by_url.known_to(revision).is_empty()),
+        [true, true, true, false],
+        "2025-06-18 has only the form"
+    );
     let completions = server(r#"{"completions":{}}"#).expect("readable");
     let known = Revision::ALL.map(|revision| !completions.known_to(revision).is_empty());
     assert_eq!(known, [false, true, true, true]);

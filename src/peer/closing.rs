@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 
-use super::calls::Purpose;
-use super::event::{Cause, Outcome, PeerEvent};
+use super::event::{Cause, PeerEvent};
 use super::outlets::Outlets;
 use super::timers::Elapsed;
 use super::{ConnectionConfig, Peer, Role};
@@ -32,25 +31,29 @@ impl Peer {
     pub(crate) fn disconnected(&mut self, config: &ConnectionConfig, cause: Cause, now: Instant) {
         let half_closed = cause == Cause::EndOfInput && self.role == Role::Server;
         self.closing.input_ended = true;
-        if half_closed && self.phase != Phase::Draining {
-            self.start_draining(cause, now + config.timeouts.drain);
-        } else if !half_closed {
+        if !half_closed {
             self.close(cause);
+        } else if self.phase == Phase::Draining {
+            self.shorten_drain(now + config.timeouts.drain);
+        } else {
+            self.start_draining(cause, now + config.timeouts.drain);
         }
     }
 
     /// Takes no new work, and ends when everything in flight has ended or the time is up.
     pub(crate) fn shut_down(&mut self, grace: Duration, now: Instant) {
         if self.phase == Phase::Draining {
-            // Asking again can only shorten the wait.
-            let deadline = now + grace;
-            let earlier = self.closing.deadline.is_none_or(|current| deadline < current);
-            if earlier {
-                self.closing.deadline = Some(deadline);
-            }
-            return;
+            self.shorten_drain(now + grace);
+        } else {
+            self.start_draining(Cause::ShutDown, now + grace);
         }
-        self.start_draining(Cause::ShutDown, now + grace);
+    }
+
+    /// What comes while the connection drains can only shorten the wait.
+    fn shorten_drain(&mut self, deadline: Instant) {
+        if self.closing.deadline.is_none_or(|current| deadline < current) {
+            self.closing.deadline = Some(deadline);
+        }
     }
 
     fn start_draining(&mut self, cause: Cause, deadline: Instant) {
@@ -73,10 +76,9 @@ impl Peer {
 
     /// Takes `initialize` out of the tables: what came of it has been told.
     pub(crate) fn forget_initialize(&mut self) {
-        let initialize = self.outbound.iter().find(|(_, call)| call.purpose == Purpose::Initialize);
-        if let Some((place, _)) = initialize {
-            self.deadlines.clear(place.index);
-            self.outbound.remove(place, Ending::Closed);
+        if let Some(call) = self.initialize.take() {
+            self.deadlines.clear(call.0.index);
+            self.outbound.remove(call.0, Ending::Closed);
         }
     }
 
@@ -92,8 +94,9 @@ impl Peer {
     /// Whether `handle_timeout` has something to hand out already.
     pub(super) fn has_outcomes(&self) -> bool {
         let draining = self.phase == Phase::Draining;
-        0 < self.marked
+        !self.marked.is_empty()
             || (draining && (!self.closing.draining_told || self.is_quiet()))
+            || (draining && 0 < self.held.len())
             || (self.closing.input_ended && !self.outbound.is_empty())
             || (self.phase == Phase::Closed && !self.closing.closed_told)
     }
@@ -106,13 +109,22 @@ impl Peer {
             let deadline = self.closing.deadline.unwrap_or_default();
             return Some(Elapsed::Event(PeerEvent::Draining { deadline }));
         }
+        if self.phase == Phase::Draining
+            && 0 < self.held.len()
+            && let Some(event) = self.next_unsent()
+        {
+            return Some(Elapsed::Event(event));
+        }
         if self.closing.input_ended
             && let Some(elapsed) = self.next_ended_call(out)
         {
             return Some(elapsed);
         }
+        if let Some(event) = self.next_marked() {
+            return Some(Elapsed::Event(event));
+        }
         if self.phase != Phase::Closed {
-            return self.next_marked().map(Elapsed::Event);
+            return None;
         }
         if let Some(event) = self.next_abandoned() {
             return Some(Elapsed::Event(event));
@@ -127,17 +139,11 @@ impl Peer {
     }
 
     fn next_ended_call(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {
-        let place = self.outbound.first()?;
-        let call = CallId(place);
-        let purpose = self.outbound.get(place)?.purpose;
+        let call = CallId(self.outbound.first()?);
         let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
-        let unsent = self.withdraw(call, out);
-        let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
-        let event = self.end_call(call, outcome);
-        Some(match purpose {
-            Purpose::Application => Elapsed::Event(event),
-            Purpose::Initialize => Elapsed::HandshakeLost(cause),
-        })
+        let is_initialize = self.initialize == Some(call);
+        let event = self.lose_call(call, cause, out);
+        Some(if is_initialize { Elapsed::HandshakeLost(cause) } else { Elapsed::Event(event) })
     }
 
     /// Why draining is over, if it is.

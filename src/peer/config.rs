@@ -29,7 +29,7 @@ pub struct ConnectionConfig {
     /// the handshake lends it, and most programs need it only then.
     pub keep_handshake: bool,
     /// The id of the first call. They count up from there. Default 1.
-    pub first_call_id: u64,
+    pub first_call_id: u32,
 }
 
 impl Default for ConnectionConfig {

@@ -28,6 +28,12 @@ impl Deadlines {
         self.heap.first().map(|deadline| (deadline.at, deadline.place))
     }
 
+    /// The earliest deadline but one.
+    pub(super) fn second(&self) -> Option<Instant> {
+        let children = self.heap.iter().skip(1).take(2);
+        children.map(|deadline| deadline.at).min()
+    }
+
     /// Sets the deadline of a place, or moves it.
     pub(super) fn set(&mut self, place: u32, order: u64, at: Instant) {
         let deadline = Deadline { at, order, place };

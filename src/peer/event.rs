@@ -1,9 +1,7 @@
 //! What can happen on a connection, whichever role one has.
 
-use alloc::borrow::Cow;
-use core::fmt;
-
 use crate::error::ViolationKind;
+use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
 use crate::json::{Number, ParseError, Raw, Str};
 use crate::model::method;
@@ -141,8 +139,8 @@ pub enum Outcome<'a> {
     Malformed {
         /// What is wrong with it.
         kind: ViolationKind,
-        /// The whole message, as far as it is text.
-        raw: Cow<'a, str>,
+        /// The whole message.
+        message: MessageBytes<'a>,
     },
     /// No answer came in time. The peer has been told, or never heard of the call.
     TimedOut(Expiry),
@@ -158,8 +156,8 @@ impl Outcome<'_> {
         match self {
             Self::Result(result) => Outcome::Result(result.into_owned()),
             Self::PeerError(error) => Outcome::PeerError(error.into_owned()),
-            Self::Malformed { kind, raw } => {
-                Outcome::Malformed { kind, raw: Cow::Owned(raw.into_owned()) }
+            Self::Malformed { kind, message } => {
+                Outcome::Malformed { kind, message: message.into_owned() }
             }
             Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
             Self::Closed(cause) => Outcome::Closed(cause),
@@ -196,9 +194,7 @@ impl Stray<'_> {
 }
 
 /// Something the peer may not do. The session goes on.
-///
-/// `Debug` shows the kind, the id and the length, not the message.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation<'a> {
     /// What it is.
@@ -208,30 +204,26 @@ pub struct Violation<'a> {
     /// Whether an error went back.
     pub answered: bool,
     /// The message. Empty for one that was too long to keep.
-    pub message: Cow<'a, [u8]>,
+    pub message: MessageBytes<'a>,
+    /// How many bytes it has, also if it was too long to keep.
+    pub length: u64,
 }
 
-impl Violation<'_> {
+impl<'a> Violation<'a> {
+    pub(super) fn of(kind: ViolationKind, id: Option<Id<'a>>, message: &'a [u8]) -> Self {
+        let length = message.len() as u64;
+        Self { kind, id, answered: false, message: message.into(), length }
+    }
+
     /// The same with its own copy of the message.
     pub fn into_owned(self) -> Violation<'static> {
         Violation {
             kind: self.kind,
             id: self.id.map(Id::into_owned),
             answered: self.answered,
-            message: Cow::Owned(self.message.into_owned()),
+            message: self.message.into_owned(),
+            length: self.length,
         }
-    }
-}
-
-impl fmt::Debug for Violation<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Violation")
-            .field("kind", &self.kind)
-            .field("id", &self.id)
-            .field("answered", &self.answered)
-            .field("bytes", &self.message.len())
-            .finish()
     }
 }
 
@@ -251,7 +243,8 @@ pub enum Cause {
     /// This side asked for it.
     #[error("the connection was shut down")]
     ShutDown,
-    /// This side asked for it, and the deadline passed before everything was answered.
+    /// The connection was to end, by the wish of either side, and the deadline passed before everything
+    /// was answered.
     #[error("the deadline for shutting down passed")]
     DrainDeadline,
     /// No session came about.

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::context::RequestContext;
 use super::event::{CancelCause, Cancelled, PeerEvent};
 use super::outlets::{Lane, Outlets};
-use super::{Cause, Peer};
+use super::{Cause, ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::Room;
@@ -135,21 +135,26 @@ impl Peer {
     /// Takes a request into the table.
     pub(crate) fn accept(
         &mut self,
+        config: &ConnectionConfig,
         id: &Id<'_>,
         context: RequestContext,
         token: Option<&Id<'_>>,
     ) -> InboundId {
-        InboundId(self.inbound.insert(id, |exchange| {
+        let fill = |exchange: &mut Exchange| {
             exchange.context = context;
             if let Some(token) = token {
                 exchange.token.push_str(token.as_wire());
             }
-        }))
+        };
+        InboundId(match config.duplicate_ids {
+            DuplicateIds::Refuse => self.inbound.insert(id, fill),
+            DuplicateIds::Serve => self.inbound.insert_twin(id, fill),
+        })
     }
 
     /// Whether a request with this id is in flight.
     pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
-        self.inbound.find(id, |_| true).is_some()
+        self.inbound.find(id).is_some()
     }
 
     pub(crate) fn respond<T: Serialize + ?Sized>(
@@ -215,14 +220,15 @@ impl Peer {
         id: &Id<'_>,
         reason: Option<Str<'a>>,
     ) -> Option<PeerEvent<'a>> {
-        let place = self.inbound.find(id, |exchange| !exchange.marked)?;
+        let place = self.inbound.find(id)?;
         self.inbound.remove(place, Ending::Cancelled);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
-        while let Some(other) = self.inbound.find(id, |exchange| !exchange.marked) {
+        while let Some(other) = self.inbound.find(id) {
+            self.inbound.detach(other);
             if let Some(exchange) = self.inbound.get_mut(other) {
                 exchange.marked = true;
-                self.marked += 1;
             }
+            self.marked.push_back(other);
         }
         Some(PeerEvent::Cancelled(Cancelled {
             id: InboundId(place),
@@ -233,12 +239,8 @@ impl Peer {
 
     /// The next exchange that was cancelled together with another one.
     pub(super) fn next_marked(&mut self) -> Option<PeerEvent<'static>> {
-        if self.marked == 0 {
-            return None;
-        }
-        let (place, _) = self.inbound.iter().find(|(_, exchange)| exchange.marked)?;
+        let place = self.marked.pop_front()?;
         self.inbound.remove(place, Ending::Cancelled);
-        self.marked -= 1;
         let id = InboundId(place);
         Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Peer, reason: None }))
     }
@@ -246,9 +248,6 @@ impl Peer {
     /// The next exchange that the end of the connection has ended.
     pub(super) fn next_abandoned(&mut self) -> Option<PeerEvent<'static>> {
         let place = self.inbound.first()?;
-        if self.inbound.get(place).is_some_and(|exchange| exchange.marked) {
-            self.marked -= 1;
-        }
         self.inbound.remove(place, Ending::Closed);
         let id = InboundId(place);
         Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))
@@ -303,8 +302,10 @@ impl Peer {
         self.send_own(lane, None, out, |writer| write_error::<()>(writer, id, code, message, None))
     }
 
-    /// Sends something that no caller asked for. It may use the reserve of the outbox; a peer that
-    /// fills that too does not read, and loses the connection.
+    /// Sends something that no caller asked for. Says whether it could.
+    ///
+    /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
+    /// connection. What does not even fit an empty outbox is no fault of the peer.
     pub(crate) fn send_own(
         &mut self,
         lane: Lane,
@@ -313,8 +314,11 @@ impl Peer {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
         let outbox = out.lane(lane);
+        let has_unread = !outbox.is_empty();
         if outbox.append(Room::Reserve, None, write).is_err() {
-            self.close(Cause::OutboxOverflow);
+            if has_unread {
+                self.close(Cause::OutboxOverflow);
+            }
             return false;
         }
         observe_sent(out, lane, method);

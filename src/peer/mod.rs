@@ -9,12 +9,14 @@
 //! | `receive` | frames in: what is answered or absorbed here, what is left for the role |
 //! | `route` | which requests may be made now: a pure function |
 //! | `exchanges` | requests of the peer: accept, answer, refuse, report progress |
-//! | `calls` | requests of ours: make, hold, cancel, end |
+//! | `call`, `calls`, `held`, `cancel` | requests of ours: make, hold, end, give up |
 //! | `timers`, `deadlines` | what expires when |
 //! | `closing` | how a connection ends |
 //! | `noise` | what is not a message |
 
+mod call;
 mod calls;
+mod cancel;
 mod closing;
 mod config;
 mod context;
@@ -23,13 +25,15 @@ mod deadlines;
 mod event;
 mod exchanges;
 mod face;
+mod held;
 mod noise;
 mod outlets;
 mod receive;
 mod route;
 mod timers;
 
-pub use calls::{CallError, CallOptions, CancelError, Cancellation, NotifyError, Timeout};
+pub use call::{CallError, CallOptions, NotifyError, Timeout};
+pub use cancel::{CancelError, Cancellation};
 pub use config::{ConnectionConfig, DuplicateIds, RepliesWithoutId, Timeouts, UnknownMethods};
 pub use context::RequestContext;
 pub use counts::Counts;
@@ -46,16 +50,17 @@ pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
 pub(crate) use timers::Elapsed;
 
-use calls::Call;
+use alloc::collections::VecDeque;
+
+use call::Call;
 use closing::Closing;
 use deadlines::Deadlines;
 use exchanges::Exchange;
+use held::Held;
 use noise::Noise;
 
 use crate::dialect::CapabilitySet;
-use crate::frame::{Framing, Outbox};
-use crate::handle::ConnectionNumber;
-use crate::limits::Limits;
+use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::rpc::{Inbound, Outbound};
 use crate::session::{Phase, Step};
 use crate::version::Revision;
@@ -68,15 +73,18 @@ pub(crate) struct Peer {
     /// The phase that was last observed.
     observed: Phase,
     session: Option<Session>,
+    /// The handshake has been completed, whatever has happened since.
+    was_ready: bool,
     /// What this side offers.
     offered: CapabilitySet,
     inbound: Inbound<Exchange>,
-    /// How many exchanges have been cancelled and wait to be told so.
-    marked: u32,
+    /// Exchanges that were cancelled together with another one, and wait to be told so.
+    marked: VecDeque<Place>,
     outbound: Outbound<Call>,
+    /// The call of `initialize` while it is pending.
+    initialize: Option<CallId>,
     deadlines: Deadlines,
-    /// Calls and notifications that wait for the handshake.
-    held: Outbox,
+    held: Held,
     closing: Closing,
     noise: Noise,
 }
@@ -102,12 +110,18 @@ impl Peer {
             phase: Phase::Opening,
             observed: Phase::Opening,
             session: None,
+            was_ready: false,
             offered,
             inbound: Inbound::new(connection),
-            marked: 0,
-            outbound: Outbound::new(connection, config.first_call_id, limits.remembered_calls),
+            marked: VecDeque::new(),
+            outbound: Outbound::new(
+                connection,
+                config.first_call_id.into(),
+                limits.remembered_calls,
+            ),
+            initialize: None,
             deadlines: Deadlines::default(),
-            held: held(limits),
+            held: Held::new(limits.held_bytes),
             closing: Closing::default(),
             noise: Noise::default(),
         }
@@ -127,6 +141,7 @@ impl Peer {
 
     /// Opens the session that a handshake has settled.
     pub(crate) fn open_session(&mut self, revision: Revision, declared: CapabilitySet) {
+        self.offered = self.offered.known_to(revision);
         self.session = Some(Session { revision, capabilities: declared.known_to(revision) });
     }
 
@@ -135,6 +150,7 @@ impl Peer {
         let after = self.phase.after(step);
         if let Ok(phase) = after {
             self.phase = phase;
+            self.was_ready |= phase.is_ready();
         }
         after.is_ok()
     }
@@ -146,12 +162,4 @@ impl Peer {
             self.observed = self.phase;
         }
     }
-}
-
-/// An outbox for what waits inside the machine: no framing, and as large as held calls may be.
-fn held(limits: &Limits) -> Outbox {
-    let mut inner = limits.clone();
-    inner.outbox_bytes = limits.held_bytes;
-    inner.reserve_bytes = 0;
-    Outbox::new(Framing::Messages, &inner)
 }

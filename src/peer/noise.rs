@@ -14,6 +14,8 @@ use crate::time::Instant;
 pub(super) struct Noise {
     total: u64,
     in_a_row: u32,
+    /// Whether the last frame led to a violation.
+    faulty: bool,
     /// Brackets that a JSON text which began on an earlier line has still open.
     open_brackets: u32,
     /// When the period of answers without an id began, and how many there were.
@@ -25,15 +27,34 @@ impl Noise {
         self.total
     }
 
-    /// A good message has come.
-    pub(super) fn end(&mut self) {
-        self.in_a_row = 0;
+    /// A frame comes. What went before is only known to have been good when it is over.
+    pub(super) fn begin_frame(&mut self) {
+        if !self.faulty {
+            self.in_a_row = 0;
+        }
+        self.faulty = false;
+    }
+
+    /// The frame is a message, so it belongs to no text that stands on several lines.
+    pub(super) fn is_message(&mut self) {
         self.open_brackets = 0;
+    }
+
+    /// The frame belongs to an offence that has been reported.
+    pub(super) fn pass_over(&mut self) {
+        self.faulty = true;
+    }
+
+    /// Notes that a JSON text which this line begins goes on in the next one, if it does.
+    pub(super) fn begins_split_text(&mut self, line: &[u8]) -> bool {
+        self.open_brackets = open_brackets(line, 0).unwrap_or_default();
+        0 < self.open_brackets
     }
 
     /// Counts a violation. Says whether it may raise an event.
     fn count(&mut self, most_in_a_row: u32) -> bool {
         self.total += 1;
+        self.faulty = true;
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.in_a_row <= most_in_a_row
     }
@@ -61,29 +82,35 @@ impl Peer {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
-        let Defective { kind, id, shape } = defective;
+        let Defective { kind, id, meant, shape } = defective;
+        let id = id.filter(|_| meant);
         let fragment = matches!(
             kind,
             ViolationKind::NotJson | ViolationKind::SplitOverLines | ViolationKind::NotAMessage
         );
-        if 0 < self.noise.open_brackets && fragment {
+        if 0 < self.noise.open_brackets && fragment && id.is_none() {
             // The next line of a text that has been reported already.
             self.noise.total += 1;
+            self.noise.pass_over();
             self.noise.open_brackets =
                 open_brackets(bytes, self.noise.open_brackets).unwrap_or_default();
             return None;
         }
         let kind = self.refine(kind, bytes, origin);
         if matches!(shape, Shape::Notification | Shape::Response) {
-            return self
-                .report(config, Violation { kind, id, answered: false, message: bytes.into() });
+            return self.report(config, Violation::of(kind, id, bytes));
         }
         self.violation(config, kind, id, bytes, arrival, out)
     }
 
     /// Looks closer at text that is not JSON.
     fn refine(&mut self, kind: ViolationKind, bytes: &[u8], origin: Origin) -> ViolationKind {
-        if origin == Origin::LastLine {
+        let is_json = match kind {
+            ViolationKind::NotJson | ViolationKind::SplitOverLines => false,
+            ViolationKind::NotAMessage => bytes.starts_with(b"{"),
+            _ => true,
+        };
+        if origin == Origin::LastLine && !is_json {
             return ViolationKind::Truncated;
         }
         if !matches!(kind, ViolationKind::NotJson | ViolationKind::SplitOverLines) {
@@ -93,13 +120,10 @@ impl Peer {
         if bytes.get(..HEADER.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADER)) {
             return ViolationKind::ContentLength;
         }
-        match open_brackets(bytes, 0) {
-            Some(open) if 0 < open && kind == ViolationKind::SplitOverLines => {
-                self.noise.open_brackets = open;
-                kind
-            }
-            _ => ViolationKind::NotJson,
+        if kind == ViolationKind::SplitOverLines && self.noise.begins_split_text(bytes) {
+            return kind;
         }
+        ViolationKind::NotJson
     }
 
     /// Reports a violation, and answers it where that is due.
@@ -122,7 +146,7 @@ impl Peer {
                     && self.send_error(arrival.lane, self.no_id(), code, kind.text(), out)
             }
         };
-        self.report(config, Violation { kind, id, answered, message: bytes.into() })
+        self.report(config, Violation { answered, ..Violation::of(kind, id, bytes) })
     }
 
     /// Raises the event of a violation, unless there have been too many in a row.

@@ -51,7 +51,8 @@ pub enum Observation<'a> {
     Received {
         /// The method, as it stands on the wire between its quotes; responses have none.
         method: Option<&'a str>,
-        /// The id as it stands on the wire; notifications have none.
+        /// The id as it stands on the wire; notifications have none. Neither is told if it is not of
+        /// the right kind or too long, because it may be anything then.
         id: Option<&'a str>,
         /// The length of the frame.
         bytes: usize,

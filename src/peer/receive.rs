@@ -1,9 +1,6 @@
 //! Frames in. What both roles treat alike is answered or absorbed here, the rest is handed on.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-
-use super::calls::Purpose;
+use super::call::{Purpose, Whereabouts};
 use super::event::{Notification, Outcome, PeerEvent, ProgressUpdate, Stray, Violation};
 use super::outlets::{Arrival, Lane, Observation, Outlets};
 use super::route::{Route, Standing, route};
@@ -13,7 +10,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
 use crate::handle::{CallId, InboundId};
-use crate::json::{Additions, Envelope, Member, MemberTexts, Number, Raw, Str};
+use crate::json::{Additions, Envelope, Member, MemberTexts, Number, Raw, Str, shown};
 use crate::rpc::{
     Defective, ErrorObject, Id, Message, Shape, StrayCause, classify, defect_kind, write_result,
 };
@@ -64,11 +61,9 @@ impl Peer {
         if self.phase == Phase::Closed {
             return None;
         }
-        if self.phase.is_ready() {
-            self.flush_held(out);
-        }
+        self.noise.begin_frame();
         let mut reception = Reception { config, arrival, out };
-        let violation = |kind| Defective { kind, id: None, shape: Shape::Other };
+        let violation = |kind| Defective { kind, id: None, meant: true, shape: Shape::Other };
         let defect = match frame.origin() {
             Origin::Message | Origin::LastLine => match self.check_length(config, frame) {
                 None => return self.message(frame, None, &mut reception),
@@ -81,8 +76,14 @@ impl Peer {
             Origin::BrokenBatch(error) => defect_kind(error.kind()),
         };
         let Reception { arrival, out, .. } = reception;
-        self.defective(config, violation(defect), frame.bytes(), frame.origin(), arrival, out)
-            .map(Incoming::Event)
+        let mut event =
+            self.defective(config, violation(defect), frame.bytes(), frame.origin(), arrival, out);
+        if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
+            (&mut event, frame.origin())
+        {
+            violation.length = length;
+        }
+        event.map(Incoming::Event)
     }
 
     /// A frame that came without an inbox can be too long, too.
@@ -103,7 +104,10 @@ impl Peer {
                 return self.message(frame, Some(element), reception);
             }
             // One array is one offence, and its elements are not looked at.
-            Some(_) if 0 < element.index => return None,
+            Some(_) if 0 < element.index => {
+                self.noise.pass_over();
+                return None;
+            }
             Some(_) | None => {}
         }
         let mut id = None;
@@ -113,7 +117,10 @@ impl Peer {
             envelope = Envelope::scan(frame.bytes(), config.limits.depth);
             match classify(&envelope, &config.limits) {
                 Ok(Message::Request { id: request, .. }) => id = Some(request),
-                _ if 0 < element.index => return None,
+                _ if 0 < element.index => {
+                    self.noise.pass_over();
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -132,13 +139,16 @@ impl Peer {
         let bytes = frame.bytes();
         let envelope = Envelope::scan(bytes, config.limits.depth);
         reception.out.observe(&Observation::Received {
-            method: envelope.get(Member::Method).map(|method| method.trim_matches('"')),
-            id: envelope.get(Member::Id),
+            method: envelope
+                .get(Member::Method)
+                .and_then(shown)
+                .and_then(|method| method.strip_prefix('"')?.strip_suffix('"')),
+            id: envelope.get(Member::Id).and_then(shown),
             bytes: bytes.len(),
         });
         match classify(&envelope, &config.limits) {
             Ok(message) => {
-                self.noise.end();
+                self.noise.is_message();
                 self.well_formed(message, bytes, element, reception)
             }
             Err(defective) => self.ill_formed(defective, frame, reception),
@@ -173,19 +183,26 @@ impl Peer {
     /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
     fn ill_formed<'a>(
         &mut self,
-        defective: Defective<'a>,
+        mut defective: Defective<'a>,
         frame: Frame<'a>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
         let config = reception.config;
         let bytes = frame.bytes();
-        if matches!(defective.shape, Shape::Response | Shape::Bare)
-            && let Some(call) = defective.id.as_ref().and_then(|id| self.pending(id, config))
+        if matches!(defective.shape, Shape::Response | Shape::Either)
+            && let Some(id) = &defective.id
         {
-            self.noise.end();
-            let raw = String::from_utf8_lossy(bytes);
-            let outcome = Outcome::Malformed { kind: defective.kind, raw };
-            return Some(self.ended(call, outcome));
+            if let Some(call) = self.pending(id, config) {
+                if defective.kind == ViolationKind::SplitOverLines {
+                    self.noise.begins_split_text(bytes);
+                }
+                let outcome = Outcome::Malformed { kind: defective.kind, message: bytes.into() };
+                return Some(self.ended(call, outcome));
+            }
+            if self.was_given_up(id, config) {
+                // Late and broken, but an answer, which is never answered.
+                defective.shape = Shape::Response;
+            }
         }
         let (arrival, origin) = (reception.arrival, frame.origin());
         self.defective(config, defective, bytes, origin, arrival, reception.out)
@@ -261,7 +278,7 @@ impl Peer {
             context.revision = session.revision;
             context.capabilities = session.capabilities;
         }
-        Ok((self.accept(&request.id, context, token.as_ref()), context))
+        Ok((self.accept(config, &request.id, context, token.as_ref()), context))
     }
 
     fn notification<'a>(
@@ -363,8 +380,7 @@ impl Peer {
         bytes: &'a [u8],
         config: &ConnectionConfig,
     ) -> Option<PeerEvent<'a>> {
-        let message = Cow::Borrowed(bytes);
-        self.report(config, Violation { kind, id: None, answered: false, message })
+        self.report(config, Violation::of(kind, None, bytes))
     }
 
     fn response<'a>(
@@ -376,8 +392,7 @@ impl Peer {
         match self.pending(&id, config) {
             Some(call) => Some(self.ended(call, outcome)),
             None => {
-                let number = id.number(config.match_stringified_ids);
-                let cause = self.outbound.stray(number);
+                let cause = self.stray_cause(&id, config);
                 Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
             }
         }
@@ -390,19 +405,32 @@ impl Peer {
             Lane::Call(call) if self.is_pending(call) => Some(call),
             _ => None,
         };
-        let handshake = || {
-            let (place, _) =
-                self.outbound.iter().find(|(_, call)| call.purpose == Purpose::Initialize)?;
-            Some(CallId(place))
-        };
-        match by_lane.or_else(handshake) {
+        match by_lane.or(self.initialize) {
             Some(call) => self.ended(call, Outcome::PeerError(error)),
             None => Incoming::Event(PeerEvent::PeerFault(error)),
         }
     }
 
+    /// The call that this id belongs to. One that is still held cannot have been answered.
     fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
-        self.outbound.find(id.number(config.match_stringified_ids)?).map(CallId)
+        let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
+        let entry = self.outbound.get(place)?;
+        (!matches!(entry.whereabouts, Whereabouts::Held(_))).then_some(CallId(place))
+    }
+
+    /// Whether a call of ours with this id was cancelled or timed out not long ago.
+    fn was_given_up(&self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
+        matches!(self.stray_cause(id, config), StrayCause::Cancelled | StrayCause::TimedOut)
+    }
+
+    /// Why an id belongs to no call that could be answered.
+    fn stray_cause(&self, id: &Id<'_>, config: &ConnectionConfig) -> StrayCause {
+        let number = id.number(config.match_stringified_ids);
+        if number.is_some_and(|number| self.outbound.find(number).is_some()) {
+            // It is held, so nobody has heard of it.
+            return StrayCause::NeverIssued;
+        }
+        self.outbound.stray(number)
     }
 
     fn ended<'a>(&mut self, call: CallId, outcome: Outcome<'a>) -> Incoming<'a> {

@@ -1,7 +1,7 @@
 //! What expires when.
 
 use super::Peer;
-use super::calls::Purpose;
+use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
 use crate::handle::CallId;
@@ -40,9 +40,6 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
-        if self.phase.is_ready() && !self.held.is_empty() {
-            self.flush_held(out);
-        }
         let mut elapsed = self.next_outcome(out);
         if elapsed.is_none() {
             elapsed = self.next_expiry(now, out);
@@ -76,6 +73,11 @@ impl Peer {
             .is_some_and(|total| call.idle_deadline.is_none_or(|idle| total <= idle));
         let expiry = if total { Expiry::Total } else { Expiry::Idle };
         let call = CallId(place);
+        if self.deadlines.second().is_some_and(|second| second <= now) {
+            // Others have expired as well.
+            let expired = |other: &Call| other.deadline().is_some_and(|deadline| deadline <= now);
+            self.withdraw_with(call, expired, out);
+        }
         self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
         Some(Elapsed::Event(PeerEvent::ended(call, Outcome::TimedOut(expiry))))
     }

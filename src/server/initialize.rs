@@ -1,5 +1,7 @@
 //! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
 
+use alloc::string::String;
+
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::event::{Opened, ServerEvent};
@@ -98,8 +100,12 @@ impl Server {
         let sent = self.peer.send_own(arrival.lane, None, out, |writer| {
             write_result(writer, &request.id, &result, Additions::default())
         });
+        if !sent {
+            // The limits of this side leave no room for what this side has to say.
+            return self.refuse(ViolationKind::AnswerTooLong, request, arrival, out);
+        }
         // The route leads here only while there is no session, so the step makes sense.
-        if !sent || !self.peer.step(Step::Begin) {
+        if !self.peer.step(Step::Begin) {
             return None;
         }
         self.peer.open_session(revision, params.capabilities);
@@ -118,7 +124,9 @@ impl Server {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let requested = params.requested.to_str();
+        // A version is a date; whatever is longer need not come back whole.
+        const LONGEST: usize = 64;
+        let requested: String = params.requested.chars().take(LONGEST).collect();
         let data = Unsupported { supported: Names(self.config.revisions), requested: &requested };
         self.peer.send_own(arrival.lane, None, out, |writer| {
             let id = Answer::To(&request.id);

@@ -1,0 +1,157 @@
+//! Calls that are given up: taken back where that is possible, cancelled on the wire where it is not.
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::Peer;
+use super::call::{Call, Purpose, Whereabouts};
+use super::event::{Cause, Outcome, PeerEvent};
+use super::exchanges::observe_sent;
+use super::outlets::{Lane, Outlets};
+use crate::frame::Room;
+use crate::handle::CallId;
+use crate::rpc::{Ending, GivenUp, write_notification};
+
+/// How a cancelled call ended. No event follows, and an answer that still comes is a
+/// [`Stray`](crate::Stray).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cancellation {
+    /// It was taken back before any of it was sent: the peer never sees it.
+    Withdrawn,
+    /// The peer is told with `notifications/cancelled`; it may have served the call already.
+    Notified,
+}
+
+/// Why a call could not be cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum CancelError {
+    /// The call has ended, or the handle is of another connection, or of `initialize`, which is never
+    /// cancelled. Nothing was sent.
+    #[error("the call is not in flight")]
+    NotInFlight,
+    /// The connection has ended; the outcome of the call is about to be handed out.
+    #[error("the connection has ended")]
+    Closed,
+}
+
+/// The params of a cancellation.
+struct CancelledParams<'a> {
+    id: u64,
+    reason: Option<&'a str>,
+}
+
+impl Serialize for CancelledParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_struct("CancelledParams", 2)?;
+        params.serialize_field("requestId", &self.id)?;
+        if let Some(reason) = self.reason {
+            params.serialize_field("reason", reason)?;
+        }
+        params.end()
+    }
+}
+
+const METHOD: &str = "notifications/cancelled";
+
+impl Peer {
+    pub(crate) fn cancel(
+        &mut self,
+        call: CallId,
+        reason: Option<&str>,
+        out: &mut dyn Outlets,
+    ) -> Result<Cancellation, CancelError> {
+        match self.outbound.get(call.0) {
+            Some(entry) if entry.purpose == Purpose::Application => {}
+            _ => return Err(CancelError::NotInFlight),
+        }
+        if self.calls_are_over() {
+            return Err(CancelError::Closed);
+        }
+        Ok(self.give_up(call, GivenUp::Cancelled, reason, out))
+    }
+
+    /// Takes a call back, or tells the peer that its answer is not wanted any more.
+    pub(super) fn give_up(
+        &mut self,
+        call: CallId,
+        cause: GivenUp,
+        reason: Option<&str>,
+        out: &mut dyn Outlets,
+    ) -> Cancellation {
+        let withdrawn = self.withdraw(call, out);
+        let Some(id) = self.outbound.id(call.0) else { return Cancellation::Withdrawn };
+        let lane = self.outbound.get(call.0).map_or(Lane::Connection, |entry| entry.lane);
+        self.deadlines.clear(call.0.index);
+        if withdrawn {
+            self.outbound.remove(call.0, Ending::Cancelled);
+            return Cancellation::Withdrawn;
+        }
+        self.outbound.give_up(call.0, cause);
+        self.send_cancelled(lane, id, reason, out);
+        Cancellation::Notified
+    }
+
+    /// Sends the cancellation, without its reason if that does not fit.
+    fn send_cancelled(&mut self, lane: Lane, id: u64, reason: Option<&str>, out: &mut dyn Outlets) {
+        if reason.is_some() {
+            let params = CancelledParams { id, reason };
+            let sent = out
+                .lane(lane)
+                .append(Room::Limit, None, |writer| write_notification(writer, METHOD, &params));
+            if sent.is_ok() {
+                return observe_sent(out, lane, Some(METHOD));
+            }
+        }
+        let params = CancelledParams { id, reason: None };
+        self.send_own(lane, Some(METHOD), out, |writer| {
+            write_notification(writer, METHOD, &params)
+        });
+    }
+
+    /// Takes back what has not been sent of a call. Says whether that was all of it.
+    fn withdraw(&mut self, call: CallId, out: &mut dyn Outlets) -> bool {
+        let Some(entry) = self.outbound.get(call.0) else { return false };
+        match entry.whereabouts {
+            Whereabouts::Held(serial) => self.held.withdraw(serial, entry.lane, call),
+            Whereabouts::Lane(serial) => out.lane(entry.lane).withdraw(serial, call),
+            Whereabouts::Withdrawn => true,
+        }
+    }
+
+    /// Takes back a call that is about to end and, in the same pass over its outbox, every other one
+    /// that `also` accepts: many calls that end at once cost no more than a few.
+    pub(super) fn withdraw_with(
+        &mut self,
+        call: CallId,
+        also: impl Fn(&Call) -> bool,
+        out: &mut dyn Outlets,
+    ) {
+        let Some(entry) = self.outbound.get(call.0) else { return };
+        let Whereabouts::Lane(serial) = entry.whereabouts else { return };
+        let outbox = out.lane(entry.lane);
+        if !outbox.is_untouched(serial, call) {
+            return;
+        }
+        outbox.withdraw_calls(|other| {
+            let entry = self.outbound.get_mut(other.0).filter(|entry| other == call || also(entry));
+            let found = entry.is_some();
+            if let Some(entry) = entry {
+                entry.whereabouts = Whereabouts::Withdrawn;
+            }
+            found
+        });
+    }
+
+    /// Ends a call because the connection has ended.
+    pub(super) fn lose_call(
+        &mut self,
+        call: CallId,
+        cause: Cause,
+        out: &mut dyn Outlets,
+    ) -> PeerEvent<'static> {
+        self.withdraw_with(call, |_| true, out);
+        let unsent = self.withdraw(call, out);
+        self.end_call(call, if unsent { Outcome::Unsent } else { Outcome::Closed(cause) })
+    }
+}
