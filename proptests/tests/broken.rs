@@ -204,6 +204,32 @@ fn a_broken_element_costs_its_neighbours_nothing() {
     assert_eq!((violation.kind, violation.answered), (ViolationKind::TooDeep, true));
 }
 
+/// Pain 54: the version is checked, unless that is switched off for the sake of a peer.
+#[test]
+fn the_version_may_be_wrong_where_that_is_allowed() {
+    let frames = [
+        r#"{"id":1,"method":"tools/list"}"#,
+        r#"{"jsonrpc":"1.0","id":1,"method":"tools/list"}"#,
+        r#"{"jsonrpc":2,"id":1,"method":"tools/list"}"#,
+    ];
+    for frame in frames {
+        let event = server().receive(frame);
+        assert!(
+            matches!(event, Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::WrongJsonrpc)
+        );
+        let mut config = config::server();
+        config.connection.lenient_version = true;
+        let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+        let request = side.request(frame);
+        side.server.reject(request, mcp_sansio::ErrorCode::new(1), "m", &mut side.out).unwrap();
+        assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}"#]);
+        let event = side.receive("{}");
+        assert!(
+            matches!(event, Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::NotAMessage)
+        );
+    }
+}
+
 /// An id that is itself broken is never sent back.
 #[test]
 fn a_broken_id_is_not_echoed() {

@@ -125,6 +125,16 @@ fn the_first_id_can_be_zero() {
     let zero = side.request_zero();
     let event = side.receive(&cancelled(0));
     assert!(matches!(event, Some(ClientEvent::Cancelled(c)) if c.id == zero));
+
+    let mut config = config::client();
+    config.connection.first_call_id = 0;
+    let mut side = ClientSide::with(config);
+    let options = CallOptions::new().progress();
+    let call = side.client.call_method("ping", &(), options, side.now, &mut side.out).unwrap();
+    let event = side.receive(&progress("0", "1"));
+    assert!(matches!(event, Some(ClientEvent::Progress(update)) if update.call == call));
+    let event = side.receive(r#"{"jsonrpc":"2.0","id":0,"result":{"a":0}}"#);
+    assert!(matches!(ended(event), (over, Outcome::Result(_)) if over == call));
 }
 
 trait RequestZero {

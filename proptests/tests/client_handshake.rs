@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use mcp_sansio::model::Implementation;
 use mcp_sansio::{
-    CallError, CallOptions, Capability, CapabilitySet, Cause, ClientConfig, ClientEvent,
-    ConnectError, ConnectFailure, ErrorCode, Outcome, Phase, Revision, RevisionSet, ViolationKind,
+    CallError, CallId, CallOptions, CancelError, Capability, CapabilitySet, Cause, ClientConfig,
+    ClientEvent, ConnectError, ConnectFailure, ErrorCode, Lane, Outbox, Outcome, Outlets, Phase,
+    Revision, RevisionSet, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -207,6 +208,34 @@ fn an_initialize_that_is_not_answered_fails_in_silence() {
     assert_eq!(side.client.poll_timeout(), None);
     let call = side.client.call_method("x", &(), CallOptions::new(), side.now, &mut side.out);
     assert_eq!(call, Err(CallError::Closed));
+}
+
+/// Proves L-CANCEL-04 for those who know the handle: a carrier sees it as the lane of the call. Pain
+/// 27: nothing that ends the attempt cancels it on the wire.
+#[test]
+fn initialize_cannot_be_cancelled_by_its_handle() {
+    struct Spy(Outbox, Option<CallId>);
+    impl Outlets for Spy {
+        fn lane(&mut self, lane: Lane) -> &mut Outbox {
+            if let Lane::Call(call) = lane {
+                self.1 = Some(call);
+            }
+            &mut self.0
+        }
+    }
+    let mut side = ClientSide::fresh();
+    let mut spy = Spy(side.out.clone(), None);
+    side.client.connect(side.now, &mut spy).unwrap();
+    let call = spy.1.unwrap();
+    assert!(!side.client.is_pending(call));
+    assert_eq!(side.client.cancel(call, None, &mut spy), Err(CancelError::NotInFlight));
+    assert_eq!(spy.0.messages().count(), 1);
+    let mut closed = side.clone();
+    closed.client.close();
+    assert_eq!(closed.outcomes().len(), 2);
+    side.client.shut_down(Duration::from_secs(1), side.now);
+    assert_eq!(side.elapse(1_000).len(), 3, "draining, failed, closed");
+    assert_eq!((side.sent().len(), closed.sent().len(), spy.0.len()), (0, 0, 0));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallError, CallOptions, CancelCause, CancelError, Cause, ClientEvent, Expiry, NotifyError,
-    Outcome, Phase, RespondError, Revision, ServerEvent, Timeout, ViolationKind,
+    CallError, CallOptions, CancelCause, CancelError, Cancellation, Cause, ClientEvent, Expiry,
+    NotifyError, Outcome, Phase, RespondError, Revision, ServerEvent, Timeout, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -182,6 +182,63 @@ fn a_server_that_shuts_down_finishes_what_it_has() {
 }
 
 /// Pain 88: the deadline holds although nothing is ever sent or received.
+/// A server that is shutting down with patience has none for a client that has gone.
+#[test]
+fn the_end_of_the_input_shortens_the_wait() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    side.request(&list(1));
+    let drain = config::server().connection.timeouts.drain;
+    side.server.shut_down(Duration::MAX, side.now);
+    assert_eq!(side.outcomes().len(), 1);
+    side.server.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(side.server.poll_timeout(), Some(side.now + drain));
+    // It does not make a wait longer.
+    side.server.shut_down(Duration::from_secs(1), side.now);
+    side.server.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(side.server.poll_timeout(), Some(side.now + Duration::from_secs(1)));
+}
+
+/// A reason that does not fit is left out; what is too long to be sent is no fault of the peer.
+#[test]
+fn what_does_not_fit_is_not_blamed_on_the_peer() {
+    let mut config = config::client();
+    config.connection.limits.outbox_bytes = 2000;
+    config.connection.limits.reserve_bytes = 500;
+    let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
+    let call = side.call("x");
+    _ = side.sent();
+    let reason = "r".repeat(3000);
+    let cancelled = side.client.cancel(call, Some(&reason), &mut side.out);
+    assert_eq!(cancelled, Ok(Cancellation::Notified));
+    assert_eq!(side.client.phase(), Phase::Ready);
+    assert_eq!(
+        side.sent(),
+        [r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]
+    );
+
+    let initialize = |version: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        )
+    };
+    let mut config = config::server();
+    config.connection.limits.outbox_bytes = 1000;
+    config.connection.limits.reserve_bytes = 500;
+    config.refuse_other_revisions = true;
+    let mut side = ServerSide::with(config.clone());
+    assert_eq!(side.receive(&initialize(&"9".repeat(3000))), None);
+    let sent = side.sent();
+    assert!(sent[0].contains(&format!("\"requested\":\"{}\"", "9".repeat(64))), "{sent:?}");
+    config.instructions = Some("i".repeat(3000));
+    let mut side = ServerSide::with(config);
+    let event = side.receive(&initialize("2025-11-25"));
+    assert!(
+        matches!(event, Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::AnswerTooLong)
+    );
+    assert!(side.sent()[0].contains("-32603"));
+    assert_eq!(side.server.phase(), Phase::Opening);
+}
+
 #[test]
 fn a_deadline_ends_it_whatever_the_peer_does() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);

@@ -83,6 +83,17 @@ fn what_cannot_be_an_id_is_not_dispatched_and_not_answered() {
         assert_eq!(side.sent(), [""; 0], "{id}");
     }
     side.request(&request("1", "tools/list", "{}"));
+    // With the policy on, each gets exactly one error, and none with that id.
+    let mut config = config::server();
+    let rate = mcp_sansio::RepliesWithoutId::at_most(100, std::time::Duration::from_secs(1));
+    config.connection.replies_without_id = Some(rate);
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    for (id, kind) in ids {
+        assert!(side.receive(&request(id, "tools/list", "{}")).is_some());
+        let error =
+            format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32600,"message":{:?}}}}}"#, kind.text());
+        assert_eq!(side.sent(), [error], "{id}");
+    }
 }
 
 /// Proves L-JSONRPC-01, L-JSONRPC-23, L-ERR-02. Pains 9, 54 and 75.

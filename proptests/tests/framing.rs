@@ -297,6 +297,34 @@ fn junk_makes_no_storm() {
     assert!(outbox.messages().count() <= 3);
 }
 
+/// Pain 51: two machines that hear each other, with junk thrown in on both sides.
+#[test]
+fn two_machines_and_junk_make_no_storm() {
+    let mut config = config::server();
+    config.connection.replies_without_id =
+        Some(RepliesWithoutId::at_most(3, Duration::from_secs(1)));
+    let mut pair = mcp_sansio_proptests::Pair::ready(config::client(), config);
+    let junk = ["{oops", "[", r#"{"jsonrpc":"2.0","id":7}"#, r#"{"jsonrpc":"2.0","result":{}}"#];
+    for round in 0..10_000 {
+        let junk = junk[round % junk.len()];
+        _ = pair.client.receive(junk, pair.now, &mut pair.client_out);
+        _ = pair.server.receive(junk, pair.now, &mut pair.server_out);
+    }
+    let frames = pair.client_out.len() + pair.server_out.len();
+    assert!(frames < 10_000 * 150, "a reply to each request that has an id, and no more");
+    let mut steps = 0;
+    while !pair.client_out.is_empty() || !pair.server_out.is_empty() {
+        pair.to_server(usize::MAX);
+        pair.to_client(usize::MAX);
+        steps += 1;
+        assert!(steps < 1_000, "it does not end");
+    }
+    // And it all works as before.
+    let options = mcp_sansio::CallOptions::new();
+    pair.client.call_method("ping", &(), options, pair.now, &mut pair.client_out).unwrap();
+    assert_eq!(pair.settle().len(), 1);
+}
+
 /// Proves L-STDIO-01, L-STDIO-03. Pain 55: whatever is passed on, a frame is one line.
 #[test]
 fn every_message_is_one_line() {

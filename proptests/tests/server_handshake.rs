@@ -169,6 +169,13 @@ fn a_second_initialize_changes_nothing() {
     assert_eq!(side.server.revision(), Some(Revision::V2025_11_25));
     assert!(side.server.peer_capabilities().contains(Capability::Roots));
     assert_eq!(side.server.phase(), Phase::Ready);
+    // What the first one settled is how it goes on: 2024-11-05 has no progress messages.
+    let frame =
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":1}}}"#;
+    let request = side.request(frame);
+    let report = mcp_sansio::Progress::new(1_u8).message("m");
+    side.server.progress(request, report, &mut side.out).unwrap();
+    assert!(side.sent()[0].ends_with(r#""progress":1,"message":"m"}}"#));
 }
 
 /// Proves L-LIFE-15, L-RACE-19.

@@ -20,6 +20,10 @@ pub struct ConnectionConfig {
     ///
     /// Default false. Some servers turn ids into strings.
     pub match_stringified_ids: bool,
+    /// Whether messages are taken whose `jsonrpc` is missing or something other than `"2.0"`.
+    ///
+    /// Default false. What leaves is JSON-RPC 2.0 in any case.
+    pub lenient_version: bool,
     /// Whether, and how often, a server answers a message whose id could not be read.
     ///
     /// Default `None`, as the official SDKs do on stdio: an answer to noise is noise to the peer.
@@ -40,6 +44,7 @@ impl Default for ConnectionConfig {
             duplicate_ids: DuplicateIds::default(),
             unknown_methods: UnknownMethods::default(),
             match_stringified_ids: false,
+            lenient_version: false,
             replies_without_id: None,
             keep_handshake: false,
             first_call_id: 1,

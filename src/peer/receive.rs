@@ -12,7 +12,8 @@ use crate::frame::{Element, Frame, Origin};
 use crate::handle::{CallId, InboundId};
 use crate::json::{Additions, Envelope, Member, MemberTexts, Number, Raw, Str, shown};
 use crate::rpc::{
-    Defective, ErrorObject, Id, Message, Shape, StrayCause, classify, defect_kind, write_result,
+    Defective, ErrorObject, Id, Message, Shape, StrayCause, Versions, classify, defect_kind,
+    write_result,
 };
 use crate::session::Phase;
 
@@ -115,7 +116,7 @@ impl Peer {
         if self.session.is_none() {
             // Nothing is agreed yet, so each request is told by its id.
             envelope = Envelope::scan(frame.bytes(), config.limits.depth);
-            match classify(&envelope, &config.limits) {
+            match classify(&envelope, &config.limits, config.versions()) {
                 Ok(Message::Request { id: request, .. }) => id = Some(request),
                 _ if 0 < element.index => {
                     self.noise.pass_over();
@@ -146,7 +147,7 @@ impl Peer {
             id: envelope.get(Member::Id).and_then(shown),
             bytes: bytes.len(),
         });
-        match classify(&envelope, &config.limits) {
+        match classify(&envelope, &config.limits, config.versions()) {
             Ok(message) => {
                 self.noise.is_message();
                 self.well_formed(message, bytes, element, reception)
@@ -441,6 +442,12 @@ impl Peer {
             }
             (_, event) => Incoming::Event(event),
         }
+    }
+}
+
+impl ConnectionConfig {
+    const fn versions(&self) -> Versions {
+        if self.lenient_version { Versions::Any } else { Versions::Exact }
     }
 }
 

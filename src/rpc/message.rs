@@ -106,10 +106,20 @@ impl<'a> ErrorObject<'a> {
     }
 }
 
+/// Whether the version of JSON-RPC has to be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// `"2.0"` and nothing else.
+    Exact,
+    /// Any, or none at all.
+    Any,
+}
+
 /// Tells what a scanned frame is.
 pub(crate) fn classify<'a>(
     envelope: &Envelope<'a>,
     limits: &Limits,
+    versions: Versions,
 ) -> Result<Message<'a>, Defective<'a>> {
     let id = id(envelope, limits);
     let shape = shape(envelope);
@@ -128,7 +138,7 @@ pub(crate) fn classify<'a>(
     if shape == Shape::Other {
         return defective(ViolationKind::NotAMessage, None, false);
     }
-    if !versioned(envelope) {
+    if versions == Versions::Exact && !versioned(envelope) {
         // An object with an `id` and nothing else of JSON-RPC is a line of some log.
         return if shape == Shape::Either && !envelope.has(Member::Params) && !has_outcome(envelope)
         {

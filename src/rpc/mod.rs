@@ -15,7 +15,7 @@ pub use outbound::StrayCause;
 
 pub(crate) use encode::{Answer, write_error, write_notification, write_request, write_result};
 pub(crate) use inbound::Inbound;
-pub(crate) use message::{Defective, Message, Shape, classify, defect_kind};
+pub(crate) use message::{Defective, Message, Shape, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
 pub(crate) use table::{Ending, Recycle};
 

@@ -283,7 +283,7 @@ fn an_answer_without_a_call_is_told_from_a_late_one() {
 /// A frame as the classifier sees it, in words.
 fn class(frame: &str) -> String {
     let envelope = Envelope::scan(frame.as_bytes(), 128);
-    match classify(&envelope, &Limits::default()) {
+    match classify(&envelope, &Limits::default(), Versions::Exact) {
         Ok(Message::Request { id, method, .. }) => alloc::format!("request {id} {method}"),
         Ok(Message::Notification { method, .. }) => alloc::format!("notification {method}"),
         Ok(Message::Result { id, .. }) => alloc::format!("result {id}"),
