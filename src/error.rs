@@ -191,6 +191,21 @@ violations! {
     UnknownMethod, NO_METHOD, "method not found";
     /// The params do not have the shape that the method asks for.
     InvalidParams, PARAMS, "invalid params";
+    /// The params ask for something that belongs to a capability which this side has not declared: a
+    /// mode of elicitation, tools for a model.
+    NotOffered, PARAMS, "the params need a capability that was not declared";
+    /// The params of a notification do not have the shape that it asks for. It is not delivered.
+    MalformedNotification, None, "malformed notification";
+    /// The result of a call is not what the method asks for. The call ended as malformed.
+    InvalidResult, None, "the result does not fit the method";
+    /// One batch holds requests or notifications as well as responses. All of them were dealt with.
+    MixedBatch, None, "a batch holds either requests or responses";
+    /// A client lists a root that is no `file://` URI. The list was delivered.
+    RootNotAFile, None, "a root must be a file URI";
+    /// The URI to subscribe to is longer than [`Limits::uri_bytes`](crate::Limits::uri_bytes).
+    LongUri, PARAMS, "the URI is too long";
+    /// A client has [`Limits::subscriptions`](crate::Limits::subscriptions) already.
+    TooManySubscriptions, INTERNAL, "too many subscriptions";
     /// A capability is declared with something other than an object.
     MalformedCapabilities, PARAMS, "a capability must be an object";
 

@@ -152,6 +152,7 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+mod capability;
 mod client;
 mod dialect;
 mod error;
@@ -160,32 +161,37 @@ mod handle;
 pub mod json;
 mod limits;
 pub mod model;
+pub mod pagination;
 mod peer;
 mod rpc;
 mod server;
 mod session;
+mod subscription;
 mod time;
 mod version;
 
+pub use capability::{Capability, CapabilitySet};
 pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
     Connected,
 };
-pub use dialect::{Capability, CapabilitySet};
+pub use dialect::NotAllowed;
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use peer::{
-    Arrival, CallEnded, CallError, CallOptions, CancelCause, CancelError, Cancellation, Cancelled,
-    Cause, ConnectionConfig, Counts, DuplicateIds, Expiry, Lane, Notification, NotifyError,
-    Observation, Outcome, Outlets, Principal, Progress, ProgressReport, ProgressUpdate,
-    RepliesWithoutId, RequestContext, RespondError, Stray, Timeout, Timeouts, UnknownMethods,
-    Violation,
+    Arrival, Batch, BatchError, CallEnded, CallError, CallOptions, CancelCause, CancelError,
+    Cancellation, Cancelled, CapabilityPolicy, Cause, ConnectionConfig, Counts, Delivery,
+    DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError, Observation,
+    Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport, ProgressUpdate,
+    Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray, Timeout, Timeouts,
+    UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
-    Call, CallTool, Complete, GetPrompt, Opened, Page, Request, Server, ServerConfig, ServerEvent,
+    Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
+    ServerConfig, ServerEvent,
 };
 pub use session::Phase;
 pub use time::Instant;

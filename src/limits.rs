@@ -78,6 +78,18 @@ pub struct Limits {
     ///
     /// Default 1 MiB.
     pub congestion_bytes: usize,
+    /// Most resources that a client may subscribe to. Default 1024.
+    ///
+    /// One more is refused with `-32603`.
+    pub subscriptions: u32,
+    /// Longest URI of a subscription in bytes. Default 8 KiB.
+    pub uri_bytes: usize,
+    /// How many elicitations by URL are remembered until they are complete, the latest ones.
+    /// Default 64.
+    pub elicitations: u32,
+    /// Longest text in bytes that is kept beside a request or a call: the schema that an answer of
+    /// the user has to fit, the params of a list that is read page by page. Default 64 KiB.
+    pub kept_bytes: usize,
     /// How many calls that were given up are remembered, to tell a late answer from a wrong one.
     ///
     /// Default 64.
@@ -105,6 +117,10 @@ impl Default for Limits {
             outbox_bytes: 64 << 20,
             reserve_bytes: 64 << 10,
             congestion_bytes: 1 << 20,
+            subscriptions: 1024,
+            uri_bytes: 8 << 10,
+            elicitations: 64,
+            kept_bytes: 64 << 10,
             remembered_calls: 64,
             violations_in_a_row: 1000,
         }

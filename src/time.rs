@@ -62,6 +62,16 @@ impl Sub for Instant {
     }
 }
 
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    /// So much earlier, the epoch if that would be before it.
+    fn sub(self, duration: Duration) -> Self {
+        let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Self { nanoseconds: self.nanoseconds.saturating_sub(nanoseconds) }
+    }
+}
+
 /// The instant on a timeline that counts from the Unix epoch; earlier than that is the epoch.
 #[cfg(feature = "std")]
 impl From<std::time::SystemTime> for Instant {
@@ -85,6 +95,8 @@ mod tests {
         let never = Instant::EPOCH + Duration::MAX;
         assert_eq!(never + Duration::from_secs(1), never);
         assert_eq!(Instant::EPOCH - never, Duration::ZERO);
+        assert_eq!(Instant::EPOCH - Duration::MAX, Instant::EPOCH);
+        assert_eq!(never - Duration::MAX, Instant::EPOCH);
         assert_eq!(Instant::from_millis(u64::MAX), never);
     }
 

@@ -8,6 +8,7 @@ mod machine;
 mod side;
 
 pub mod allocations;
+pub mod payload;
 
 pub use link::{Pair, Seen};
 pub use machine::{Machine, Meaning};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client, ClientEvent,
-    ConnectionConfig, Counts, Frame, InboundId, Instant, NotifyError, Outbox, Outcome, Phase,
-    Progress, ProgressReport, RespondError, Server, ServerEvent,
+    ConnectionConfig, Counts, Delivery, Frame, InboundId, Instant, NotifyError, Outbox, Outcome,
+    Phase, Progress, ProgressReport, RespondError, Server, ServerEvent,
 };
 use serde::Serialize;
 
@@ -103,6 +103,7 @@ pub trait Machine: Clone + Debug + PartialEq + Hash {
         &mut self,
         request: InboundId,
         progress: Progress<'_>,
+        now: Instant,
         out: &mut Outbox,
     ) -> Result<ProgressReport, RespondError>;
     /// See `notify_method` of either role.
@@ -110,7 +111,7 @@ pub trait Machine: Clone + Debug + PartialEq + Hash {
     /// # Errors
     ///
     /// See there.
-    fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<(), NotifyError>;
+    fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<Delivery, NotifyError>;
     /// See the method of this name of either role.
     fn disconnected(&mut self, cause: Cause, now: Instant);
     /// See the method of this name of either role.
@@ -216,12 +217,13 @@ macro_rules! machine {
                 &mut self,
                 request: InboundId,
                 progress: Progress<'_>,
+                now: Instant,
                 out: &mut Outbox,
             ) -> Result<ProgressReport, RespondError> {
-                Self::progress(self, request, progress, out)
+                Self::progress(self, request, progress, now, out)
             }
 
-            fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<(), NotifyError> {
+            fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<Delivery, NotifyError> {
                 self.notify_method(method, &(), None, out)
             }
 

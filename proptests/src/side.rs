@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::payload;
 use mcp_sansio::model::{
     ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability,
 };
@@ -30,8 +31,11 @@ pub mod config {
     pub fn client() -> ClientConfig {
         let mut config = ClientConfig::new("client", "1");
         config.capabilities.roots = Some(ListChanged::notified());
-        config.capabilities.sampling = Some(SamplingCapability::default());
-        config.capabilities.elicitation = Some(ElicitationCapability::default());
+        let mut sampling = SamplingCapability::default();
+        sampling.tools = Some(EmptyCapability::default());
+        sampling.context = Some(EmptyCapability::default());
+        config.capabilities.sampling = Some(sampling);
+        config.capabilities.elicitation = Some(ElicitationCapability::both());
         config
     }
 }
@@ -105,11 +109,20 @@ macro_rules! side {
                 self.outcomes()
             }
 
-            /// Makes a call of a method by name, without params.
+            /// Makes a call of a method by name, with the least params that fit it.
             #[track_caller]
             pub fn call(&mut self, method: &str) -> CallId {
-                let options = mcp_sansio::CallOptions::new();
-                self.$machine.call_method(method, &(), options, self.now, &mut self.out).unwrap()
+                let (params, options) = (payload::params(method), mcp_sansio::CallOptions::new());
+                self.$machine
+                    .call_method(method, &params, options, self.now, &mut self.out)
+                    .unwrap()
+            }
+
+            /// Answers a request with a result, a JSON text.
+            #[track_caller]
+            pub fn respond(&mut self, request: InboundId, result: &str) {
+                let result = mcp_sansio::json::Raw::new(result).unwrap();
+                self.$machine.respond(request, &result, &mut self.out).unwrap();
             }
         }
     };
@@ -140,7 +153,7 @@ impl ServerSide {
     pub fn ready_with(config: ServerConfig, revision: Revision) -> Self {
         let mut side = Self::with(config);
         let initialize = format!(
-            r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{}},"elicitation":{{}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{"tools":{{}},"context":{{}}}},"elicitation":{{"form":{{}},"url":{{}}}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
         );
         let opened = side.receive(&initialize);
         assert!(matches!(opened, Some(ServerEvent::Opened(_))), "{opened:?}");
@@ -168,7 +181,7 @@ impl ClientSide {
         let mut side = Self::with(config);
         side.client.connect(side.now, &mut side.out).unwrap();
         let result = format!(
-            r#"{{"jsonrpc":"2.0","id":{first},"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}},"resources":{{"subscribe":true}},"prompts":{{}},"logging":{{}},"completions":{{}}}},"serverInfo":{{"name":"server","version":"1"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":{first},"result":{{"protocolVersion":"{revision}","capabilities":{{"tools":{{"listChanged":true}},"resources":{{"subscribe":true,"listChanged":true}},"prompts":{{"listChanged":true}},"logging":{{}},"completions":{{}}}},"serverInfo":{{"name":"server","version":"1"}}}}}}"#
         );
         let connected = side.receive(&result);
         assert!(matches!(connected, Some(ClientEvent::Connected(_))), "{connected:?}");

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::CallToolParams;
 use mcp_sansio::{
     Call, CallOptions, Client, ClientEvent, Framing, Inbox, Instant, Outbox, Progress, Server,
     ServerEvent,
@@ -99,7 +100,8 @@ fn answer(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox) {
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
     let text = text.as_ref().and_then(Raw::string).expect("a text");
     let text = text.as_plain().expect("without escapes");
-    let report = server.progress(request.id, Progress::new(1_u8).total(2_u8), out);
+    let report =
+        server.progress(request.id, Progress::new(1_u8).total(2_u8), Instant::from_millis(1), out);
     assert!(report.is_ok());
     let result = ToolResult { content: [Text { r#type: "text", text }] };
     server.respond(request.id, &result, out).expect("room");
@@ -146,7 +148,8 @@ fn a_server_allocates_nothing_with_many_in_flight() {
         ServerEvent::Cancelled(_) => {
             // 37 and 64 have no common divisor, so this visits all of them.
             for step in 0..64 {
-                let answered = server.respond(waiting[step * 37 % 64], &(), out);
+                let result = ToolResult { content: [Text { r#type: "text", text: "done" }] };
+                let answered = server.respond(waiting[step * 37 % 64], &result, out);
                 assert_eq!(answered.is_err(), step * 37 % 64 == 40);
             }
             waiting.clear();
@@ -174,7 +177,7 @@ impl Asking {
         let mut outbox = Outbox::new(Framing::Lines, &limits);
         let now = Instant::from_millis(1);
         client.connect(now, &mut outbox).expect("at the start");
-        let result = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}";
+        let result = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}}";
         assert!(client.receive(result, now, &mut outbox).is_some());
         outbox.sent(usize::MAX);
         Self { client, inbox: Inbox::new(&limits), outbox, now, answer: Vec::with_capacity(200) }
@@ -234,7 +237,7 @@ fn client_allocations(calls: usize, params: &(impl serde::Serialize + ?Sized)) -
 
 #[test]
 fn a_client_allocates_nothing_for_a_ping_or_a_call() {
-    assert_eq!(client_allocations(1, &()), 0);
+    assert_eq!(client_allocations(1, &CallToolParams::new("echo")), 0);
     let arguments = serde_json::json!({"name": "echo", "arguments": {"nested": [1, {"a": [2]}]}});
     assert_eq!(client_allocations(1, &arguments), 0);
 }

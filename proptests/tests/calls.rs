@@ -151,7 +151,8 @@ impl RequestZero for ClientSide {
         let id = self.request(
             r#"{"jsonrpc":"2.0","id":0,"method":"roots/list","params":{"_meta":{"progressToken":0}}}"#,
         );
-        let report = self.client.progress(id, mcp_sansio::Progress::new(1_u8), &mut self.out);
+        let report =
+            self.client.progress(id, mcp_sansio::Progress::new(1_u8), self.now, &mut self.out);
         assert_eq!(report, Ok(mcp_sansio::ProgressReport::Sent));
         assert_eq!(
             self.sent(),
@@ -565,7 +566,7 @@ fn a_call_that_cannot_be_written_was_never_made() {
     side.call("b");
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#]);
     // The same for answers.
-    let id = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    let id = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#);
     assert!(side.client.respond(id, &Fails, &mut side.out).is_err());
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         _ = side.client.respond(id, &Panics, &mut side.out);

@@ -272,9 +272,13 @@ fn what_comes_before_the_result_is_treated_as_ever() {
     let log =
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    for frame in [log, changed] {
-        let event = side.receive(frame);
-        assert!(matches!(event, Some(ClientEvent::Notification(_))), "{event:?}");
+    let event = side.receive(log);
+    assert!(matches!(event, Some(ClientEvent::Notification(_))), "{event:?}");
+    for frame in [changed, r#"{"jsonrpc":"2.0","method":"x"}"#] {
+        let Some(ClientEvent::Violation(violation)) = side.receive(frame) else {
+            panic!("{frame} has no meaning yet");
+        };
+        assert_eq!(violation.kind, ViolationKind::UnexpectedNotification);
     }
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#), None);
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);

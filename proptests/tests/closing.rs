@@ -10,8 +10,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
-fn list(id: u32) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)
+fn work(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work"}}"#)
 }
 
 fn ended(event: &ClientEvent<'static>) -> (usize, Outcome<'static>) {
@@ -67,7 +67,7 @@ fn nothing_happens_after_the_end() {
     let notified = side.client.notify_method("x", &(), None, &mut side.out);
     assert_eq!(notified, Err(NotifyError::Closed));
     assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::NotInFlight));
-    for frame in [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "noise", &list(5)] {
+    for frame in [r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, "noise", &work(5)] {
         assert_eq!(side.receive(frame), None);
     }
     assert_eq!(side.elapse(10_000_000), []);
@@ -104,8 +104,8 @@ fn closing_twice_is_closing_once() {
 #[test]
 fn a_server_whose_input_ended_still_answers() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
-    let first = side.request(&list(1));
-    let second = side.request(&list(2));
+    let first = side.request(&work(1));
+    let second = side.request(&work(2));
     let call = side.call("roots/list");
     _ = side.sent();
     let drain = config::server().connection.timeouts.drain;
@@ -132,7 +132,7 @@ fn a_server_whose_input_ended_still_answers() {
 #[test]
 fn a_server_ends_as_soon_as_everything_is_answered() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
-    let id = side.request(&list(1));
+    let id = side.request(&work(1));
     side.server.disconnected(Cause::EndOfInput, side.now);
     side.outcomes();
     side.server.respond(id, &(), &mut side.out).unwrap();
@@ -149,8 +149,8 @@ fn a_server_ends_as_soon_as_everything_is_answered() {
 #[test]
 fn a_cancelled_request_is_not_answered_while_draining() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
-    let first = side.request(&list(1));
-    let second = side.request(&list(2));
+    let first = side.request(&work(1));
+    let second = side.request(&work(2));
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert!(side.receive(cancel).is_some());
     side.server.disconnected(Cause::EndOfInput, side.now);
@@ -163,12 +163,12 @@ fn a_cancelled_request_is_not_answered_while_draining() {
 #[test]
 fn a_server_that_shuts_down_finishes_what_it_has() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
-    let id = side.request(&list(1));
+    let id = side.request(&work(1));
     let call = side.call("roots/list");
     _ = side.sent();
     side.server.shut_down(Duration::from_secs(2), side.now);
     assert_eq!(side.outcomes().len(), 1);
-    let Some(ServerEvent::Violation(violation)) = side.receive(&list(2)) else { panic!() };
+    let Some(ServerEvent::Violation(violation)) = side.receive(&work(2)) else { panic!() };
     assert_eq!((violation.kind, violation.answered), (ViolationKind::ShuttingDown, true));
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#), None);
     assert_eq!(side.sent().len(), 2, "a refusal and a ping");
@@ -186,7 +186,7 @@ fn a_server_that_shuts_down_finishes_what_it_has() {
 #[test]
 fn the_end_of_the_input_shortens_the_wait() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
-    side.request(&list(1));
+    side.request(&work(1));
     let drain = config::server().connection.timeouts.drain;
     side.server.shut_down(Duration::MAX, side.now);
     assert_eq!(side.outcomes().len(), 1);
@@ -299,8 +299,8 @@ fn an_answer_that_does_not_fit_waits() {
     let mut config = config::server();
     config.connection.limits.outbox_bytes = 100;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
-    let first = side.request(&list(1));
-    let second = side.request(&list(2));
+    let first = side.request(&work(1));
+    let second = side.request(&work(2));
     let result = serde_json::json!({"text": "x".repeat(40)});
     side.server.respond(first, &result, &mut side.out).unwrap();
     let full = side.server.respond(second, &result, &mut side.out);

@@ -48,8 +48,8 @@ fn ids_come_back_byte_for_byte() {
         assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)]);
     }
     // 7 and "7" are in flight together, and each gets its own answer.
-    let number = side.request(&request("7", "tools/list", "{}"));
-    let string = side.request(&request(r#""7""#, "tools/list", "{}"));
+    let number = side.request(&request("7", "x/work", "{}"));
+    let string = side.request(&request(r#""7""#, "x/work", "{}"));
     side.server.respond(string, &(), &mut side.out).unwrap();
     side.server.respond(number, &(), &mut side.out).unwrap();
     assert_eq!(
@@ -145,7 +145,7 @@ fn odd_content_is_answered_or_passed_on() {
     assert_eq!(call.arguments.unwrap().as_str(), r#"{"n":1e999}"#);
 }
 
-/// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01. What is served
+/// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01, L-TASK-15. What is served
 /// is what is declared, because it is the same thing.
 #[test]
 fn methods_that_are_not_served_are_refused() {
@@ -410,14 +410,14 @@ fn unknown_methods_are_the_applications_or_are_refused() {
 #[test]
 fn every_request_is_answered_once() {
     let mut side = ready();
-    let id = side.request(&request("1", "tools/list", "{}"));
+    let id = side.request(&request("1", "x/work", "{}"));
     side.server.respond(id, &(), &mut side.out).unwrap();
     let again = side.server.respond(id, &(), &mut side.out);
     assert_eq!(again, Err(RespondError::Answered));
     let again = side.server.reject(id, ErrorCode::INTERNAL_ERROR, "x", &mut side.out);
     assert_eq!(again, Err(RespondError::Answered));
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
-    let id = side.request(&request("2", "tools/list", "{}"));
+    let id = side.request(&request("2", "x/work", "{}"));
     let data = serde_json::json!(null);
     side.server
         .reject_with(id, ErrorCode::INTERNAL_ERROR, "it \"broke\"\n", &data, &mut side.out)
@@ -434,7 +434,7 @@ fn every_request_is_answered_once() {
 #[test]
 fn a_failed_answer_can_be_tried_again() {
     let mut side = ready();
-    let id = side.request(&request("1", "tools/list", "{}"));
+    let id = side.request(&request("1", "x/work", "{}"));
     let wrong = side.server.respond(id, &[1], &mut side.out);
     assert_eq!(wrong, Err(RespondError::Encode(mcp_sansio::json::EncodeError::NotAnObject)));
     let wrong = side.server.respond(id, &serde_json::Value::Null, &mut side.out);
@@ -446,8 +446,8 @@ fn a_failed_answer_can_be_tried_again() {
 #[test]
 fn a_duplicate_id_harms_nobody() {
     let mut side = ready();
-    let first = side.request(&request("1", "tools/list", "{}"));
-    let Some(ServerEvent::Violation(violation)) = side.receive(&request("1", "prompts/list", "{}"))
+    let first = side.request(&request("1", "x/work", "{}"));
+    let Some(ServerEvent::Violation(violation)) = side.receive(&request("1", "x/other", "{}"))
     else {
         panic!("a violation");
     };
@@ -458,7 +458,7 @@ fn a_duplicate_id_harms_nobody() {
     assert_eq!(side.sent(), [""; 0]);
     side.server.respond(first, &(), &mut side.out).unwrap();
     assert_eq!(side.sent().len(), 1);
-    side.request(&request("1", "tools/list", "{}"));
+    side.request(&request("1", "x/work", "{}"));
 }
 
 /// Pain 19, the other policy: both are answered, and a cancellation hits both.
@@ -467,8 +467,8 @@ fn duplicate_ids_can_be_served() {
     let mut config = config::server();
     config.connection.duplicate_ids = mcp_sansio::DuplicateIds::Serve;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
-    let first = side.request(&request("1", "tools/list", "{}"));
-    let second = side.request(&request("1", "prompts/list", "{}"));
+    let first = side.request(&request("1", "x/work", "{}"));
+    let second = side.request(&request("1", "x/other", "{}"));
     assert_ne!(first, second);
     side.server.respond(second, &serde_json::json!({"b": 1}), &mut side.out).unwrap();
     side.server.respond(first, &serde_json::json!({"a": 1}), &mut side.out).unwrap();
@@ -480,10 +480,10 @@ fn duplicate_ids_can_be_served() {
         ]
     );
     let ids = [
-        side.request(&request("1", "tools/list", "{}")),
-        side.request(&request("1", "tools/list", "{}")),
-        side.request(&request("2", "tools/list", "{}")),
-        side.request(&request("1", "tools/list", "{}")),
+        side.request(&request("1", "x/work", "{}")),
+        side.request(&request("1", "x/work", "{}")),
+        side.request(&request("2", "x/work", "{}")),
+        side.request(&request("1", "x/work", "{}")),
     ];
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     let mut events = vec![side.receive(cancel).unwrap()];
@@ -508,14 +508,14 @@ fn more_requests_than_the_limit_are_refused_with_their_own_id() {
     let mut config = config::server();
     config.connection.limits.inbound_requests = 2;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
-    let first = side.request(&request("1", "tools/list", "{}"));
-    side.request(&request("2", "tools/list", "{}"));
-    let (kind, sent) = refused(&mut side, &request("3", "tools/list", "{}"));
+    let first = side.request(&request("1", "x/work", "{}"));
+    side.request(&request("2", "x/work", "{}"));
+    let (kind, sent) = refused(&mut side, &request("3", "x/work", "{}"));
     assert_eq!(kind, ViolationKind::TooManyRequests);
     assert!(sent.starts_with(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"#));
     assert_eq!(side.receive(&request("4", "ping", "{}")), None, "pings are no work");
     side.server.respond(first, &(), &mut side.out).unwrap();
-    side.request(&request("5", "tools/list", "{}"));
+    side.request(&request("5", "x/work", "{}"));
 }
 
 /// Proves L-JSONRPC-32 for lengths. Pain 93 in part.
@@ -555,7 +555,7 @@ fn notifications_are_never_answered() {
         r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","method":"ping"}"#,
         r#"{"jsonrpc":"2.0","method":"initialize"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
         // Only a request has a progress token; here it is data like any other.
         r#"{"jsonrpc":"2.0","method":"x","params":{"_meta":{"progressToken":true}}}"#,
     ];
@@ -570,6 +570,8 @@ fn notifications_are_never_answered() {
         r#"{"jsonrpc":"2.0","method":7}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}"#,
+        // Not for a client to say.
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
     ];
     for frame in broken {
         assert!(

@@ -11,13 +11,13 @@ fn ready() -> ServerSide {
     ServerSide::ready(Revision::V2025_11_25)
 }
 
-fn list(id: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)
+fn work(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work"}}"#)
 }
 
-fn list_with_token(id: u32, token: &str) -> String {
+fn work_with_token(id: u32, token: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":{{"progressToken":{token}}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"_meta":{{"progressToken":{token}}}}}}}"#
     )
 }
 
@@ -29,7 +29,7 @@ fn cancel(params: &str) -> String {
 #[test]
 fn a_cancelled_request_is_never_answered() {
     let mut side = ready();
-    let id = side.request(&list_with_token(1, "1"));
+    let id = side.request(&work_with_token(1, "1"));
     let event = side.receive(&cancel(r#"{"requestId":1,"reason":"no \"time\""}"#));
     let Some(ServerEvent::Cancelled(cancelled)) = event else { panic!("{event:?}") };
     assert_eq!((cancelled.id, cancelled.cause), (id, CancelCause::Peer));
@@ -39,11 +39,11 @@ fn a_cancelled_request_is_never_answered() {
     assert_eq!(answered, Err(RespondError::Cancelled));
     let rejected = side.server.reject(id, ErrorCode::INTERNAL_ERROR, "x", &mut side.out);
     assert_eq!(rejected, Err(RespondError::Cancelled));
-    let progressed = side.server.progress(id, Progress::new(1_u8), &mut side.out);
+    let progressed = side.server.progress(id, Progress::new(1_u8), side.now, &mut side.out);
     assert_eq!(progressed, Err(RespondError::Cancelled));
     assert_eq!(side.sent(), [""; 0]);
     // The place is used again, and the old handle still knows how it ended.
-    let next = side.request(&list("2"));
+    let next = side.request(&work("2"));
     assert_eq!(next.index(), id.index());
     let answered = side.server.respond(id, &(), &mut side.out);
     assert_eq!(answered, Err(RespondError::Cancelled));
@@ -54,7 +54,7 @@ fn a_cancelled_request_is_never_answered() {
 #[test]
 fn a_cancellation_of_nothing_is_ignored() {
     let mut side = ready();
-    let id = side.request(&list("1"));
+    let id = side.request(&work("1"));
     side.server.respond(id, &(), &mut side.out).unwrap();
     _ = side.sent();
     assert_eq!(side.receive(&cancel(r#"{"requestId":1}"#)), None, "finished");
@@ -71,14 +71,14 @@ fn a_cancellation_of_nothing_is_ignored() {
     assert_eq!(side.sent(), [""; 0]);
     // A cancellation that came first is not remembered.
     assert_eq!(side.receive(&cancel(r#"{"requestId":7}"#)), None);
-    side.request(&list("7"));
+    side.request(&work("7"));
 }
 
 /// Proves L-CANCEL-11, L-JSONRPC-08. Pains 20 and 21.
 #[test]
 fn a_cancellation_names_exactly_one_id() {
     let mut side = ready();
-    let ids = ["0", r#""""#, "1", r#""1""#].map(|id| side.request(&list(id)));
+    let ids = ["0", r#""""#, "1", r#""1""#].map(|id| side.request(&work(id)));
     for (wire, id) in [("0", ids[0]), (r#""""#, ids[1]), (r#""\u0031""#, ids[3]), ("1", ids[2])] {
         let event = side.receive(&cancel(&format!(r#"{{"requestId":{wire}}}"#)));
         assert!(
@@ -92,16 +92,16 @@ fn a_cancellation_names_exactly_one_id() {
 #[test]
 fn progress_is_sent_under_the_token_while_it_increases() {
     let mut side = ready();
-    let id = side.request(&list_with_token(1, r#""t\u0041""#));
+    let id = side.request(&work_with_token(1, r#""t\u0041""#));
     let half = Number::try_from(0.5).unwrap();
-    let mut report = |progress| side.server.progress(id, progress, &mut side.out);
+    let mut report = |progress| side.server.progress(id, progress, side.now, &mut side.out);
     assert_eq!(report(Progress::new(0_u8)), Ok(ProgressReport::Sent));
     assert_eq!(report(Progress::new(half).total(2_u8).message("a\nb")), Ok(ProgressReport::Sent));
     assert_eq!(report(Progress::new(half)), Ok(ProgressReport::NotIncreasing));
     assert_eq!(report(Progress::new(0_u8)), Ok(ProgressReport::NotIncreasing));
     assert_eq!(report(Progress::new(5_u8).total(2_u8)), Ok(ProgressReport::Sent));
     side.server.respond(id, &(), &mut side.out).unwrap();
-    let late = side.server.progress(id, Progress::new(9_u8), &mut side.out);
+    let late = side.server.progress(id, Progress::new(9_u8), side.now, &mut side.out);
     assert_eq!(late, Err(RespondError::Answered));
     let params = |rest: &str| {
         format!(
@@ -123,9 +123,9 @@ fn progress_is_sent_under_the_token_while_it_increases() {
 #[test]
 fn progress_that_nobody_wants_is_not_sent() {
     let mut side = ready();
-    for frame in [list("1"), list_with_token(2, "null")] {
+    for frame in [work("1"), work_with_token(2, "null")] {
         let id = side.request(&frame);
-        let report = side.server.progress(id, Progress::new(1_u8), &mut side.out);
+        let report = side.server.progress(id, Progress::new(1_u8), side.now, &mut side.out);
         assert_eq!(report, Ok(ProgressReport::NotWanted));
     }
     assert_eq!(side.sent(), [""; 0]);
@@ -136,8 +136,10 @@ fn progress_that_nobody_wants_is_not_sent() {
 fn a_progress_message_goes_only_where_it_exists() {
     for revision in Revision::ALL {
         let mut side = ServerSide::ready(revision);
-        let id = side.request(&list_with_token(1, "7"));
-        side.server.progress(id, Progress::new(1_u8).message("m"), &mut side.out).unwrap();
+        let id = side.request(&work_with_token(1, "7"));
+        side.server
+            .progress(id, Progress::new(1_u8).message("m"), side.now, &mut side.out)
+            .unwrap();
         let has_message = side.sent()[0].contains("message");
         assert_eq!(has_message, revision != Revision::V2024_11_05, "{revision}");
     }

@@ -22,6 +22,11 @@ fn call(pair: &mut Pair) -> mcp_sansio::CallId {
     pair.client.call_method("tools/call", &params, options, pair.now, &mut pair.client_out).unwrap()
 }
 
+/// What a tool answers that has nothing to say.
+fn content() -> serde_json::Value {
+    serde_json::json!({"content": []})
+}
+
 #[track_caller]
 fn request(seen: Vec<Seen>) -> InboundId {
     match &seen[..] {
@@ -42,10 +47,8 @@ fn a_session_from_beginning_to_end_in_any_chunking() {
             for event in [pair.to_server(chunk), pair.to_client(chunk)].concat() {
                 if let Seen::Server(ServerEvent::Request(request)) = &event {
                     let out = &mut pair.server_out;
-                    pair.server.progress(request.id, Progress::new(1_u8), out).unwrap();
-                    pair.server
-                        .respond(request.id, &serde_json::json!({"content": []}), out)
-                        .unwrap();
+                    pair.server.progress(request.id, Progress::new(1_u8), pair.now, out).unwrap();
+                    pair.server.respond(request.id, &content(), out).unwrap();
                 }
                 seen.push(event);
             }
@@ -72,7 +75,7 @@ fn a_cancellation_and_an_answer_cross() {
     let mut pair = ready();
     let id = call(&mut pair);
     let inbound = request(pair.to_server(usize::MAX));
-    pair.server.respond(inbound, &(), &mut pair.server_out).unwrap();
+    pair.server.respond(inbound, &content(), &mut pair.server_out).unwrap();
     let cancelled = pair.client.cancel(id, None, &mut pair.client_out);
     assert_eq!(cancelled, Ok(Cancellation::Notified));
     let seen = pair.settle();
@@ -91,13 +94,13 @@ fn a_cancellation_and_an_answer_cross() {
         if cancelled.id == inbound),
         "{seen:?}"
     );
-    let answered = pair.server.respond(inbound, &(), &mut pair.server_out);
+    let answered = pair.server.respond(inbound, &content(), &mut pair.server_out);
     assert_eq!(answered, Err(RespondError::Cancelled));
     assert_eq!(pair.settle(), []);
     // The answer arrives first.
     let id = call(&mut pair);
     let inbound = request(pair.to_server(usize::MAX));
-    pair.server.respond(inbound, &(), &mut pair.server_out).unwrap();
+    pair.server.respond(inbound, &content(), &mut pair.server_out).unwrap();
     pair.to_client(usize::MAX);
     assert_eq!(pair.client.cancel(id, None, &mut pair.client_out), Err(CancelError::NotInFlight));
     assert_eq!(pair.settle(), []);
@@ -159,7 +162,7 @@ fn nested_requests_need_no_turn() {
         .unwrap();
     let second = call(&mut pair);
     let other = request(pair.to_server(usize::MAX));
-    pair.server.respond(other, &(), &mut pair.server_out).unwrap();
+    pair.server.respond(other, &content(), &mut pair.server_out).unwrap();
     let seen = pair.to_client(usize::MAX);
     let [Seen::Client(ClientEvent::Request(asked)), Seen::Client(ClientEvent::CallEnded(ended))] =
         &seen[..]
@@ -172,7 +175,7 @@ fn nested_requests_need_no_turn() {
     let [Seen::Server(ServerEvent::CallEnded(ended))] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!(ended.call, nested);
     assert!(matches!(&ended.outcome, Outcome::PeerError(e) if e.code == ErrorCode::USER_REJECTED));
-    pair.server.respond(inbound, &(), &mut pair.server_out).unwrap();
+    pair.server.respond(inbound, &content(), &mut pair.server_out).unwrap();
     let seen = pair.settle();
     assert!(matches!(&seen[..], [Seen::Client(ClientEvent::CallEnded(e))] if e.call == outer));
 }
@@ -186,7 +189,7 @@ fn large_messages_in_both_directions_pass_each_other() {
     let options = CallOptions::new().idle(Timeout::Never);
     let now = pair.now;
     pair.client.call_method("tools/call", &params, options, now, &mut pair.client_out).unwrap();
-    let params = serde_json::json!({"message": text, "requestedSchema": {}});
+    let params = serde_json::json!({"message": text, "requestedSchema": {"type": "object", "properties": {}}});
     pair.server
         .call_method("elicitation/create", &params, options, now, &mut pair.server_out)
         .unwrap();
@@ -197,10 +200,11 @@ fn large_messages_in_both_directions_pass_each_other() {
         for event in [pair.to_server(1), pair.to_client(1)].concat() {
             match event {
                 Seen::Server(ServerEvent::Request(request)) => {
-                    pair.server.respond(request.id, &(), &mut pair.server_out).unwrap();
+                    pair.server.respond(request.id, &content(), &mut pair.server_out).unwrap();
                 }
                 Seen::Client(ClientEvent::Request(request)) => {
-                    pair.client.respond(request.id, &(), &mut pair.client_out).unwrap();
+                    let declined = mcp_sansio::model::ElicitResult::decline();
+                    pair.client.respond(request.id, &declined, &mut pair.client_out).unwrap();
                 }
                 _ => ended += 1,
             }
@@ -215,9 +219,9 @@ fn a_thousand_updates_arrive_in_order() {
     call(&mut pair);
     let inbound = request(pair.to_server(usize::MAX));
     for step in 0..1000_u32 {
-        pair.server.progress(inbound, Progress::new(step), &mut pair.server_out).unwrap();
+        pair.server.progress(inbound, Progress::new(step), pair.now, &mut pair.server_out).unwrap();
     }
-    pair.server.respond(inbound, &(), &mut pair.server_out).unwrap();
+    pair.server.respond(inbound, &content(), &mut pair.server_out).unwrap();
     let seen = pair.settle();
     assert_eq!(seen.len(), 1001);
     for (step, event) in seen.iter().take(1000).enumerate() {
@@ -238,7 +242,7 @@ fn the_same_calls_and_bytes_give_the_same_machine() {
             }
             for event in pair.settle() {
                 if let Seen::Server(ServerEvent::Request(request)) = &event {
-                    pair.server.respond(request.id, &(), &mut pair.server_out).unwrap();
+                    pair.server.respond(request.id, &content(), &mut pair.server_out).unwrap();
                 }
                 seen.push(event);
             }
@@ -306,7 +310,7 @@ fn output_goes_to_its_lane_and_is_observed_without_payload() {
     let mut server = mcp_sansio::Server::new(std::sync::Arc::new(config::server()));
     let now = mcp_sansio::Instant::EPOCH;
     let frames = [
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"secret","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"secret","version":"1"}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"secret","_meta":{"progressToken":1}}}"#,
         r#"{"jsonrpc":"2.0","id":"b","method":"ping"}"#,
@@ -319,13 +323,14 @@ fn output_goes_to_its_lane_and_is_observed_without_payload() {
         }
     }
     let id = id.unwrap();
-    server.progress(id, Progress::new(1_u8).message("secret"), &mut out).unwrap();
+    server.progress(id, Progress::new(1_u8).message("secret"), now, &mut out).unwrap();
     let nested = CallOptions::new().parent(id);
     server.call_method("roots/list", &(), nested, now, &mut out).unwrap();
     let log = serde_json::json!({"level": "info", "data": "secret"});
     server.notify_method("notifications/message", &log, Some(id), &mut out).unwrap();
     server.notify_method("notifications/tools/list_changed", &(), None, &mut out).unwrap();
-    server.respond(id, &serde_json::json!({"secret": "secret"}), &mut out).unwrap();
+    let result = serde_json::json!({"content": [], "secret": "secret"});
+    server.respond(id, &result, &mut out).unwrap();
     let count = |outbox: &mut Outbox| outbox.messages().count();
     assert_eq!((count(&mut out.connection), count(&mut out.exchanges)), (3, 4));
     server.close();

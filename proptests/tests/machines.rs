@@ -10,7 +10,7 @@ use mcp_sansio::{
     Cause, Client, ClientEvent, DuplicateIds, ErrorCode, Framing, Inbox, Instant, Outbox, Phase,
     RepliesWithoutId, Server, ServerConfig, ServerEvent,
 };
-use mcp_sansio_proptests::config;
+use mcp_sansio_proptests::{config, payload};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -139,8 +139,9 @@ fn serve(config: &ServerConfig, chunks: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
             events.push(format!("{event:?}"));
             if let ServerEvent::Request(request) = event {
                 count += 1;
+                let result = payload::result(&request.method.to_str());
                 if count % 2 == 0 {
-                    server.respond(request.id, &(), out).unwrap();
+                    server.respond(request.id, &result, out).unwrap();
                 } else {
                     later.push(request.id);
                 }

@@ -220,7 +220,7 @@ impl<M: Machine> World<M> {
             }
             Operation::Progress(index, step) => {
                 if let Some(request) = pick(&oracle.requests, index) {
-                    let sent = machine.progress(request, Progress::new(step), out);
+                    let sent = machine.progress(request, Progress::new(step), *now, out);
                     assert!(sent.is_err() || oracle.open.contains(&request));
                 }
             }
@@ -353,7 +353,11 @@ impl Wire {
         for message in lines.chain(self.messages) {
             assert_eq!(message.ends_with(b"\n"), framing == Framing::Lines);
             let value: serde_json::Value = serde_json::from_slice(&message).expect("JSON");
-            assert!(value["jsonrpc"] == "2.0", "{value}");
+            // A batch is answered by an array.
+            let batch = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+            for message in batch {
+                assert!(message["jsonrpc"] == "2.0", "{message}");
+            }
         }
     }
 }

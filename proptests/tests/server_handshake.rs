@@ -174,7 +174,7 @@ fn a_second_initialize_changes_nothing() {
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"progressToken":1}}}"#;
     let request = side.request(frame);
     let report = mcp_sansio::Progress::new(1_u8).message("m");
-    side.server.progress(request, report, &mut side.out).unwrap();
+    side.server.progress(request, report, side.now, &mut side.out).unwrap();
     assert!(side.sent()[0].ends_with(r#""progress":1,"message":"m"}}"#));
 }
 
@@ -237,7 +237,7 @@ fn a_server_serves_early_and_asks_late() {
         [
             r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
-            r#"{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage"}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}"#,
         ]
     );
     assert_eq!(side.server.counts().held_bytes, 0);

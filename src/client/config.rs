@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::model::{ClientCapabilities, Implementation};
 use crate::peer::ConnectionConfig;
 use crate::version::{Revision, RevisionSet};

@@ -3,8 +3,8 @@
 
 use super::event::ClientEvent;
 use super::{Client, ClientConfig};
-use crate::dialect::capabilities::Owner;
-use crate::dialect::{CapabilitySet, outgoing};
+use crate::capability::{CapabilitySet, Owner};
+use crate::dialect::sayable;
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{EncodeError, MemberTexts, Raw, Str};
@@ -135,11 +135,11 @@ impl Client {
         let offer = self.config.offered().ok_or(ConnectError::NoRevision)?;
         let params = InitializeParams {
             protocol_version: offer.name().into(),
-            capabilities: outgoing::client_capabilities(&self.config.capabilities, offer),
-            client_info: outgoing::implementation(&self.config.info, offer),
+            capabilities: sayable(&self.config.capabilities, offer),
+            client_info: self.config.info.clone(),
             meta: None,
         };
-        self.peer.call_initialize(&self.config.connection, &params, now, out)?;
+        self.peer.call_initialize(&self.config.connection, &params, offer, now, out)?;
         self.peer.step(Step::Begin);
         self.peer.observe_phase(out);
         Ok(())
@@ -158,7 +158,10 @@ impl Client {
             }
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
-            Outcome::Unsent => Err(ConnectFailure::Closed(Cause::HandshakeFailed)),
+            // None of these is an answer, and `initialize` has no other outcomes.
+            Outcome::Unsent | Outcome::Cut { .. } | Outcome::NotMade(_) => {
+                Err(ConnectFailure::Closed(Cause::HandshakeFailed))
+            }
         };
         match connected {
             Ok(connected) => ClientEvent::Connected(connected),
@@ -201,14 +204,14 @@ impl Client {
         }
         const METHOD: &str = "notifications/initialized";
         let sent = self.peer.send_own(Lane::Connection, Some(METHOD), out, |writer| {
-            write_notification(writer, METHOD, &())
+            write_notification(writer, METHOD, &(), None)
         });
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
         self.peer.step(Step::Complete);
         self.peer.open_session(revision, answer.capabilities);
-        self.peer.flush_held(out);
+        self.peer.flush_held(&self.config.connection, out);
         if self.config.connection.keep_handshake {
             self.server = Some(result.clone().into_owned());
         }

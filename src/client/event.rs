@@ -5,8 +5,8 @@ use super::connect::{ConnectFailure, Connected};
 use crate::handle::InboundId;
 use crate::json::{Raw, Str};
 use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, Notification, PeerEvent, ProgressUpdate,
-    RequestContext, Stray, Violation,
+    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, PagesRestarted,
+    PeerEvent, ProgressUpdate, RequestContext, Stray, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -22,8 +22,17 @@ pub enum ClientEvent<'a> {
     Connected(Connected<'a>),
     /// There is no session. `Closed` follows.
     ConnectFailed(ConnectFailure<'a>),
+    /// A page of a list that is read page by page, and not its last one.
+    Page(ListPage<'a>),
+    /// Such a list is read from its beginning again.
+    PagesRestarted(PagesRestarted),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
+    /// The server has not answered a ping, the latest of so many in a row.
+    Unresponsive {
+        /// How many pings in a row have not been answered.
+        missed: u32,
+    },
     /// How far a call is.
     Progress(ProgressUpdate<'a>),
     /// A notification.
@@ -57,7 +66,10 @@ impl ClientEvent<'_> {
         match self {
             Self::Connected(connected) => ClientEvent::Connected(connected.into_owned()),
             Self::ConnectFailed(failure) => ClientEvent::ConnectFailed(failure.into_owned()),
+            Self::Page(page) => ClientEvent::Page(page.into_owned()),
+            Self::PagesRestarted(restarted) => ClientEvent::PagesRestarted(restarted),
             Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
+            Self::Unresponsive { missed } => ClientEvent::Unresponsive { missed },
             Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
             Self::Notification(notification) => {
                 ClientEvent::Notification(notification.into_owned())
@@ -78,7 +90,10 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
         match event {
             PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
             PeerEvent::Progress(update) => Self::Progress(update),
+            PeerEvent::Page(page) => Self::Page(page),
+            PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
             PeerEvent::Stray(stray) => Self::Stray(stray),
             PeerEvent::Violation(violation) => Self::Violation(violation),

@@ -15,18 +15,19 @@ pub use config::ClientConfig;
 pub use connect::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, ClientRequest};
 
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::json::Raw;
-use crate::model::method::{Method, Notification as Notifies};
+use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
-    Arrival, CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Elapsed, Incoming,
-    IncomingRequest, NotifyError, Outlets, Peer, Progress, ProgressReport, RequestContext,
-    RespondError, Role, peer_face,
+    Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
+    Delivery, Elapsed, Incoming, IncomingRequest, Notice, NotifyError, Outlets, Paging, Peer,
+    Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
 };
+use crate::rpc::Fault;
 use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::Revision;
@@ -118,9 +119,13 @@ impl Client {
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
         let arrival = arrival.into();
-        let incoming = self.peer.receive(&self.config.connection, frame.into(), arrival, out)?;
-        let event = self.incoming(incoming, arrival, out);
-        self.peer.observe_phase(out);
+        let Some(incoming) = self.peer.receive(&self.config.connection, frame.into(), arrival, out)
+        else {
+            self.peer.end_reception(out);
+            return None;
+        };
+        let event = self.incoming(incoming, out);
+        self.peer.end_reception(out);
         event
     }
 
@@ -134,7 +139,7 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'static>> {
-        match self.peer.handle_timeout(now, out)? {
+        match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
             Elapsed::HandshakeTimedOut => Some(self.connect_failed(ConnectFailure::TimedOut, out)),
             Elapsed::HandshakeLost(cause) => {
@@ -146,13 +151,12 @@ impl Client {
     fn incoming<'f>(
         &mut self,
         incoming: Incoming<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         match incoming {
             Incoming::Event(event) => Some(event.into()),
-            Incoming::Request(kind, request) => self.request(kind, request, arrival, out),
-            Incoming::Notification(_, notification, _) => {
+            Incoming::Request(kind, request) => self.request(kind, request, out),
+            Incoming::Notification(_, notification) => {
                 Some(ClientEvent::Notification(notification))
             }
             Incoming::HandshakeEnded(outcome) => Some(self.handshake_ended(outcome, out)),
@@ -165,14 +169,13 @@ impl Client {
         &mut self,
         kind: Option<RequestKind>,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         let Some(call) = ClientCall::read(kind, request.params) else {
-            return self.refuse(ViolationKind::InvalidParams, request, arrival, out);
+            return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.admit(&self.config.connection, &request, arrival) {
-            Err(kind) => self.refuse(kind, request, arrival, out),
+        match self.peer.admit(&self.config.connection, kind, &request) {
+            Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
                 Some(ClientEvent::Request(ClientRequest::new(id, context, call, request)))
             }
@@ -183,13 +186,10 @@ impl Client {
         &mut self,
         kind: ViolationKind,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        match self.peer.refuse(&self.config.connection, kind, request, arrival, out)? {
-            Incoming::Event(event) => Some(event.into()),
-            _ => None,
-        }
+        let event = self.peer.refuse(&self.config.connection, kind, request, out)?;
+        Some(event.into())
     }
 }
 

@@ -1,137 +1,18 @@
-//! Capabilities as a set of bits: read from a handshake, looked up on every message.
+//! What the `capabilities` of a handshake mean.
 
-use core::fmt;
-
+use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{MemberTexts, Raw};
 use crate::model::{ClientCapabilities, ServerCapabilities};
 use crate::version::{Revision, RevisionSet};
 
-macro_rules! capabilities {
-    ($($(#[$documentation:meta])* $name:ident, $owner:ident, $path:literal, $since:ident;)*) => {
-        /// Something that one side offers to the other.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[repr(u8)]
-        #[non_exhaustive]
-        pub enum Capability {
-            $($(#[$documentation])* $name,)*
-        }
-
-        const TABLE: &[Row] = &[
-            $(Row {
-                capability: Capability::$name,
-                owner: Owner::$owner,
-                path: $path,
-                since: Revision::$since,
-            },)*
-        ];
-    };
-}
-
-capabilities! {
-    /// A server has tools.
-    Tools, Server, "tools", V2024_11_05;
-    /// A server says when its tools change.
-    ToolsListChanged, Server, "tools.listChanged", V2024_11_05;
-    /// A server has resources.
-    Resources, Server, "resources", V2024_11_05;
-    /// Single resources of a server can be subscribed to.
-    ResourcesSubscribe, Server, "resources.subscribe", V2024_11_05;
-    /// A server says when its list of resources changes.
-    ResourcesListChanged, Server, "resources.listChanged", V2024_11_05;
-    /// A server has prompts.
-    Prompts, Server, "prompts", V2024_11_05;
-    /// A server says when its prompts change.
-    PromptsListChanged, Server, "prompts.listChanged", V2024_11_05;
-    /// A server sends log messages.
-    Logging, Server, "logging", V2024_11_05;
-    /// A server completes arguments.
-    Completions, Server, "completions", V2025_03_26;
-    /// A client lists the places a server may work in.
-    Roots, Client, "roots", V2024_11_05;
-    /// A client says when its roots change.
-    RootsListChanged, Client, "roots.listChanged", V2024_11_05;
-    /// A client asks a model on behalf of a server.
-    Sampling, Client, "sampling", V2024_11_05;
-    /// A client adds context of servers when it asks a model.
-    SamplingContext, Client, "sampling.context", V2025_11_25;
-    /// A client lets the model use tools.
-    SamplingTools, Client, "sampling.tools", V2025_11_25;
-    /// A client asks the user on behalf of a server.
-    Elicitation, Client, "elicitation", V2025_06_18;
-    /// A client asks by forms.
-    ElicitationForm, Client, "elicitation.form", V2025_06_18;
-    /// A client sends the user to URLs.
-    ElicitationUrl, Client, "elicitation.url", V2025_11_25;
-}
-
-struct Row {
-    capability: Capability,
-    owner: Owner,
-    /// The key, and the key in its object.
-    path: &'static str,
-    since: Revision,
-}
-
-/// The side that declares a capability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
-    Client,
-    Server,
-}
-
-/// A set of capabilities.
-///
-/// ```
-/// use mcp_sansio::{Capability, CapabilitySet};
-///
-/// let set = CapabilitySet::NONE.with(Capability::Tools).with(Capability::Logging);
-/// assert!(set.contains(Capability::Tools));
-/// assert!(!set.contains(Capability::Prompts));
-/// ```
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct CapabilitySet {
-    bits: u32,
-}
-
 impl CapabilitySet {
-    /// No capability.
-    pub const NONE: Self = Self { bits: 0 };
-
-    /// This set and one capability more.
-    #[must_use]
-    pub const fn with(self, capability: Capability) -> Self {
-        Self { bits: self.bits | 1 << capability as u32 }
-    }
-
-    /// Whether the capability is in the set.
-    pub const fn contains(self, capability: Capability) -> bool {
-        self.bits & (1 << capability as u32) != 0
-    }
-
-    /// The capabilities of this set that are missing in another one.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self { bits: self.bits & !other.bits }
-    }
-
-    /// Whether the set is empty.
-    pub const fn is_empty(self) -> bool {
-        self.bits == 0
-    }
-
-    /// The capabilities, in the order of their definition.
-    pub fn iter(self) -> impl Iterator<Item = Capability> {
-        TABLE.iter().map(|row| row.capability).filter(move |capability| self.contains(*capability))
-    }
-
     /// Those that a revision knows; a capability has no effect in an older session. Elicitation in
     /// modes that the revision does not know is none.
     pub(crate) fn known_to(self, revision: Revision) -> Self {
-        let known = TABLE
+        let known: Self = self
             .iter()
-            .filter(|row| self.contains(row.capability))
-            .filter(|row| RevisionSet::since(row.since).contains(revision))
-            .fold(Self::NONE, |set, row| set.with(row.capability));
+            .filter(|capability| RevisionSet::since(capability.since()).contains(revision))
+            .collect();
         let modes = [Capability::ElicitationForm, Capability::ElicitationUrl];
         if modes.into_iter().any(|mode| known.contains(mode)) {
             return known;
@@ -149,11 +30,10 @@ impl CapabilitySet {
         }
         let mut set = Self::NONE;
         for (key, value) in MemberTexts::of(capabilities) {
-            let Some(row) = TABLE.iter().find(|row| row.owner == owner && key == row.path) else {
-                continue;
-            };
+            let is_it = |known: &&Capability| known.owner() == owner && key == known.path();
+            let Some(capability) = Capability::ALL.iter().find(is_it) else { continue };
             match value.as_bytes().first() {
-                Some(b'{') => set = set.with(row.capability).with_flags(row, value),
+                Some(b'{') => set = set.with(*capability).with_flags(*capability, value),
                 Some(b'n') => {}
                 _ => return None,
             }
@@ -168,19 +48,19 @@ impl CapabilitySet {
     }
 
     /// Adds what the object of a capability says: flags that are true, and objects.
-    fn with_flags(self, parent: &Row, object: &str) -> Self {
+    fn with_flags(self, parent: Capability, object: &str) -> Self {
         let mut set = self;
         for (key, value) in MemberTexts::of(object) {
             let declared = value == "true" || value.starts_with('{');
-            let row = TABLE.iter().find(|row| {
-                row.owner == parent.owner
-                    && row
-                        .path
+            let flag = Capability::ALL.iter().find(|flag| {
+                flag.owner() == parent.owner()
+                    && flag
+                        .path()
                         .split_once('.')
-                        .is_some_and(|(outer, inner)| outer == parent.path && key == inner)
+                        .is_some_and(|(outer, inner)| outer == parent.path() && key == inner)
             });
-            if let Some(row) = row.filter(|_| declared) {
-                set = set.with(row.capability);
+            if let Some(flag) = flag.filter(|_| declared) {
+                set = set.with(*flag);
             }
         }
         set
@@ -207,22 +87,16 @@ impl From<&ServerCapabilities<'_>> for CapabilitySet {
     }
 }
 
-impl FromIterator<Capability> for CapabilitySet {
-    fn from_iter<I: IntoIterator<Item = Capability>>(capabilities: I) -> Self {
-        capabilities.into_iter().fold(Self::NONE, Self::with)
+/// What a client may say that it offers when it asks for a revision; the rest is for the tables.
+///
+/// Where there is only the form, a client without it has no elicitation.
+pub(crate) fn sayable<'c>(
+    capabilities: &ClientCapabilities<'c>,
+    revision: Revision,
+) -> ClientCapabilities<'c> {
+    let mut sayable = capabilities.clone();
+    if !CapabilitySet::from(capabilities).known_to(revision).contains(Capability::Elicitation) {
+        sayable.elicitation = None;
     }
-}
-
-impl fmt::Debug for CapabilitySet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_set().entries(self.iter()).finish()
-    }
-}
-
-impl fmt::Display for Capability {
-    /// Its path in `capabilities`: `resources.subscribe`.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = TABLE.iter().find(|row| row.capability == *self);
-        formatter.pad(row.map_or("", |row| row.path))
-    }
+    sayable
 }

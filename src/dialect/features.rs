@@ -7,14 +7,10 @@ use crate::version::{Revision, RevisionSet};
 pub(crate) enum Feature {
     /// JSON-RPC batches.
     Batches,
-    /// `message` in progress notifications.
-    ProgressMessage,
     /// Errors without an `id`, where others have `id: null`.
     AbsentErrorId,
-    /// `title` of implementations.
-    ImplementationTitle,
-    /// `description`, `icons` and `websiteUrl` of implementations.
-    ImplementationDetails,
+    /// Elicitation by URL, and the error that asks for it.
+    ElicitationByUrl,
 }
 
 impl Feature {
@@ -22,9 +18,7 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
-            Self::ProgressMessage => RevisionSet::since(Revision::V2025_03_26),
-            Self::ImplementationTitle => RevisionSet::since(Revision::V2025_06_18),
-            Self::AbsentErrorId | Self::ImplementationDetails => {
+            Self::AbsentErrorId | Self::ElicitationByUrl => {
                 RevisionSet::since(Revision::V2025_11_25)
             }
         }

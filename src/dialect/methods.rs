@@ -1,8 +1,10 @@
-//! The methods and notifications of all revisions: who may send them, since when, and what opens
-//! them.
+//! The methods and notifications of all revisions: who may send them, since when, what opens them, and
+//! what goes with them.
 
-use super::capabilities::{Capability, CapabilitySet};
+use super::shapes;
+use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::Str;
+use crate::json::shape::{Form, Record};
 use crate::version::{Revision, RevisionSet};
 
 /// Which side sends a message.
@@ -15,170 +17,270 @@ pub(crate) enum Sender {
 
 /// One method or notification.
 #[derive(Debug)]
-pub(crate) struct Rule<K> {
-    pub(crate) kind: K,
+pub(crate) struct Rule {
     pub(crate) name: &'static str,
     sender: Sender,
     revisions: RevisionSet,
-    /// The capability of the receiver that opens it, and since when it has to.
+    /// The capability that opens it, and since when it has to.
     gate: Option<(Capability, Revision)>,
+    params: &'static Record,
+    /// What it is answered with. Nothing, if it is a notification.
+    result: &'static Record,
 }
 
-/// The requests of MCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum RequestKind {
-    Initialize,
-    Ping,
-    ListTools,
-    CallTool,
-    ListResources,
-    ListResourceTemplates,
-    ReadResource,
-    Subscribe,
-    Unsubscribe,
-    ListPrompts,
-    GetPrompt,
-    Complete,
-    SetLevel,
-    ListRoots,
-    CreateMessage,
-    Elicit,
-    GetTask,
-    TaskResult,
-    ListTasks,
-    CancelTask,
+/// Why a message may not be sent. Whoever sends it is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotAllowed {
+    /// It is for the other side to send.
+    #[error("it is for the other side to send")]
+    Direction,
+    /// The revision of the session does not have it.
+    #[error("the revision of the session does not have it")]
+    Revision,
+    /// It needs a capability that the side which has to declare it has not declared.
+    #[error("the capability {0} has not been declared")]
+    Capability(Capability),
 }
 
-/// The notifications of MCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum NotificationKind {
-    Initialized,
-    Cancelled,
-    Progress,
-    Message,
-    ResourceUpdated,
-    ResourcesChanged,
-    ToolsChanged,
-    PromptsChanged,
-    RootsChanged,
-    TaskStatus,
-    ElicitationComplete,
+/// What both sides of a session have declared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Declared {
+    pub(crate) client: CapabilitySet,
+    pub(crate) server: CapabilitySet,
 }
 
-const FIRST: Revision = Revision::V2024_11_05;
+impl Declared {
+    pub(crate) const fn contains(self, capability: Capability) -> bool {
+        match capability.owner() {
+            Owner::Client => self.client.contains(capability),
+            Owner::Server => self.server.contains(capability),
+        }
+    }
 
-const fn rule<K>(
-    kind: K,
-    name: &'static str,
-    sender: Sender,
-    since: Revision,
-    gate: Option<(Capability, Revision)>,
-) -> Rule<K> {
-    Rule { kind, name, sender, revisions: RevisionSet::since(since), gate }
+    /// The first of some capabilities that is not declared.
+    pub(crate) fn missing(self, needed: CapabilitySet) -> Option<Capability> {
+        needed.iter().find(|capability| !self.contains(*capability))
+    }
+}
+
+impl Rule {
+    /// Whether one side may send it in a session of this revision.
+    pub(crate) fn check(
+        &self,
+        sender: Sender,
+        revision: Revision,
+        declared: Declared,
+    ) -> Result<(), NotAllowed> {
+        if !self.is_sent_by(sender) {
+            return Err(NotAllowed::Direction);
+        }
+        if !self.revisions.contains(revision) {
+            return Err(NotAllowed::Revision);
+        }
+        match self.gate {
+            Some((capability, since))
+                if RevisionSet::since(since).contains(revision)
+                    && !declared.contains(capability) =>
+            {
+                Err(NotAllowed::Capability(capability))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether one side may send it in any revision.
+    pub(crate) fn is_sent_by(&self, sender: Sender) -> bool {
+        self.sender == sender || self.sender == Sender::Either
+    }
+
+    /// The capability that opens it, whenever it has to.
+    pub(crate) fn gate(&self) -> Option<Capability> {
+        self.gate.map(|(capability, _)| capability)
+    }
+
+    /// What its params look like in a revision.
+    pub(crate) const fn params(&self, revision: Revision) -> Form {
+        Form { record: self.params, revision }
+    }
+
+    /// What its result looks like in a revision.
+    pub(crate) const fn result(&self, revision: Revision) -> Form {
+        Form { record: self.result, revision }
+    }
+}
+
+macro_rules! rules {
+    ($(#[$documentation:meta])* $Kinds:ident {
+        $(
+            $kind:ident = $name:literal, $sender:ident, $since:ident, $gate:expr,
+            $params:ident -> $result:ident;
+        )*
+    }) => {
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum $Kinds {
+            $($kind,)*
+        }
+
+        impl $Kinds {
+            /// Every one of them.
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The one of this name, in whatever revision and direction.
+            pub(crate) fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$kind),)*
+                    _ => None,
+                }
+            }
+
+            /// The one whose name this is as it stands on the wire.
+            pub(crate) fn of(method: &Str<'_>) -> Option<Self> {
+                match method.as_plain() {
+                    Some(name) => Self::named(name),
+                    None => Self::named(&method.to_str()),
+                }
+            }
+
+            /// What the tables say of it.
+            pub(crate) const fn rule(self) -> &'static Rule {
+                match self {
+                    $(Self::$kind => {
+                        static RULE: Rule = Rule {
+                            name: $name,
+                            sender: Sender::$sender,
+                            revisions: RevisionSet::since(Revision::$since),
+                            gate: $gate,
+                            params: &shapes::$params,
+                            result: &shapes::$result,
+                        };
+                        &RULE
+                    })*
+                }
+            }
+        }
+    };
 }
 
 const fn gated(capability: Capability) -> Option<(Capability, Revision)> {
-    Some((capability, FIRST))
+    Some((capability, Revision::V2024_11_05))
 }
 
-use Sender::{Client, Either, Server};
-
-#[rustfmt::skip]
-const REQUESTS: &[Rule<RequestKind>] = &[
-    rule(RequestKind::CallTool, "tools/call", Client, FIRST, gated(Capability::Tools)),
-    rule(RequestKind::Ping, "ping", Either, FIRST, None),
-    rule(RequestKind::ListTools, "tools/list", Client, FIRST, gated(Capability::Tools)),
-    rule(RequestKind::ReadResource, "resources/read", Client, FIRST, gated(Capability::Resources)),
-    rule(RequestKind::ListResources, "resources/list", Client, FIRST, gated(Capability::Resources)),
-    rule(RequestKind::ListResourceTemplates, "resources/templates/list", Client, FIRST,
-        gated(Capability::Resources)),
-    rule(RequestKind::Subscribe, "resources/subscribe", Client, FIRST,
-        gated(Capability::ResourcesSubscribe)),
-    rule(RequestKind::Unsubscribe, "resources/unsubscribe", Client, FIRST,
-        gated(Capability::ResourcesSubscribe)),
-    rule(RequestKind::GetPrompt, "prompts/get", Client, FIRST, gated(Capability::Prompts)),
-    rule(RequestKind::ListPrompts, "prompts/list", Client, FIRST, gated(Capability::Prompts)),
-    // The capability came a revision after the method.
-    rule(RequestKind::Complete, "completion/complete", Client, FIRST,
-        Some((Capability::Completions, Revision::V2025_03_26))),
-    rule(RequestKind::SetLevel, "logging/setLevel", Client, FIRST, gated(Capability::Logging)),
-    rule(RequestKind::Initialize, "initialize", Client, FIRST, None),
-    rule(RequestKind::CreateMessage, "sampling/createMessage", Server, FIRST,
-        gated(Capability::Sampling)),
-    rule(RequestKind::Elicit, "elicitation/create", Server, Revision::V2025_06_18,
-        gated(Capability::Elicitation)),
-    rule(RequestKind::ListRoots, "roots/list", Server, FIRST, gated(Capability::Roots)),
-    rule(RequestKind::GetTask, "tasks/get", Either, Revision::V2025_11_25, None),
-    rule(RequestKind::TaskResult, "tasks/result", Either, Revision::V2025_11_25, None),
-    rule(RequestKind::ListTasks, "tasks/list", Either, Revision::V2025_11_25, None),
-    rule(RequestKind::CancelTask, "tasks/cancel", Either, Revision::V2025_11_25, None),
-];
-
-#[rustfmt::skip]
-const NOTIFICATIONS: &[Rule<NotificationKind>] = &[
-    rule(NotificationKind::Progress, "notifications/progress", Either, FIRST, None),
-    rule(NotificationKind::Cancelled, "notifications/cancelled", Either, FIRST, None),
-    rule(NotificationKind::Initialized, "notifications/initialized", Client, FIRST, None),
-    rule(NotificationKind::Message, "notifications/message", Server, FIRST, None),
-    rule(NotificationKind::ResourceUpdated, "notifications/resources/updated", Server, FIRST, None),
-    rule(NotificationKind::ResourcesChanged, "notifications/resources/list_changed", Server, FIRST,
-        None),
-    rule(NotificationKind::ToolsChanged, "notifications/tools/list_changed", Server, FIRST, None),
-    rule(NotificationKind::PromptsChanged, "notifications/prompts/list_changed", Server, FIRST,
-        None),
-    rule(NotificationKind::RootsChanged, "notifications/roots/list_changed", Client, FIRST, None),
-    rule(NotificationKind::TaskStatus, "notifications/tasks/status", Either, Revision::V2025_11_25,
-        None),
-    rule(NotificationKind::ElicitationComplete, "notifications/elicitation/complete", Server,
-        Revision::V2025_11_25, None),
-];
-
-impl RequestKind {
-    /// The request of this name, in whatever revision and direction.
-    pub(crate) fn of(method: &Str<'_>) -> Option<Self> {
-        find(REQUESTS, method).map(|rule| rule.kind)
+rules! {
+    /// The requests of MCP.
+    RequestKind {
+        Initialize = "initialize", Client, V2024_11_05, None,
+            INITIALIZE -> INITIALIZE_RESULT;
+        Ping = "ping", Either, V2024_11_05, None,
+            EMPTY -> EMPTY;
+        ListTools = "tools/list", Client, V2024_11_05, gated(Capability::Tools),
+            PAGE -> LIST_TOOLS_RESULT;
+        CallTool = "tools/call", Client, V2024_11_05, gated(Capability::Tools),
+            CALL_TOOL -> CALL_TOOL_RESULT;
+        ListResources = "resources/list", Client, V2024_11_05, gated(Capability::Resources),
+            PAGE -> LIST_RESOURCES_RESULT;
+        ListResourceTemplates = "resources/templates/list", Client, V2024_11_05,
+            gated(Capability::Resources), PAGE -> LIST_TEMPLATES_RESULT;
+        ReadResource = "resources/read", Client, V2024_11_05, gated(Capability::Resources),
+            URI -> READ_RESOURCE_RESULT;
+        Subscribe = "resources/subscribe", Client, V2024_11_05,
+            gated(Capability::ResourcesSubscribe), URI -> EMPTY;
+        Unsubscribe = "resources/unsubscribe", Client, V2024_11_05,
+            gated(Capability::ResourcesSubscribe), URI -> EMPTY;
+        ListPrompts = "prompts/list", Client, V2024_11_05, gated(Capability::Prompts),
+            PAGE -> LIST_PROMPTS_RESULT;
+        GetPrompt = "prompts/get", Client, V2024_11_05, gated(Capability::Prompts),
+            GET_PROMPT -> GET_PROMPT_RESULT;
+        // The capability came a revision after the method.
+        Complete = "completion/complete", Client, V2024_11_05,
+            Some((Capability::Completions, Revision::V2025_03_26)), COMPLETE -> COMPLETE_RESULT;
+        SetLevel = "logging/setLevel", Client, V2024_11_05, gated(Capability::Logging),
+            SET_LEVEL -> EMPTY;
+        ListRoots = "roots/list", Server, V2024_11_05, gated(Capability::Roots),
+            EMPTY -> LIST_ROOTS_RESULT;
+        CreateMessage = "sampling/createMessage", Server, V2024_11_05,
+            gated(Capability::Sampling), CREATE_MESSAGE -> CREATE_MESSAGE_RESULT;
+        Elicit = "elicitation/create", Server, V2025_06_18, gated(Capability::Elicitation),
+            ELICIT -> ELICIT_RESULT;
+        GetTask = "tasks/get", Either, V2025_11_25, None, EMPTY -> EMPTY;
+        TaskResult = "tasks/result", Either, V2025_11_25, None, EMPTY -> EMPTY;
+        ListTasks = "tasks/list", Either, V2025_11_25, None, EMPTY -> EMPTY;
+        CancelTask = "tasks/cancel", Either, V2025_11_25, None, EMPTY -> EMPTY;
     }
+}
 
-    /// Whether this side may be asked for it in a session of this revision.
-    pub(crate) fn is_served(
-        self,
-        sender: Sender,
-        revision: Revision,
-        offered: CapabilitySet,
-    ) -> bool {
-        let Some(rule) = REQUESTS.iter().find(|rule| rule.kind == self) else { return false };
-        let open = match rule.gate {
-            Some((capability, since)) => {
-                offered.contains(capability) || !RevisionSet::since(since).contains(revision)
-            }
-            None => !self.is_about_tasks(),
-        };
-        open && rule.allows(sender, revision)
+rules! {
+    /// The notifications of MCP.
+    NotificationKind {
+        Initialized = "notifications/initialized", Client, V2024_11_05, None, EMPTY -> EMPTY;
+        Cancelled = "notifications/cancelled", Either, V2024_11_05, None, CANCELLED -> EMPTY;
+        Progress = "notifications/progress", Either, V2024_11_05, None, PROGRESS -> EMPTY;
+        Message = "notifications/message", Server, V2024_11_05, gated(Capability::Logging),
+            LOG -> EMPTY;
+        ResourceUpdated = "notifications/resources/updated", Server, V2024_11_05,
+            gated(Capability::ResourcesSubscribe), RESOURCE_UPDATED -> EMPTY;
+        ResourcesChanged = "notifications/resources/list_changed", Server, V2024_11_05,
+            gated(Capability::ResourcesListChanged), EMPTY -> EMPTY;
+        ToolsChanged = "notifications/tools/list_changed", Server, V2024_11_05,
+            gated(Capability::ToolsListChanged), EMPTY -> EMPTY;
+        PromptsChanged = "notifications/prompts/list_changed", Server, V2024_11_05,
+            gated(Capability::PromptsListChanged), EMPTY -> EMPTY;
+        RootsChanged = "notifications/roots/list_changed", Client, V2024_11_05,
+            gated(Capability::RootsListChanged), EMPTY -> EMPTY;
+        TaskStatus = "notifications/tasks/status", Either, V2025_11_25, None, EMPTY -> EMPTY;
+        ElicitationComplete = "notifications/elicitation/complete", Server, V2025_11_25,
+            gated(Capability::ElicitationUrl), ELICITATION_COMPLETE -> EMPTY;
     }
+}
 
-    /// Tasks are not offered yet, so nobody may ask for them.
-    const fn is_about_tasks(self) -> bool {
-        matches!(self, Self::GetTask | Self::TaskResult | Self::ListTasks | Self::CancelTask)
-    }
+/// A list that one side keeps and the other can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Listed {
+    Tools,
+    Resources,
+    Prompts,
+    Roots,
+}
+
+impl Listed {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 4;
 }
 
 impl NotificationKind {
-    /// The notification of this name, in whatever revision and direction.
-    pub(crate) fn of(method: &Str<'_>) -> Option<Self> {
-        find(NOTIFICATIONS, method).map(|rule| rule.kind)
+    /// The list that it says has changed.
+    pub(crate) const fn changed(self) -> Option<Listed> {
+        match self {
+            Self::ToolsChanged => Some(Listed::Tools),
+            Self::ResourcesChanged => Some(Listed::Resources),
+            Self::PromptsChanged => Some(Listed::Prompts),
+            Self::RootsChanged => Some(Listed::Roots),
+            _ => None,
+        }
     }
 }
 
-impl<K> Rule<K> {
-    fn allows(&self, sender: Sender, revision: Revision) -> bool {
-        let direction = self.sender == sender || self.sender == Either;
-        direction && self.revisions.contains(revision)
+impl RequestKind {
+    /// The list that it asks for.
+    pub(crate) const fn asks_for(self) -> Option<Listed> {
+        match self {
+            Self::ListTools => Some(Listed::Tools),
+            Self::ListResources | Self::ListResourceTemplates => Some(Listed::Resources),
+            Self::ListPrompts => Some(Listed::Prompts),
+            Self::ListRoots => Some(Listed::Roots),
+            _ => None,
+        }
     }
-}
 
-fn find<K>(rules: &'static [Rule<K>], method: &Str<'_>) -> Option<&'static Rule<K>> {
-    match method.as_plain() {
-        Some(name) => rules.iter().find(|rule| rule.name == name),
-        None => rules.iter().find(|rule| *method == rule.name),
+    /// Whether a person is asked before it is answered.
+    pub(crate) const fn asks_a_person(self) -> bool {
+        matches!(self, Self::CreateMessage | Self::Elicit)
+    }
+
+    /// Whether it is about tasks, which are not offered yet, so that nobody may ask for them.
+    pub(crate) const fn is_about_tasks(self) -> bool {
+        matches!(self, Self::GetTask | Self::TaskResult | Self::ListTasks | Self::CancelTask)
     }
 }

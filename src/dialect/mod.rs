@@ -2,15 +2,21 @@
 //!
 //! Nothing outside this module asks which revision is newer. It asks the tables here: whether a
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
-//! ([`features`]), what a set of capabilities means ([`capabilities`]), and what may leave
-//! ([`outgoing`]).
+//! ([`features`]), what a set of capabilities means ([`capabilities`]), and what params and results
+//! look like ([`shapes`]). What no table can say, because it holds between values, is in
+//! [`sampling`] and [`forms`].
 
-pub(crate) mod capabilities;
+mod capabilities;
 pub(crate) mod features;
+mod formats;
+pub(crate) mod forms;
 pub(crate) mod methods;
-pub(crate) mod outgoing;
+pub(crate) mod sampling;
+pub(crate) mod shapes;
 
-pub use capabilities::{Capability, CapabilitySet};
+pub use methods::NotAllowed;
+
+pub(crate) use capabilities::sayable;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,13 @@
 use alloc::string::ToString;
-use alloc::vec::Vec;
 
-use super::capabilities::Owner;
 use super::features::Feature;
-use super::methods::{NotificationKind, RequestKind, Sender};
+use super::methods::{Declared, NotificationKind, RequestKind, Sender};
 use super::*;
+use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::Str;
 use crate::model::{
-    ClientCapabilities, ElicitationCapability, EmptyCapability, Icon, Implementation, ListChanged,
-    ResourcesCapability, SamplingCapability, ServerCapabilities,
+    ClientCapabilities, ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability,
+    ServerCapabilities,
 };
 use crate::version::Revision;
 
@@ -135,19 +134,29 @@ fn the_methods_of_every_revision_and_direction() {
         ("sampling/createMessage", Sender::Server, A, Some(Sampling)),
         ("elicitation/create", Sender::Server, C, Some(Elicitation)),
     ];
+    let tasks = 4;
+    assert_eq!(table.len() + tasks, RequestKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = RequestKind::of(&Str::from(name)).expect(name);
         for revision in Revision::ALL {
             for sender in [Sender::Client, Sender::Server] {
-                let exists =
-                    (direction == sender || direction == Sender::Either) && since <= revision;
                 // Completion came without a capability.
                 let open = gate.is_none() || (name == "completion/complete" && revision == A);
-                let offered =
-                    gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
-                let served = |set| kind.is_served(sender, revision, set);
-                assert_eq!(served(offered), exists, "{name} {revision} {sender:?}");
-                assert_eq!(served(CapabilitySet::NONE), exists && open, "{name} {revision}");
+                let declared = |set| Declared { client: set, server: set };
+                let with = gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
+                let check = |set| kind.rule().check(sender, revision, declared(set));
+                let is_theirs = direction == sender || direction == Sender::Either;
+                let expected = match (is_theirs, since <= revision) {
+                    (false, _) => Err(NotAllowed::Direction),
+                    (true, false) => Err(NotAllowed::Revision),
+                    (true, true) => Ok(()),
+                };
+                assert_eq!(check(with), expected, "{name} {revision} {sender:?}");
+                let bare = match (expected, gate) {
+                    (Ok(()), Some(gate)) if !open => Err(NotAllowed::Capability(gate)),
+                    _ => expected,
+                };
+                assert_eq!(check(CapabilitySet::NONE), bare, "{name} {revision}");
             }
         }
     }
@@ -161,15 +170,53 @@ fn the_methods_of_every_revision_and_direction() {
     assert_eq!(NotificationKind::of(&Str::from("progress")), None);
 }
 
-/// Proves L-TASK-15 for requests: before tasks are served, nobody may ask for them.
+/// The notification table T1.2.
+///
+/// Proves L-CAP-04, L-CAP-21, L-AMB-41 for the table.
 #[test]
-fn tasks_are_known_and_not_served() {
-    for name in ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"] {
-        let kind = RequestKind::of(&Str::from(name)).expect(name);
+fn the_notifications_of_every_revision_and_direction() {
+    use Capability::{
+        ElicitationUrl, Logging, PromptsListChanged, ResourcesListChanged, ResourcesSubscribe,
+        RootsListChanged, ToolsListChanged,
+    };
+    use Revision::{V2024_11_05 as A, V2025_11_25 as D};
+    let table = [
+        ("notifications/initialized", Sender::Client, A, None),
+        ("notifications/cancelled", Sender::Either, A, None),
+        ("notifications/progress", Sender::Either, A, None),
+        ("notifications/message", Sender::Server, A, Some(Logging)),
+        ("notifications/resources/updated", Sender::Server, A, Some(ResourcesSubscribe)),
+        ("notifications/resources/list_changed", Sender::Server, A, Some(ResourcesListChanged)),
+        ("notifications/tools/list_changed", Sender::Server, A, Some(ToolsListChanged)),
+        ("notifications/prompts/list_changed", Sender::Server, A, Some(PromptsListChanged)),
+        ("notifications/roots/list_changed", Sender::Client, A, Some(RootsListChanged)),
+        ("notifications/tasks/status", Sender::Either, D, None),
+        ("notifications/elicitation/complete", Sender::Server, D, Some(ElicitationUrl)),
+    ];
+    assert_eq!(table.len(), NotificationKind::ALL.len());
+    for (name, direction, since, gate) in table {
+        let kind = NotificationKind::named(name).expect(name);
+        assert_eq!(kind.rule().name, name);
         for revision in Revision::ALL {
-            let everything: CapabilitySet =
-                server(r#"{"tools":{},"resources":{},"prompts":{},"logging":{}}"#).expect("set");
-            assert!(!kind.is_served(Sender::Client, revision, everything));
+            for sender in [Sender::Client, Sender::Server] {
+                let set = gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
+                let check = |set| {
+                    kind.rule().check(sender, revision, Declared { client: set, server: set })
+                };
+                let expected = if direction != sender && direction != Sender::Either {
+                    Err(NotAllowed::Direction)
+                } else if revision < since {
+                    Err(NotAllowed::Revision)
+                } else {
+                    Ok(())
+                };
+                assert_eq!(check(set), expected, "{name} {revision} {sender:?}");
+                let bare = match (expected, gate) {
+                    (Ok(()), Some(gate)) => Err(NotAllowed::Capability(gate)),
+                    _ => expected,
+                };
+                assert_eq!(check(CapabilitySet::NONE), bare, "{name} {revision} {sender:?}");
+            }
         }
     }
 }
@@ -178,54 +225,23 @@ fn tasks_are_known_and_not_served() {
 fn features_came_and_went() {
     let has = |feature: Feature| Revision::ALL.map(|revision| feature.is_in(revision));
     assert_eq!(has(Feature::Batches), [false, true, false, false]);
-    assert_eq!(has(Feature::ProgressMessage), [false, true, true, true]);
-    assert_eq!(has(Feature::ImplementationTitle), [false, false, true, true]);
-    assert_eq!(has(Feature::ImplementationDetails), [false, false, false, true]);
     assert_eq!(has(Feature::AbsentErrorId), [false, false, false, true]);
+    assert_eq!(has(Feature::ElicitationByUrl), [false, false, false, true]);
 }
 
-/// Proves L-VER-13 for the handshake: what leaves fits the revision (table T2.2).
+/// Proves L-ELIC-14 for what a client says of itself.
 #[test]
-fn the_handshake_says_only_what_the_revision_has_words_for() {
-    let mut info = Implementation::new("name", "1");
-    info.title = Some("Title".into());
-    info.description = Some("Text".into());
-    info.icons = Some(alloc::vec![Icon::new("data:,")]);
-    info.website_url = Some("https://example.com".into());
-    let keys = |value: serde_json::Value| -> Vec<_> {
-        value.as_object().expect("object").keys().cloned().collect()
-    };
-    let written = Revision::ALL.map(|revision| {
-        keys(serde_json::to_value(outgoing::implementation(&info, revision)).expect("JSON"))
-            .join(" ")
-    });
-    let full = "description icons name title version websiteUrl";
-    assert_eq!(written, ["name version", "name version", "name title version", full]);
-
+fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     let mut declared = ClientCapabilities::default();
+    let mut by_url = ElicitationCapability::default();
+    by_url.url = Some(EmptyCapability::default());
+    declared.elicitation = Some(by_url);
+    let says = |declared: &ClientCapabilities<'_>| {
+        Revision::ALL.map(|revision| sayable(declared, revision).elicitation.is_some())
+    };
+    assert_eq!(says(&declared), [false, false, false, true]);
     declared.elicitation = Some(ElicitationCapability::both());
-    declared.sampling = Some(SamplingCapability::default());
-    let written = Revision::ALL.map(|revision| {
-        serde_json::to_string(&outgoing::client_capabilities(&declared, revision)).expect("JSON")
-    });
-    assert_eq!(
-        written,
-        [
-            r#"{"sampling":{}}"#,
-            r#"{"sampling":{}}"#,
-            r#"{"sampling":{},"elicitation":{}}"#,
-            r#"{"sampling":{},"elicitation":{"form":{},"url":{}}}"#,
-        ]
-    );
-    let mut url_only = ElicitationCapability::default();
-    url_only.url = Some(EmptyCapability::default());
-    declared.elicitation = Some(url_only);
-    let written = outgoing::client_capabilities(&declared, Revision::V2025_06_18);
-    assert_eq!(written.elicitation, None, "there is only the form in 2025-06-18");
-
-    let mut declared = ServerCapabilities::default();
-    declared.completions = Some(EmptyCapability::default());
-    let written = Revision::ALL
-        .map(|revision| outgoing::server_capabilities(&declared, revision).completions.is_some());
-    assert_eq!(written, [false, true, true, true]);
+    assert_eq!(says(&declared), [false, false, true, true]);
+    declared.elicitation = Some(ElicitationCapability::default());
+    assert_eq!(says(&declared), [false, false, true, true]);
 }

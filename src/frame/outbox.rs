@@ -133,9 +133,19 @@ impl Outbox {
         self.queue.last_length()
     }
 
+    /// Takes the last message out if it repeats the one in front of it. Says whether it did.
+    pub(crate) fn drop_repeated(&mut self) -> bool {
+        self.queue.drop_repeated()
+    }
+
     /// Takes back a call of which nothing has been sent. Says whether it could.
     pub(crate) fn withdraw(&mut self, serial: Serial, call: CallId) -> bool {
         self.queue.withdraw(serial, &Some(call))
+    }
+
+    /// Takes back a message that is no call, if nothing of it has been sent. Says whether it could.
+    pub(crate) fn withdraw_batch(&mut self, serial: Serial) -> bool {
+        self.queue.withdraw(serial, &None)
     }
 
     /// Whether nothing of a call has been sent.

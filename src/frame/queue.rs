@@ -169,6 +169,25 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
+    /// Takes the last message out if it repeats the one in front of it, of which nothing has been
+    /// sent. Says whether it did.
+    pub(crate) fn drop_repeated(&mut self) -> bool {
+        let mut last = self.entries.iter().rev().map(|entry| entry.length);
+        let (Some(length), Some(before)) = (last.next(), last.next()) else { return false };
+        let is_begun = self.is_begun() && self.entries.len() == 2;
+        if length != before || is_begun {
+            return false;
+        }
+        let end = self.buffer.len();
+        let repeated =
+            self.buffer.get(end - length..) == self.buffer.get(end - 2 * length..end - length);
+        if repeated {
+            self.entries.pop_back();
+            self.buffer.truncate(end - length);
+        }
+        repeated
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
@@ -264,6 +283,12 @@ impl<T: PartialEq> fmt::Debug for Queue<T> {
             .field("messages", &self.messages())
             .field("bytes", &self.len())
             .finish_non_exhaustive()
+    }
+}
+
+impl<T: PartialEq> Default for Queue<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -12,15 +12,19 @@
 
 mod envelope;
 mod error;
+mod fits;
 mod minify;
 mod number;
 mod object;
+mod payload;
 mod raw;
+mod raw_write;
 mod run;
 mod scan;
+mod sequence;
+pub(crate) mod shape;
 mod string;
 mod text;
-mod variant;
 mod walk;
 mod write;
 
@@ -28,12 +32,15 @@ pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
 pub use number::{Number, NumberError};
 pub use raw::{Elements, Kind, Members, Raw};
+pub use shape::{Misfit, Problem};
 pub use string::Str;
 pub use write::EncodeError;
 
 pub(crate) use envelope::shown;
-pub(crate) use object::{Additions, Empty, Object};
-pub(crate) use raw::MemberTexts;
+pub(crate) use fits::{fits, is_integral};
+pub(crate) use object::Additions;
+pub(crate) use payload::{Empty, Payload};
+pub(crate) use raw::{MemberTexts, member};
 pub(crate) use scan::{Scanner, trim};
 pub(crate) use write::Writer;
 

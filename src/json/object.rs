@@ -1,16 +1,21 @@
-//! Writes the one object that `params` or `result` is, and adds members to it on the way.
+//! Writes an object, member by member: what has no place in the revision is left out on the way, and
+//! what the machine has to add goes in.
 //!
 //! The application serialises an object; the machine owns a few of its members: the progress token
 //! in `_meta` today, more in other revisions. The keys of the object pass through here, so the
 //! additions go in without a second pass and an object never gets two `_meta`.
 
-use serde::ser::{Impossible, Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde::ser::{
+    Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTupleVariant,
+};
 
-use super::number::NUMBER;
-use super::raw::Members;
+use super::payload::{Empty, Payload};
+use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
+use super::string::Str;
 use super::text::Text;
-use super::variant::OpenVariant;
-use super::write::{EncodeError, RAW_VALUE, Writer};
+use super::write::{EncodeError, Result, Writer, wrong_type};
+use crate::capability::CapabilitySet;
+use crate::version::Revision;
 
 /// Members that the machine adds: names, and values as JSON text.
 ///
@@ -24,7 +29,7 @@ pub(crate) struct Additions<'x> {
 }
 
 impl Additions<'_> {
-    const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(&self) -> bool {
         self.members.is_empty() && self.meta.is_empty()
     }
 
@@ -33,252 +38,196 @@ impl Additions<'_> {
     }
 }
 
-/// What becomes of a value that is nothing at all: `()` or `None`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Empty {
-    /// An absent `params` is left out.
-    Omitted,
-    /// An empty `result` is `{}`.
-    Braces,
-}
-
-/// A serializer for exactly one object.
-pub(crate) struct Object<'w, 'a, 'x> {
+/// An object whose brace is open.
+pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     writer: &'w mut Writer<'a>,
-    /// Written in front of the object, if there is one.
-    prefix: &'static str,
+    members: Members,
     additions: Additions<'x>,
-    empty: Empty,
-}
-
-impl<'w, 'a, 'x> Object<'w, 'a, 'x> {
-    pub(crate) const fn new(
-        writer: &'w mut Writer<'a>,
-        prefix: &'static str,
-        empty: Empty,
-        additions: Additions<'x>,
-    ) -> Self {
-        Self { writer, prefix, additions, empty }
-    }
-
-    fn open(self) -> Result<OpenObject<'w, 'a, 'x>, EncodeError> {
-        self.writer.push(self.prefix.as_bytes())?;
-        self.writer.push(b"{")?;
-        let mut open = OpenObject {
-            writer: self.writer,
-            additions: self.additions,
-            first: true,
-            meta_written: false,
-            skip_value: false,
-            value_is_meta: false,
-        };
-        for (name, value) in self.additions.members {
-            open.separate()?;
-            open.writer.push_string(name)?;
-            open.writer.push(b":")?;
-            open.writer.push(value.as_bytes())?;
-        }
-        Ok(open)
-    }
-
-    fn nothing(self) -> Result<(), EncodeError> {
-        if self.empty == Empty::Omitted && self.additions.is_empty() {
-            return Ok(());
-        }
-        self.open()?.close()
-    }
-
-    fn raw(self, text: &str) -> Result<(), EncodeError> {
-        match text.as_bytes().first() {
-            Some(b'{') => {}
-            Some(b'n') => return self.nothing(),
-            _ => return Err(EncodeError::NotAnObject),
-        }
-        if self.additions.is_empty() {
-            self.writer.push(self.prefix.as_bytes())?;
-            return self.writer.push_raw(text);
-        }
-        let mut open = self.open()?;
-        for (key, value) in Members::of(text) {
-            open.key(&key.to_str(), Some(key.as_wire()))?;
-            open.value(&value)?;
-        }
-        open.close()
-    }
-}
-
-type Result<T = (), E = EncodeError> = core::result::Result<T, E>;
-
-macro_rules! refused {
-    ($($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
-        fn $method(self $(, _: $argument)*) -> Result<$ok> {
-            Err(EncodeError::NotAnObject)
-        }
-    )*};
-}
-
-impl<'w, 'a, 'x> Serializer for Object<'w, 'a, 'x> {
-    type Ok = ();
-    type Error = EncodeError;
-    type SerializeSeq = Impossible<(), EncodeError>;
-    type SerializeTuple = Impossible<(), EncodeError>;
-    type SerializeTupleStruct = Impossible<(), EncodeError>;
-    type SerializeTupleVariant = OpenVariant<'w, 'a, 'x>;
-    type SerializeMap = OpenObject<'w, 'a, 'x>;
-    type SerializeStruct = OpenStruct<'w, 'a, 'x>;
-    type SerializeStructVariant = OpenVariant<'w, 'a, 'x>;
-
-    refused! {
-        serialize_bool(bool) -> ();
-        serialize_i8(i8) -> ();
-        serialize_i16(i16) -> ();
-        serialize_i32(i32) -> ();
-        serialize_i64(i64) -> ();
-        serialize_u8(u8) -> ();
-        serialize_u16(u16) -> ();
-        serialize_u32(u32) -> ();
-        serialize_u64(u64) -> ();
-        serialize_f32(f32) -> ();
-        serialize_f64(f64) -> ();
-        serialize_char(char) -> ();
-        serialize_str(&str) -> ();
-        serialize_bytes(&[u8]) -> ();
-        serialize_unit_variant(&'static str, u32, &'static str) -> ();
-        serialize_seq(Option<usize>) -> Self::SerializeSeq;
-        serialize_tuple(usize) -> Self::SerializeTuple;
-        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
-    }
-
-    fn serialize_none(self) -> Result {
-        self.nothing()
-    }
-
-    fn serialize_unit(self) -> Result {
-        self.nothing()
-    }
-
-    fn serialize_unit_struct(self, _name: &'static str) -> Result {
-        self.nothing()
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _name: &'static str,
-        value: &T,
-    ) -> Result {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: Serialize + ?Sized>(
-        self,
-        _name: &'static str,
-        _index: u32,
-        variant: &'static str,
-        value: &T,
-    ) -> Result {
-        let mut open = self.open()?;
-        open.key(variant, None)?;
-        open.value(value)?;
-        open.close()
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        variant: &'static str,
-        _length: usize,
-    ) -> Result<OpenVariant<'w, 'a, 'x>> {
-        OpenVariant::open(self.open()?, variant, "[", "]")
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _name: &'static str,
-        _index: u32,
-        variant: &'static str,
-        _length: usize,
-    ) -> Result<OpenVariant<'w, 'a, 'x>> {
-        OpenVariant::open(self.open()?, variant, "{", "}")
-    }
-
-    fn serialize_map(self, _length: Option<usize>) -> Result<OpenObject<'w, 'a, 'x>> {
-        self.open()
-    }
-
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        _length: usize,
-    ) -> Result<OpenStruct<'w, 'a, 'x>> {
-        match name {
-            RAW_VALUE => Ok(OpenStruct::Raw(Some(self))),
-            NUMBER => Err(EncodeError::NotAnObject),
-            _ => self.open().map(OpenStruct::Open),
-        }
-    }
-}
-
-/// The object with its brace open.
-pub(crate) struct OpenObject<'w, 'a, 'x> {
-    writer: &'w mut Writer<'a>,
-    additions: Additions<'x>,
-    first: bool,
+    is_empty: bool,
     meta_written: bool,
-    skip_value: bool,
-    value_is_meta: bool,
+    pending: Pending,
 }
 
-impl<'a> OpenObject<'_, 'a, '_> {
+/// What is known of the members.
+enum Members {
+    /// Nothing.
+    Free,
+    /// They all look like this.
+    Alike(&'static Shape),
+    /// Which there are.
+    Known(Sight),
+}
+
+/// What becomes of the value that belongs to the last key.
+#[derive(Clone, Copy)]
+enum Pending {
+    /// It is left out, unread.
+    Skipped,
+    /// It is written, whatever it is.
+    Plain,
+    /// It is written and has to look like this.
+    Alike(&'static Shape),
+    /// It is written with the additions to `_meta` in it.
+    Meta,
+    /// It is a member that the tables know.
+    Known(KnownMember),
+}
+
+#[derive(Clone, Copy)]
+struct KnownMember {
+    index: usize,
+    field: &'static Field,
+    is_tag: bool,
+    /// It is written only to see what kind of object this is.
+    read_only: bool,
+    /// Where it began, its comma included, and whether it is the first one.
+    start: usize,
+    is_first: bool,
+    value_start: usize,
+}
+
+impl<'w, 'a> ObjectWriter<'w, 'a, 'static> {
+    pub(super) fn open(writer: &'w mut Writer<'a>) -> Result<Self> {
+        Self::with(writer, Additions::default())
+    }
+}
+
+impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
+    pub(super) fn with(writer: &'w mut Writer<'a>, additions: Additions<'x>) -> Result<Self> {
+        let members = match writer.take_expected() {
+            Shape::Any | Shape::Object => Members::Free,
+            Shape::Map(each) => Members::Alike(each),
+            Shape::Record(record) | Shape::OneOrMany { one: record, .. } => {
+                Members::Known(Sight::of(record))
+            }
+            _ => return wrong_type(),
+        };
+        writer.push(b"{")?;
+        let pending = Pending::Skipped;
+        let mut object =
+            Self { writer, members, additions, is_empty: true, meta_written: false, pending };
+        for (name, value) in additions.members {
+            let separator = object.separator();
+            object.writer.push_key(separator, name)?;
+            object.writer.push(value.as_bytes())?;
+        }
+        Ok(object)
+    }
+
+    /// Says what kind of object this is before its members come, in whatever order they do.
+    pub(super) fn foresee_kind(&mut self, tag: impl FnOnce(&str) -> Option<Str<'w>>) {
+        let revision = self.writer.revision();
+        if let Members::Known(sight) = &mut self.members
+            && let Some(kinds) = &sight.record().kinds
+            && let Some(value) = tag(kinds.tag)
+        {
+            // If it is none of them, that comes out when the tag itself does.
+            _ = sight.tag(revision, Strictness::Exact, |name| value == *name);
+        }
+    }
+
     /// Writes a key, in its wire form where it has one.
     pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
-        self.skip_value = self.additions.owns(key);
-        self.value_is_meta = key == "_meta" && !self.additions.meta.is_empty();
-        if self.value_is_meta {
-            // A second `_meta`, which only raw JSON can hold, is dropped.
-            self.skip_value |= self.meta_written;
-            self.meta_written = true;
-        }
-        if self.skip_value {
+        let (start, is_first) = (self.writer.position(), self.is_empty);
+        self.pending = self.fate(key)?;
+        if let Pending::Skipped = self.pending {
             return Ok(());
         }
-        self.separate()?;
+        let separator = self.separator();
         match wire {
             Some(wire) => {
+                self.writer.push(separator)?;
                 self.writer.push(b"\"")?;
                 self.writer.push(wire.as_bytes())?;
-                self.writer.push(b"\"")?;
+                self.writer.push(b"\":")?;
             }
-            None => self.writer.push_string(key)?,
+            None => self.writer.push_key(separator, key)?,
         }
-        self.writer.push(b":")
+        if let Pending::Known(member) = &mut self.pending {
+            (member.start, member.is_first) = (start, is_first);
+            member.value_start = self.writer.position();
+        }
+        Ok(())
     }
 
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        if self.skip_value {
+    /// What becomes of the member with this key.
+    fn fate(&mut self, key: &str) -> Result<Pending> {
+        if !self.additions.is_empty() {
+            if self.additions.owns(key) {
+                return Ok(Pending::Skipped);
+            }
+            if key == "_meta" && !self.additions.meta.is_empty() {
+                // A second `_meta`, which only raw JSON can hold, is dropped.
+                let is_first = !core::mem::replace(&mut self.meta_written, true);
+                return Ok(if is_first { Pending::Meta } else { Pending::Skipped });
+            }
+        }
+        match &self.members {
+            Members::Free => Ok(Pending::Plain),
+            Members::Alike(each) => Ok(Pending::Alike(each)),
+            Members::Known(sight) => known_member(sight, key, self.writer.revision()),
+        }
+    }
+
+    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
+        match self.pending {
+            Pending::Skipped => Ok(()),
+            Pending::Plain => value.serialize(&mut *self.writer),
+            Pending::Alike(shape) => {
+                self.writer.expect(*shape);
+                value.serialize(&mut *self.writer)?;
+                if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
+            }
+            Pending::Meta => {
+                let additions = Additions { members: self.additions.meta, meta: &[] };
+                value.serialize(Payload::plain(self.writer, "", Empty::Braces, additions))
+            }
+            Pending::Known(member) => {
+                self.writer.expect(member.field.shape);
+                let written = value.serialize(&mut *self.writer);
+                written
+                    .and_then(|()| self.end_member(&member))
+                    .map_err(|error| error.inside(member.field.name))
+            }
+        }
+    }
+
+    /// Looks at a member that has been written, and takes it out again if it should not be there.
+    fn end_member(&mut self, member: &KnownMember) -> Result {
+        if self.writer.wrote_null() {
+            // Absent and `null` mean the same, and only the former is ever sent.
+            self.take_out(member);
             return Ok(());
         }
-        if self.value_is_meta {
-            let additions = Additions { members: self.additions.meta, meta: &[] };
-            return value.serialize(Object::new(self.writer, "", Empty::Braces, additions));
+        let revision = self.writer.revision();
+        if let Members::Known(sight) = &mut self.members {
+            sight.see(member.index);
+            if member.is_tag {
+                let literal = core::str::from_utf8(self.writer.since(member.value_start)).ok();
+                let value = literal.and_then(Str::from_literal);
+                let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
+                sight.tag(revision, Strictness::Exact, is_it)?;
+            }
         }
-        value.serialize(&mut *self.writer)
+        if let Some(gate) = member.field.gate {
+            self.writer.need(CapabilitySet::NONE.with(gate));
+        }
+        if member.read_only {
+            self.take_out(member);
+        }
+        Ok(())
     }
 
-    /// Whether the value that comes next is written as it is.
-    pub(super) const fn takes_plain_value(&self) -> bool {
-        !self.skip_value && !self.value_is_meta
-    }
-
-    pub(super) fn writer(&mut self) -> &mut Writer<'a> {
-        self.writer
+    fn take_out(&mut self, member: &KnownMember) {
+        self.writer.truncate(member.start);
+        self.is_empty = member.is_first;
     }
 
     pub(super) fn close(mut self) -> Result {
+        if let Members::Known(sight) = &self.members {
+            let needs = sight.end(self.writer.revision(), Strictness::Exact)?;
+            self.writer.need(needs);
+        }
         if !self.meta_written && !self.additions.meta.is_empty() {
             self.key("_meta", None)?;
             self.value(&())?;
@@ -286,16 +235,36 @@ impl<'a> OpenObject<'_, 'a, '_> {
         self.writer.push(b"}")
     }
 
-    fn separate(&mut self) -> Result {
-        if self.first {
-            self.first = false;
-            return Ok(());
-        }
-        self.writer.push(b",")
+    /// What stands in front of the next member.
+    const fn separator(&mut self) -> &'static [u8] {
+        if core::mem::replace(&mut self.is_empty, false) { b"" } else { b"," }
     }
 }
 
-impl SerializeMap for OpenObject<'_, '_, '_> {
+/// What becomes of a member of an object whose members are known.
+fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending> {
+    let Some((index, field)) = sight.record().field(key) else { return Ok(Pending::Plain) };
+    let is_tag = sight.record().kinds.as_ref().is_some_and(|kinds| kinds.tag == key);
+    let in_revision = field.is_in(revision, sight.kind());
+    if !in_revision && !is_tag {
+        return if field.presence == Presence::Essential {
+            Err(Misfit::at(field.name, Problem::NotInRevision).into())
+        } else {
+            Ok(Pending::Skipped)
+        };
+    }
+    Ok(Pending::Known(KnownMember {
+        index,
+        field,
+        is_tag,
+        read_only: !in_revision,
+        start: 0,
+        is_first: false,
+        value_start: 0,
+    }))
+}
+
+impl SerializeMap for ObjectWriter<'_, '_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
@@ -312,40 +281,105 @@ impl SerializeMap for OpenObject<'_, '_, '_> {
     }
 }
 
-/// A struct: an object like any other, unless it is the disguise of raw JSON.
-pub(crate) enum OpenStruct<'w, 'a, 'x> {
-    Open(OpenObject<'w, 'a, 'x>),
-    Raw(Option<Object<'w, 'a, 'x>>),
+/// A struct: an object like any other, unless it is the disguise of something else.
+pub(crate) enum StructWriter<'w, 'a, 'x> {
+    Object(ObjectWriter<'w, 'a, 'x>),
+    /// JSON text.
+    Raw(&'w mut Writer<'a>),
+    /// The text of a number.
+    Number(&'w mut Writer<'a>),
+    /// JSON text that `params` or a result is.
+    Payload(Option<Payload<'w, 'a, 'x>>),
 }
 
-impl OpenStruct<'_, '_, '_> {
-    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
+impl SerializeStruct for StructWriter<'_, '_, '_> {
+    type Ok = ();
+    type Error = EncodeError;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
-            Self::Open(open) => {
-                open.key(key, None)?;
-                open.value(value)
+            Self::Object(object) => {
+                object.key(key, None)?;
+                object.value(value)
             }
-            Self::Raw(object) => match object.take() {
-                Some(object) => value.serialize(Text(|text: &str| object.raw(text))),
+            Self::Raw(writer) | Self::Number(writer) => {
+                value.serialize(Text(|text: &str| writer.write_raw(text)))
+            }
+            Self::Payload(payload) => match payload.take() {
+                Some(payload) => value.serialize(Text(|text: &str| payload.raw(text))),
                 None => Err(EncodeError::Payload),
             },
         }
     }
 
-    fn close(self) -> Result {
+    fn end(self) -> Result {
         match self {
-            Self::Open(open) => open.close(),
-            Self::Raw(_) => Ok(()),
+            Self::Object(object) => object.close(),
+            _ => Ok(()),
         }
     }
 }
 
-impl SerializeStruct for OpenStruct<'_, '_, '_> {
+/// A variant of an enum, `{"variant":…}`, with the value of its one member begun.
+pub(crate) struct VariantWriter<'w, 'a, 'x> {
+    object: ObjectWriter<'w, 'a, 'x>,
+    is_empty: bool,
+    /// What closes the value.
+    close: &'static str,
+}
+
+impl<'w, 'a, 'x> VariantWriter<'w, 'a, 'x> {
+    pub(super) fn open(
+        mut object: ObjectWriter<'w, 'a, 'x>,
+        variant: &'static str,
+        open: &'static str,
+        close: &'static str,
+    ) -> Result<Self> {
+        object.key(variant, None)?;
+        if !matches!(object.pending, Pending::Plain) {
+            // A variant with the name of a member that means something else.
+            return wrong_type();
+        }
+        object.writer.push(open.as_bytes())?;
+        Ok(Self { object, is_empty: true, close })
+    }
+
+    fn separate(&mut self) -> Result {
+        if self.is_empty {
+            self.is_empty = false;
+            return Ok(());
+        }
+        self.object.writer.push(b",")
+    }
+
+    fn close(self) -> Result {
+        self.object.writer.push(self.close.as_bytes())?;
+        self.object.close()
+    }
+}
+
+impl SerializeTupleVariant for VariantWriter<'_, '_, '_> {
+    type Ok = ();
+    type Error = EncodeError;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
+        self.separate()?;
+        value.serialize(&mut *self.object.writer)
+    }
+
+    fn end(self) -> Result {
+        self.close()
+    }
+}
+
+impl SerializeStructVariant for VariantWriter<'_, '_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
-        self.field(key, value)
+        self.separate()?;
+        self.object.writer.push_key(b"", key)?;
+        value.serialize(&mut *self.object.writer)
     }
 
     fn end(self) -> Result {

@@ -154,7 +154,7 @@ impl<'a> Raw<'a> {
     ///
     /// Of several members of one name this is the last, as most JSON parsers have it.
     pub fn get(&self, name: &str) -> Option<Raw<'_>> {
-        self.members().filter(|(key, _)| key == name).last().map(|(_, value)| value)
+        member(&self.text, name).map(Raw::trusted)
     }
 
     /// The value at a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901): `/content/0/text`.
@@ -168,7 +168,7 @@ impl<'a> Raw<'a> {
             value = if value.starts_with('[') {
                 Elements::of(value).nth(index(&token)?)?.borrowed()?
             } else {
-                MemberTexts::of(value).filter(|(key, _)| *key == *token).last()?.1
+                member(value, &token)?
             };
         }
         Some(Raw::trusted(value))
@@ -343,6 +343,11 @@ impl<'a> Iterator for MemberTexts<'a> {
         self.more = self.walk.take(b',');
         Some((key, value))
     }
+}
+
+/// The last member of this name of an object that has been scanned.
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    MemberTexts::of(object).filter(|(key, _)| key == name).last().map(|(_, value)| value)
 }
 
 /// The elements of an array, see [`Raw::elements`].

@@ -113,6 +113,22 @@ impl PartialEq for Str<'_> {
 
 impl Eq for Str<'_> {}
 
+/// In the order of their code points.
+impl Ord for Str<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.as_plain(), other.as_plain()) {
+            (Some(text), Some(other)) => text.cmp(other),
+            _ => self.code_points().cmp(other.code_points()),
+        }
+    }
+}
+
+impl PartialOrd for Str<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Hash for Str<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for point in self.code_points() {

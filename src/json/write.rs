@@ -1,19 +1,21 @@
 //! The writer: a `serde::Serializer` that appends JSON to a buffer it may not overfill.
 //!
-//! It prints the same text as serde_json, which cannot write into a buffer without `std`.
+//! It prints the same text as serde_json, which cannot write into a buffer without `std`. Where it is
+//! told what shape comes next it makes sure of it.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Write as _};
 
-use serde::ser::{
-    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
-    SerializeTupleStruct, SerializeTupleVariant, Serializer,
-};
+use serde::ser::{Serialize, Serializer};
 
 use super::minify::write_line;
-use super::number::NUMBER;
+use super::number::{NUMBER, Number};
+use super::object::{ObjectWriter, StructWriter, VariantWriter};
 use super::run::plain_run;
-use super::text::Text;
+use super::sequence::Sequence;
+use super::shape::{Choices, Misfit, Problem, Shape, is_base64, is_uri};
+use crate::capability::CapabilitySet;
+use crate::version::Revision;
 
 /// The name by which `serde_json::value::RawValue` tells a serializer that it is JSON already.
 pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
@@ -36,9 +38,28 @@ pub enum EncodeError {
     /// JSON has no NaN and no infinity.
     #[error("a number is not finite")]
     NotFinite,
+    /// The value is not what the method asks for, or cannot be said in the revision of the session.
+    #[error("{0}")]
+    Misfit(Misfit),
     /// The `Serialize` of the value gave up.
     #[error("the value failed to serialize")]
     Payload,
+}
+
+impl From<Misfit> for EncodeError {
+    fn from(misfit: Misfit) -> Self {
+        Self::Misfit(misfit)
+    }
+}
+
+impl EncodeError {
+    /// The same, in a member of this name.
+    pub(super) const fn inside(self, field: &'static str) -> Self {
+        match self {
+            Self::Misfit(misfit) => Self::Misfit(misfit.inside(field)),
+            other => other,
+        }
+    }
 }
 
 impl serde::ser::Error for EncodeError {
@@ -47,19 +68,36 @@ impl serde::ser::Error for EncodeError {
     }
 }
 
+pub(super) type Result<T = (), E = EncodeError> = core::result::Result<T, E>;
+
 /// Appends to a buffer up to a limit. Whoever made the writer takes back what a failure leaves.
 pub(crate) struct Writer<'a> {
     buffer: &'a mut Vec<u8>,
     limit: usize,
+    /// What the next value has to look like, and in which revision.
+    expected: Shape,
+    revision: Revision,
+    /// What the peer has to offer for what has been written.
+    needs: CapabilitySet,
+    /// The last value was `null` where something else was expected.
+    wrote_null: bool,
 }
 
 impl<'a> Writer<'a> {
     /// A writer that lets the buffer grow to `limit` bytes in all.
     pub(crate) const fn new(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
-        Self { buffer, limit }
+        Self {
+            buffer,
+            limit,
+            expected: Shape::Any,
+            revision: Revision::LATEST_HANDSHAKE,
+            needs: CapabilitySet::NONE,
+            wrote_null: false,
+        }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result {
         if self.limit.saturating_sub(self.buffer.len()) < bytes.len() {
             return Err(EncodeError::Full);
         }
@@ -67,23 +105,86 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    pub(crate) fn push_integer(&mut self, integer: impl itoa::Integer) -> Result<(), EncodeError> {
+    pub(crate) fn push_integer(&mut self, integer: impl itoa::Integer) -> Result {
         self.push(itoa::Buffer::new().format(integer).as_bytes())
     }
 
     /// Appends a string literal, escaped as JSON asks and no further.
-    pub(crate) fn push_string(&mut self, text: &str) -> Result<(), EncodeError> {
+    pub(crate) fn push_string(&mut self, text: &str) -> Result {
         self.push(b"\"")?;
         self.push_escaped(text)?;
         self.push(b"\"")
     }
 
+    /// Appends the key of a member, with what stands in front of it and behind it.
+    pub(super) fn push_key(&mut self, separator: &'static [u8], key: &str) -> Result {
+        self.push(separator)?;
+        self.push_string(key)?;
+        self.push(b":")
+    }
+
+    /// Appends the text of something that prints itself as a string literal.
+    pub(crate) fn push_display<T: Display + ?Sized>(&mut self, value: &T) -> Result {
+        self.push(b"\"")?;
+        let mut escaped = Escaped { writer: self, result: Ok(()) };
+        let written = write!(escaped, "{value}");
+        escaped.result?;
+        written.map_err(|_| EncodeError::Payload)?;
+        self.push(b"\"")
+    }
+
     /// Appends valid JSON text as one line.
-    pub(crate) fn push_raw(&mut self, text: &str) -> Result<(), EncodeError> {
+    pub(crate) fn push_raw(&mut self, text: &str) -> Result {
         write_line(text, self)
     }
 
-    fn push_escaped(&mut self, text: &str) -> Result<(), EncodeError> {
+    /// What the peer has to offer for what has been written.
+    pub(crate) const fn needs(&self) -> CapabilitySet {
+        self.needs
+    }
+
+    /// Where the next byte will be.
+    pub(crate) const fn position(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// What has been written since a position.
+    pub(crate) fn since(&self, position: usize) -> &[u8] {
+        self.buffer.get(position..).unwrap_or_default()
+    }
+
+    pub(super) const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    pub(super) const fn set_revision(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
+    /// Says what the next value has to look like.
+    pub(super) const fn expect(&mut self, shape: Shape) {
+        self.expected = shape;
+        self.wrote_null = false;
+    }
+
+    pub(super) const fn take_expected(&mut self) -> Shape {
+        core::mem::replace(&mut self.expected, Shape::Any)
+    }
+
+    /// Whether the value that was expected turned out to be `null`.
+    pub(super) const fn wrote_null(&self) -> bool {
+        self.wrote_null
+    }
+
+    pub(super) fn need(&mut self, capabilities: CapabilitySet) {
+        self.needs = capabilities.iter().fold(self.needs, CapabilitySet::with);
+    }
+
+    pub(super) fn truncate(&mut self, position: usize) {
+        self.buffer.truncate(position);
+    }
+
+    fn push_escaped(&mut self, text: &str) -> Result {
         let mut rest = text.as_bytes();
         loop {
             let run = plain_run(rest);
@@ -95,7 +196,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn push_escape(&mut self, byte: u8) -> Result<(), EncodeError> {
+    fn push_escape(&mut self, byte: u8) -> Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         match byte {
             b'"' => self.push(b"\\\""),
@@ -112,22 +213,77 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn push_display<T: Display + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        let mut escaped = Escaped { writer: self, result: Ok(()) };
-        let written = write!(escaped, "{value}");
-        escaped.result?;
-        written.map_err(|_| EncodeError::Payload)
+    /// Appends `null`. Whether it may stand here is for whoever expected something to say.
+    fn push_null(&mut self) -> Result {
+        self.wrote_null = !matches!(self.take_expected(), Shape::Any);
+        self.push(b"null")
     }
 
-    fn push_float(&mut self, text: &str) -> Result<(), EncodeError> {
+    /// A string is about to be written.
+    pub(super) fn check_text(&mut self, text: &str) -> Result {
+        let fits = match self.take_expected() {
+            Shape::Any | Shape::Text | Shape::Answer { .. } => true,
+            Shape::OneOf(choices) => return self.check_choice(choices, |name| name == text),
+            Shape::FileUri => text.starts_with("file://"),
+            Shape::Uri => is_uri(text),
+            Shape::Base64 => is_base64(text),
+            _ => return wrong_type(),
+        };
+        if fits { Ok(()) } else { Err(Misfit::new(Problem::NotAllowed).into()) }
+    }
+
+    pub(super) fn check_choice(
+        &mut self,
+        choices: &Choices,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Result {
+        let Some(choice) = choices.find(is_it) else {
+            return Err(Misfit::new(Problem::NotAllowed).into());
+        };
+        if let Some(gate) = choice.gate {
+            self.needs = self.needs.with(gate);
+        }
+        Ok(())
+    }
+
+    /// A number is about to be written.
+    pub(super) fn check_number(&mut self, is_integer: bool, number: impl Fn() -> Number) -> Result {
+        match self.take_expected() {
+            Shape::Any | Shape::Number | Shape::Answer { .. } => Ok(()),
+            Shape::Integer if is_integer => Ok(()),
+            Shape::Share => {
+                let share = Number::ZERO..=Number::from(1_u8);
+                if share.contains(&number()) {
+                    Ok(())
+                } else {
+                    Err(Misfit::new(Problem::NotAllowed).into())
+                }
+            }
+            _ => wrong_type(),
+        }
+    }
+
+    pub(super) fn check_boolean(&mut self) -> Result {
+        match self.take_expected() {
+            Shape::Any | Shape::Boolean | Shape::Answer { .. } => Ok(()),
+            _ => wrong_type(),
+        }
+    }
+
+    fn write_float(&mut self, exact: f64, text: &str) -> Result {
+        self.check_number(false, || Number::try_from(exact).unwrap_or(Number::ZERO))?;
         self.push(text.as_bytes())
     }
+}
+
+pub(super) const fn wrong_type<T>() -> Result<T> {
+    Err(EncodeError::Misfit(Misfit::new(Problem::WrongType)))
 }
 
 /// Escapes what a `Display` writes piece by piece.
 struct Escaped<'w, 'a> {
     writer: &'w mut Writer<'a>,
-    result: Result<(), EncodeError>,
+    result: Result,
 }
 
 impl fmt::Write for Escaped<'_, '_> {
@@ -139,7 +295,19 @@ impl fmt::Write for Escaped<'_, '_> {
 
 macro_rules! integers {
     ($($method:ident: $integer:ty),*) => {$(
-        fn $method(self, integer: $integer) -> Result<(), EncodeError> {
+        fn $method(self, integer: $integer) -> Result {
+            self.check_number(true, || Number::from(integer))?;
+            self.push_integer(integer)
+        }
+    )*};
+}
+
+macro_rules! wide_integers {
+    ($($method:ident: $integer:ty),*) => {$(
+        fn $method(self, integer: $integer) -> Result {
+            // Beyond 64 bits it is no share of one in any case.
+            let number = || u64::try_from(integer).map_or(Number::from(-1_i8), Number::from);
+            self.check_number(true, number)?;
             self.push_integer(integer)
         }
     )*};
@@ -148,64 +316,67 @@ macro_rules! integers {
 impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     type Ok = ();
     type Error = EncodeError;
-    type SerializeSeq = Compound<'w, 'a>;
-    type SerializeTuple = Compound<'w, 'a>;
-    type SerializeTupleStruct = Compound<'w, 'a>;
-    type SerializeTupleVariant = Compound<'w, 'a>;
-    type SerializeMap = Compound<'w, 'a>;
-    type SerializeStruct = Compound<'w, 'a>;
-    type SerializeStructVariant = Compound<'w, 'a>;
+    type SerializeSeq = Sequence<'w, 'a>;
+    type SerializeTuple = Sequence<'w, 'a>;
+    type SerializeTupleStruct = Sequence<'w, 'a>;
+    type SerializeTupleVariant = VariantWriter<'w, 'a, 'static>;
+    type SerializeMap = ObjectWriter<'w, 'a, 'static>;
+    type SerializeStruct = StructWriter<'w, 'a, 'static>;
+    type SerializeStructVariant = VariantWriter<'w, 'a, 'static>;
 
     integers! {
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
-        serialize_i128: i128, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
-        serialize_u64: u64, serialize_u128: u128
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
     }
 
-    fn serialize_bool(self, value: bool) -> Result<(), EncodeError> {
+    wide_integers! { serialize_i128: i128, serialize_u128: u128 }
+
+    fn serialize_bool(self, value: bool) -> Result {
+        self.check_boolean()?;
         self.push(if value { b"true" } else { b"false" })
     }
 
-    fn serialize_f32(self, number: f32) -> Result<(), EncodeError> {
+    fn serialize_f32(self, number: f32) -> Result {
         if !number.is_finite() {
             return Err(EncodeError::NotFinite);
         }
-        self.push_float(zmij::Buffer::new().format_finite(number))
+        self.write_float(number.into(), zmij::Buffer::new().format_finite(number))
     }
 
-    fn serialize_f64(self, number: f64) -> Result<(), EncodeError> {
+    fn serialize_f64(self, number: f64) -> Result {
         if !number.is_finite() {
             return Err(EncodeError::NotFinite);
         }
-        self.push_float(zmij::Buffer::new().format_finite(number))
+        self.write_float(number, zmij::Buffer::new().format_finite(number))
     }
 
-    fn serialize_char(self, value: char) -> Result<(), EncodeError> {
-        self.push_string(value.encode_utf8(&mut [0; 4]))
+    fn serialize_char(self, value: char) -> Result {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_str(self, text: &str) -> Result<(), EncodeError> {
+    fn serialize_str(self, text: &str) -> Result {
+        self.check_text(text)?;
         self.push_string(text)
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), EncodeError> {
+    fn serialize_bytes(self, bytes: &[u8]) -> Result {
         self.collect_seq(bytes)
     }
 
-    fn serialize_none(self) -> Result<(), EncodeError> {
-        self.push(b"null")
+    fn serialize_none(self) -> Result {
+        self.push_null()
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), EncodeError> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), EncodeError> {
-        self.push(b"null")
+    fn serialize_unit(self) -> Result {
+        self.push_null()
     }
 
-    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), EncodeError> {
-        self.push(b"null")
+    fn serialize_unit_struct(self, _name: &'static str) -> Result {
+        self.push_null()
     }
 
     fn serialize_unit_variant(
@@ -213,15 +384,15 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _name: &'static str,
         _index: u32,
         variant: &'static str,
-    ) -> Result<(), EncodeError> {
-        self.push_string(variant)
+    ) -> Result {
+        self.serialize_str(variant)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         _name: &'static str,
         value: &T,
-    ) -> Result<(), EncodeError> {
+    ) -> Result {
         value.serialize(self)
     }
 
@@ -231,28 +402,27 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _index: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), EncodeError> {
-        self.push(b"{")?;
-        self.push_string(variant)?;
-        self.push(b":")?;
-        value.serialize(&mut *self)?;
-        self.push(b"}")
+    ) -> Result {
+        let mut object = ObjectWriter::open(self)?;
+        object.key(variant, None)?;
+        object.value(value)?;
+        object.close()
     }
 
-    fn serialize_seq(self, _length: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
-        Compound::open(self, "[", "]")
+    fn serialize_seq(self, _length: Option<usize>) -> Result<Sequence<'w, 'a>> {
+        Sequence::open(self)
     }
 
-    fn serialize_tuple(self, _length: usize) -> Result<Compound<'w, 'a>, EncodeError> {
-        Compound::open(self, "[", "]")
+    fn serialize_tuple(self, _length: usize) -> Result<Sequence<'w, 'a>> {
+        Sequence::open(self)
     }
 
     fn serialize_tuple_struct(
         self,
         _name: &'static str,
         _length: usize,
-    ) -> Result<Compound<'w, 'a>, EncodeError> {
-        Compound::open(self, "[", "]")
+    ) -> Result<Sequence<'w, 'a>> {
+        Sequence::open(self)
     }
 
     fn serialize_tuple_variant(
@@ -261,25 +431,24 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _index: u32,
         variant: &'static str,
         _length: usize,
-    ) -> Result<Compound<'w, 'a>, EncodeError> {
-        self.push(b"{")?;
-        self.push_string(variant)?;
-        Compound::open(self, ":[", "]}")
+    ) -> Result<VariantWriter<'w, 'a, 'static>> {
+        VariantWriter::open(ObjectWriter::open(self)?, variant, "[", "]")
     }
 
-    fn serialize_map(self, _length: Option<usize>) -> Result<Compound<'w, 'a>, EncodeError> {
-        Compound::open(self, "{", "}")
+    fn serialize_map(self, _length: Option<usize>) -> Result<ObjectWriter<'w, 'a, 'static>> {
+        ObjectWriter::open(self)
     }
 
     fn serialize_struct(
         self,
         name: &'static str,
         _length: usize,
-    ) -> Result<Compound<'w, 'a>, EncodeError> {
-        if name == RAW_VALUE || name == NUMBER {
-            return Ok(Compound { writer: self, first: true, close: "" });
+    ) -> Result<StructWriter<'w, 'a, 'static>> {
+        match name {
+            RAW_VALUE => Ok(StructWriter::Raw(self)),
+            NUMBER => Ok(StructWriter::Number(self)),
+            _ => ObjectWriter::open(self).map(StructWriter::Object),
         }
-        Compound::open(self, "{", "}")
     }
 
     fn serialize_struct_variant(
@@ -288,131 +457,17 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         _index: u32,
         variant: &'static str,
         _length: usize,
-    ) -> Result<Compound<'w, 'a>, EncodeError> {
-        self.push(b"{")?;
-        self.push_string(variant)?;
-        Compound::open(self, ":{", "}}")
+    ) -> Result<VariantWriter<'w, 'a, 'static>> {
+        VariantWriter::open(ObjectWriter::open(self)?, variant, "{", "}")
     }
 
-    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), EncodeError> {
-        self.push(b"\"")?;
-        self.push_display(value)?;
-        self.push(b"\"")
-    }
-}
-
-/// An array or object whose bracket is open.
-pub(crate) struct Compound<'w, 'a> {
-    writer: &'w mut Writer<'a>,
-    first: bool,
-    /// What closes it. Nothing closes raw JSON, whose one field is its text.
-    close: &'static str,
-}
-
-impl<'w, 'a> Compound<'w, 'a> {
-    fn open(
-        writer: &'w mut Writer<'a>,
-        open: &'static str,
-        close: &'static str,
-    ) -> Result<Self, EncodeError> {
-        writer.push(open.as_bytes())?;
-        Ok(Self { writer, first: true, close })
-    }
-
-    fn separate(&mut self) -> Result<(), EncodeError> {
-        if self.first {
-            self.first = false;
-            return Ok(());
-        }
-        self.writer.push(b",")
-    }
-
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.separate()?;
-        value.serialize(&mut *self.writer)
-    }
-
-    fn field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), EncodeError> {
-        if self.close.is_empty() {
-            return value.serialize(Text(|text: &str| self.writer.push_raw(text)));
-        }
-        self.separate()?;
-        self.writer.push_string(key)?;
-        self.writer.push(b":")?;
-        value.serialize(&mut *self.writer)
-    }
-
-    fn close(self) -> Result<(), EncodeError> {
-        self.writer.push(self.close.as_bytes())
-    }
-}
-
-macro_rules! sequences {
-    ($($trait:ident::$method:ident),*) => {$(
-        impl $trait for Compound<'_, '_> {
-            type Ok = ();
-            type Error = EncodeError;
-
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-                self.element(value)
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result {
+        match self.expected {
+            Shape::Any | Shape::Text => {
+                self.expected = Shape::Any;
+                self.push_display(value)
             }
-
-            fn end(self) -> Result<(), EncodeError> {
-                self.close()
-            }
+            _ => self.serialize_str(&alloc::format!("{value}")),
         }
-    )*};
-}
-
-sequences! {
-    SerializeSeq::serialize_element,
-    SerializeTuple::serialize_element,
-    SerializeTupleStruct::serialize_field,
-    SerializeTupleVariant::serialize_field
-}
-
-macro_rules! structs {
-    ($($trait:ident),*) => {$(
-        impl $trait for Compound<'_, '_> {
-            type Ok = ();
-            type Error = EncodeError;
-
-            fn serialize_field<T: Serialize + ?Sized>(
-                &mut self,
-                key: &'static str,
-                value: &T,
-            ) -> Result<(), EncodeError> {
-                self.field(key, value)
-            }
-
-            fn end(self) -> Result<(), EncodeError> {
-                self.close()
-            }
-        }
-    )*};
-}
-
-structs!(SerializeStruct, SerializeStructVariant);
-
-impl SerializeMap for Compound<'_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), EncodeError> {
-        self.separate()?;
-        key.serialize(Text(|text: &str| self.writer.push_string(text)))?;
-        self.writer.push(b":")
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        value.serialize(&mut *self.writer)
-    }
-
-    fn end(self) -> Result<(), EncodeError> {
-        self.close()
     }
 }

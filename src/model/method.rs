@@ -39,6 +39,29 @@ pub trait Method {
     type Result<'a>: Serialize + Deserialize<'a>;
 }
 
+/// A request for a list, which comes in pages: the params may have a `cursor`, the result a
+/// `nextCursor`.
+pub trait PagedMethod: Method {
+    /// The member of the result that holds the items.
+    const ITEMS: &'static str;
+}
+
+impl PagedMethod for ListTools {
+    const ITEMS: &'static str = "tools";
+}
+
+impl PagedMethod for ListResources {
+    const ITEMS: &'static str = "resources";
+}
+
+impl PagedMethod for ListResourceTemplates {
+    const ITEMS: &'static str = "resourceTemplates";
+}
+
+impl PagedMethod for ListPrompts {
+    const ITEMS: &'static str = "prompts";
+}
+
 /// A notification.
 pub trait Notification {
     /// Its name on the wire.

@@ -1,8 +1,13 @@
 //! A request of ours: what is kept of it, how it is made, and why it could not be.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::outlets::Lane;
+use super::pages::Walk;
+use super::rules::Kept;
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::RequestKind;
 use crate::frame::Serial;
 use crate::handle::InboundId;
 use crate::json::{EncodeError, Number};
@@ -13,14 +18,28 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Call {
     pub(super) purpose: Purpose,
+    /// What is called; nothing if MCP does not have it or the machine is not to look.
+    pub(super) kind: Option<RequestKind>,
+    /// The request that it was made because of.
+    pub(super) parent: Option<InboundId>,
     pub(super) wants_progress: bool,
     pub(super) progress: Option<Number>,
-    /// How long to wait for an answer or progress, and until when.
+    /// How long to wait for an answer or progress.
     pub(super) idle: Option<Duration>,
+    /// Until when, on the clock that stands still while a person is asked.
     pub(super) idle_deadline: Option<Instant>,
     pub(super) total_deadline: Option<Instant>,
+    /// For how long that clock had stood still when the call was made, and how much longer it may.
+    pub(super) lag: Duration,
+    pub(super) pause: Option<Duration>,
     pub(super) lane: Lane,
     pub(super) whereabouts: Whereabouts,
+    /// What the answer has to fit.
+    pub(super) kept: Kept,
+    /// How often the list that is asked for had changed when it was asked for.
+    pub(super) changes: u32,
+    /// What is known of a list that is read page by page.
+    pub(super) walk: Option<Box<Walk>>,
 }
 
 /// Who made a call.
@@ -30,6 +49,8 @@ pub(crate) enum Purpose {
     Application,
     /// The machine, to open the session. It is never cancelled.
     Initialize,
+    /// The machine, to hear whether the peer is still there.
+    KeepAlive,
 }
 
 /// Where the request was put.
@@ -39,7 +60,9 @@ pub(super) enum Whereabouts {
     Held(Serial),
     /// Into the outbox of its lane.
     Lane(Serial),
-    /// It has been taken back, and the call is about to end.
+    /// Into the outbox of its lane, together with others in one batch.
+    Batch(Serial),
+    /// Nowhere any more: it has been taken back or could not be sent, and the call is about to end.
     Withdrawn,
 }
 
@@ -47,13 +70,20 @@ impl Default for Call {
     fn default() -> Self {
         Self {
             purpose: Purpose::Application,
+            kind: None,
+            parent: None,
             wants_progress: false,
             progress: None,
             idle: None,
             idle_deadline: None,
             total_deadline: None,
+            lag: Duration::ZERO,
+            pause: None,
             lane: Lane::Connection,
             whereabouts: Whereabouts::Lane(Serial::default()),
+            kept: Kept::default(),
+            changes: 0,
+            walk: None,
         }
     }
 }
@@ -70,7 +100,9 @@ impl Call {
 
 impl Recycle for Call {
     fn recycle(&mut self) {
-        *self = Self::default();
+        let mut kept = core::mem::take(&mut self.kept);
+        kept.clear();
+        *self = Self { kept, ..Self::default() };
     }
 }
 
@@ -158,22 +190,10 @@ pub enum CallError {
     /// [`Limits::outbound_calls`](crate::Limits::outbound_calls) calls are pending.
     #[error("too many calls are pending")]
     TooManyCalls,
+    /// The session does not allow it.
+    #[error("the request may not be sent: {0}")]
+    NotAllowed(#[from] NotAllowed),
     /// The request could not be written.
     #[error("the request could not be written: {0}")]
-    Encode(#[from] EncodeError),
-}
-
-/// Why a notification could not be sent. Nothing was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotifyError {
-    /// The connection has ended.
-    #[error("the connection has ended")]
-    Closed,
-    /// The machine sends this method itself.
-    #[error("the machine sends this method itself")]
-    Reserved,
-    /// The notification could not be written.
-    #[error("the notification could not be written: {0}")]
     Encode(#[from] EncodeError),
 }

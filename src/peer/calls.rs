@@ -2,19 +2,30 @@
 
 use serde::ser::Serialize;
 
-use super::call::{Call, CallError, CallOptions, NotifyError, Purpose, Whereabouts};
-use super::event::{Outcome, PeerEvent};
-use super::exchanges::{observe_sent, send};
+use super::call::{Call, CallError, CallOptions, Purpose, Whereabouts};
+use super::exchanges::observe_sent;
+use super::gate::Clearance;
+use super::held::Waiting;
 use super::outlets::{Lane, Outlets};
+use super::rules::{Expectation, written};
 use super::{ConnectionConfig, Peer};
-use crate::frame::Room;
+use crate::dialect::methods::RequestKind;
+use crate::frame::{Queue, Room};
 use crate::handle::{CallId, InboundId};
-use crate::json::{Additions, EncodeError, Writer};
-use crate::rpc::{Ending, write_notification, write_request};
-use crate::session::Phase;
+use crate::json::shape::Form;
+use crate::json::{Additions, EncodeError, Member, Writer};
+use crate::rpc::{Ending, write_request};
 use crate::time::Instant;
+use crate::version::Revision;
+
+/// A call that may be made, as far as that does not depend on its params.
+pub(super) struct Order {
+    pub(super) entry: Call,
+    clearance: Clearance,
+}
 
 impl Peer {
+    /// Makes a call.
     pub(crate) fn call<T: Serialize + ?Sized>(
         &mut self,
         config: &ConnectionConfig,
@@ -24,6 +35,18 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
+        let order = self.prepare_call(config, method, options, now)?;
+        self.make(config, order, method, params, Sink::Outlets(out))
+    }
+
+    /// Everything about a call but its params.
+    pub(super) fn prepare_call(
+        &mut self,
+        config: &ConnectionConfig,
+        method: &str,
+        options: CallOptions,
+        now: Instant,
+    ) -> Result<Order, CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
         }
@@ -33,117 +56,152 @@ impl Peer {
         if config.limits.outbound_calls <= self.outbound.len() {
             return Err(CallError::TooManyCalls);
         }
-        let hold = self.must_hold(method);
-        let idle = options.idle.or(config.timeouts.idle);
-        let total = options.total.or(config.timeouts.total);
-        let call = Call {
+        let kind = RequestKind::named(method);
+        let clearance = self.clear_request(config, method, kind)?;
+        let kind = kind.filter(|_| !config.relay.covers(method));
+        let timeouts = &config.timeouts;
+        let (idle, total) = match kind {
+            Some(kind) if kind.asks_a_person() => (None, timeouts.person),
+            _ => (timeouts.idle, timeouts.total),
+        };
+        let (idle, total) = (options.idle.or(idle), options.total.or(total));
+        self.clock.tick(now);
+        let time = self.clock.at(now);
+        let mut entry = Call {
+            kind,
+            parent: options.parent,
             wants_progress: options.progress,
             idle,
-            idle_deadline: idle.map(|idle| now + idle),
-            total_deadline: total.map(|total| now + total),
+            idle_deadline: idle.map(|idle| time + idle),
+            total_deadline: total.map(|total| time + total),
+            lag: self.clock.lag(now),
+            pause: timeouts.person,
             ..Call::default()
         };
-        Ok(self.make(call, options.parent, hold, method, params, out)?)
+        entry.changes = self.changes_for(&entry);
+        Ok(Order { entry, clearance })
     }
 
-    /// Sends `initialize`.
+    /// Sends `initialize`, of which the params have this form.
     pub(crate) fn call_initialize<T: Serialize + ?Sized>(
         &mut self,
         config: &ConnectionConfig,
         params: &T,
+        revision: Revision,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let call = Call {
+        let rule = RequestKind::Initialize.rule();
+        let id = self.outbound.next_id();
+        let call = CallId(self.outbound.next_place());
+        let lane = Lane::Call(call);
+        let form = Some(rule.params(revision));
+        let serial = out.lane(lane).append(Room::Limit, Some(call), |writer| {
+            write_call(writer, id, rule.name, params, false, form)
+        })?;
+        let entry = Call {
             purpose: Purpose::Initialize,
             total_deadline: config.timeouts.handshake.map(|handshake| now + handshake),
+            lane,
+            whereabouts: Whereabouts::Lane(serial),
             ..Call::default()
         };
-        let call = self.make(call, None, false, "initialize", params, out)?;
+        self.register(entry);
         self.initialize = Some(call);
+        observe_sent(out, lane, Some(rule.name));
         Ok(())
     }
 
-    fn make<T: Serialize + ?Sized>(
+    /// Makes a call that has been prepared.
+    pub(super) fn make<T: Serialize + ?Sized>(
         &mut self,
-        mut entry: Call,
-        parent: Option<InboundId>,
-        hold: bool,
+        config: &ConnectionConfig,
+        order: Order,
         method: &str,
         params: &T,
-        out: &mut dyn Outlets,
-    ) -> Result<CallId, EncodeError> {
+        sink: Sink<'_, '_>,
+    ) -> Result<CallId, CallError> {
+        let Order { mut entry, mut clearance } = order;
         let id = self.outbound.next_id();
-        let deadline = entry.deadline();
-        let wants_progress = entry.wants_progress;
         let call = CallId(self.outbound.next_place());
-        let lane = parent.map_or(Lane::Call(call), Lane::Exchange);
-        let write =
-            |writer: &mut Writer<'_>| write_call(writer, id, method, params, wants_progress);
+        let hold = self.must_hold(method);
+        let (known, most) = (&self.elicitations, config.limits.kept_bytes);
+        let mut expectation = Expectation::default();
         // Written first: a call that cannot be written was never made, whatever happens.
-        entry.whereabouts = if hold {
-            Whereabouts::Held(self.held.hold(lane, Some(call), write)?)
-        } else {
-            Whereabouts::Lane(out.lane(lane).append(Room::Limit, Some(call), write)?)
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            write_call(writer, id, method, params, entry.wants_progress, clearance.form)?;
+            clearance.check_needs(writer)?;
+            if let (Some(kind), Some(form)) = (entry.kind, clearance.form)
+                && kind.asks_a_person()
+            {
+                let params = written(writer.since(start), Member::Params);
+                expectation = Expectation::of(kind, params, form.revision, known, most)?;
+            }
+            Ok(())
         };
-        entry.lane = lane;
-        self.outbound.insert(|place| *place = entry);
-        if let Some(deadline) = deadline {
-            self.deadlines.set(call.0.index, id, deadline);
-        }
-        if !hold {
-            observe_sent(out, lane, Some(method));
-        }
+        let put = match sink {
+            Sink::Batch(queue) => {
+                let put = queue.append(usize::MAX, (), b"", write);
+                put.map(|_| (Lane::Connection, Whereabouts::Withdrawn))
+            }
+            Sink::Outlets(_) if hold => {
+                let lane = entry.parent.map_or(Lane::Call(call), Lane::Exchange);
+                let waiting = Waiting { lane, call: Some(call), is_wanted: true };
+                self.held
+                    .hold(config.limits.held_bytes, waiting, write)
+                    .map(|serial| (lane, Whereabouts::Held(serial)))
+            }
+            Sink::Outlets(out) => {
+                let lane = entry.parent.map_or(Lane::Call(call), Lane::Exchange);
+                let put = out.lane(lane).append(Room::Limit, Some(call), write);
+                if put.is_ok() {
+                    clearance.observe(method, out);
+                    observe_sent(out, lane, Some(method));
+                }
+                put.map(|serial| (lane, Whereabouts::Lane(serial)))
+            }
+        };
+        (entry.lane, entry.whereabouts) =
+            put.map_err(|error| clearance.explain::<CallError>(error))?;
+        self.register(entry);
+        self.expect(config, call, expectation);
         Ok(call)
     }
 
-    pub(crate) fn notify<T: Serialize + ?Sized>(
+    /// Puts a call that has been written into the tables.
+    pub(super) fn register(&mut self, entry: Call) -> CallId {
+        let (id, deadline) = (self.outbound.next_id(), entry.deadline());
+        let place = self.outbound.insert(|place| *place = entry);
+        if let Some(deadline) = deadline {
+            self.deadlines.set(place.index, id, deadline);
+        }
+        CallId(place)
+    }
+
+    /// Remembers what is needed when the answer to a call comes.
+    pub(super) fn expect(
         &mut self,
-        method: &str,
-        params: &T,
-        related: Option<InboundId>,
-        out: &mut dyn Outlets,
-    ) -> Result<(), NotifyError> {
-        const RESERVED: [&str; 3] =
-            ["notifications/initialized", "notifications/cancelled", "notifications/progress"];
-        let overtakes = overtakes_handshake(method);
-        if !self.takes_notifications(overtakes) {
-            return Err(NotifyError::Closed);
+        config: &ConnectionConfig,
+        call: CallId,
+        expectation: Expectation,
+    ) {
+        let Expectation { kept, elicitation } = expectation;
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.kept = kept;
         }
-        if RESERVED.contains(&method) {
-            return Err(NotifyError::Reserved);
+        if let Some(id) = &elicitation {
+            self.elicitations.add(id, config.limits.elicitations);
         }
-        let write = |writer: &mut Writer<'_>| write_notification(writer, method, params);
-        let lane = related.map_or(Lane::Connection, Lane::Exchange);
-        if self.must_hold(method) {
-            self.held.hold(lane, None, write)?;
-            return Ok(());
-        }
-        Ok(send(out, lane, Some(method), write)?)
     }
 
     /// Takes a call out of the tables because it has its outcome.
-    pub(super) fn end_call<'a>(&mut self, call: CallId, outcome: Outcome<'a>) -> PeerEvent<'a> {
+    pub(super) fn end_call(&mut self, call: CallId) {
         self.deadlines.clear(call.0.index);
         if self.initialize == Some(call) {
             self.initialize = None;
         }
         self.outbound.remove(call.0, Ending::Answered);
-        PeerEvent::ended(call, outcome)
-    }
-
-    /// Whether a message has to wait for the handshake.
-    fn must_hold(&self, method: &str) -> bool {
-        matches!(self.phase, Phase::Opening | Phase::Handshake) && !overtakes_handshake(method)
-    }
-
-    /// Whether notifications may still be sent, or held until they may.
-    const fn takes_notifications(&self, overtakes_handshake: bool) -> bool {
-        match self.phase {
-            Phase::Opening | Phase::Handshake | Phase::Ready => true,
-            Phase::Draining => self.was_ready || (overtakes_handshake && self.session.is_some()),
-            Phase::Closed => false,
-        }
     }
 
     /// Whether a call that the application made is pending.
@@ -153,29 +211,42 @@ impl Peer {
 
     /// The calls of the application that are pending, in the order they were made.
     pub(crate) fn pending_calls(&self) -> impl Iterator<Item = CallId> {
+        self.application_calls().map(|(call, _)| call)
+    }
+
+    /// Those of them that were made because of a request.
+    pub(crate) fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
+        self.application_calls()
+            .filter(move |(_, entry)| entry.parent == Some(request))
+            .map(|(call, _)| call)
+    }
+
+    pub(super) fn application_calls(&self) -> impl Iterator<Item = (CallId, &Call)> {
         self.outbound
             .iter()
-            .filter(|(_, call)| call.purpose == Purpose::Application)
-            .map(|(place, _)| CallId(place))
+            .filter(|(_, entry)| entry.purpose == Purpose::Application)
+            .map(|(place, entry)| (CallId(place), entry))
     }
 }
 
-/// Pings and log messages may go out before the session is open
-/// ([lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)).
-fn overtakes_handshake(method: &str) -> bool {
-    matches!(method, "ping" | "notifications/message")
+/// Where a call is written to.
+pub(super) enum Sink<'s, 'o> {
+    Outlets(&'s mut (dyn Outlets + 'o)),
+    /// A batch that is being put together.
+    Batch(&'s mut Queue<()>),
 }
 
 /// Writes a request, with its own id as progress token if it wants progress.
-fn write_call<T: Serialize + ?Sized>(
+pub(super) fn write_call<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     id: u64,
     method: &str,
     params: &T,
     wants_progress: bool,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     let mut token = itoa::Buffer::new();
     let meta = [("progressToken", token.format(id))];
     let meta: &[_] = if wants_progress { &meta } else { &[] };
-    write_request(writer, id, method, params, Additions { members: &[], meta })
+    write_request(writer, id, method, params, Additions { members: &[], meta }, form)
 }

@@ -1,5 +1,7 @@
 //! Calls that are given up: taken back where that is possible, cancelled on the wire where it is not.
 
+use alloc::vec::Vec;
+
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::Peer;
@@ -8,7 +10,7 @@ use super::event::{Cause, Outcome, PeerEvent};
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
 use crate::frame::Room;
-use crate::handle::CallId;
+use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, write_notification};
 
 /// How a cancelled call ended. No event follows, and an answer that still comes is a
@@ -71,6 +73,19 @@ impl Peer {
         Ok(self.give_up(call, GivenUp::Cancelled, reason, out))
     }
 
+    /// Ends the calls that were made because of a request.
+    pub(crate) fn cancel_calls_made_for(
+        &mut self,
+        request: InboundId,
+        reason: Option<&str>,
+        out: &mut dyn Outlets,
+    ) -> usize {
+        // Collected first: cancelling them takes them out of the table.
+        #[allow(clippy::needless_collect, reason = "the table changes")]
+        let calls: Vec<CallId> = self.calls_made_for(request).collect();
+        calls.into_iter().filter(|call| self.cancel(*call, reason, out).is_ok()).count()
+    }
+
     /// Takes a call back, or tells the peer that its answer is not wanted any more.
     pub(super) fn give_up(
         &mut self,
@@ -96,16 +111,16 @@ impl Peer {
     fn send_cancelled(&mut self, lane: Lane, id: u64, reason: Option<&str>, out: &mut dyn Outlets) {
         if reason.is_some() {
             let params = CancelledParams { id, reason };
-            let sent = out
-                .lane(lane)
-                .append(Room::Limit, None, |writer| write_notification(writer, METHOD, &params));
+            let sent = out.lane(lane).append(Room::Limit, None, |writer| {
+                write_notification(writer, METHOD, &params, None)
+            });
             if sent.is_ok() {
                 return observe_sent(out, lane, Some(METHOD));
             }
         }
         let params = CancelledParams { id, reason: None };
         self.send_own(lane, Some(METHOD), out, |writer| {
-            write_notification(writer, METHOD, &params)
+            write_notification(writer, METHOD, &params, None)
         });
     }
 
@@ -115,6 +130,8 @@ impl Peer {
         match entry.whereabouts {
             Whereabouts::Held(serial) => self.held.withdraw(serial, entry.lane, call),
             Whereabouts::Lane(serial) => out.lane(entry.lane).withdraw(serial, call),
+            // It is not a message of its own.
+            Whereabouts::Batch(_) => false,
             Whereabouts::Withdrawn => true,
         }
     }
@@ -151,7 +168,22 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> PeerEvent<'static> {
         self.withdraw_with(call, |_| true, out);
+        self.withdraw_batch_of(call, out);
         let unsent = self.withdraw(call, out);
-        self.end_call(call, if unsent { Outcome::Unsent } else { Outcome::Closed(cause) })
+        self.end_call(call);
+        PeerEvent::ended(call, if unsent { Outcome::Unsent } else { Outcome::Closed(cause) })
+    }
+
+    /// Takes back the batch that a call is in, if nothing of it has been sent, with all that are in it.
+    fn withdraw_batch_of(&mut self, call: CallId, out: &mut dyn Outlets) {
+        let Some(entry) = self.outbound.get(call.0) else { return };
+        let Whereabouts::Batch(serial) = entry.whereabouts else { return };
+        if out.lane(entry.lane).withdraw_batch(serial) {
+            self.outbound.for_each(|entry| {
+                if entry.whereabouts == Whereabouts::Batch(serial) {
+                    entry.whereabouts = Whereabouts::Withdrawn;
+                }
+            });
+        }
     }
 }

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::event::{Cause, PeerEvent};
 use super::outlets::Outlets;
+use super::rare::Rare;
 use super::timers::Elapsed;
 use super::{ConnectionConfig, Peer, Role};
 use crate::handle::CallId;
@@ -58,6 +59,7 @@ impl Peer {
 
     fn start_draining(&mut self, cause: Cause, deadline: Instant) {
         if self.step(Step::Drain) {
+            self.forget_ping();
             self.closing.cause = Some(cause);
             self.closing.deadline = Some(deadline);
         }
@@ -69,6 +71,7 @@ impl Peer {
             return;
         }
         self.step(Step::Close);
+        self.forget_ping();
         self.closing.cause = Some(cause);
         self.closing.input_ended = true;
         self.closing.deadline = None;
@@ -95,6 +98,8 @@ impl Peer {
     pub(super) fn has_outcomes(&self) -> bool {
         let draining = self.phase == Phase::Draining;
         !self.marked.is_empty()
+            || self.noise.has_noted()
+            || self.held.has_refused()
             || (draining && (!self.closing.draining_told || self.is_quiet()))
             || (draining && 0 < self.held.len())
             || (self.closing.input_ended && !self.outbound.is_empty())
@@ -109,6 +114,9 @@ impl Peer {
             let deadline = self.closing.deadline.unwrap_or_default();
             return Some(Elapsed::Event(PeerEvent::Draining { deadline }));
         }
+        if let Some(event) = self.next_noted() {
+            return Some(Elapsed::Event(event));
+        }
         if self.phase == Phase::Draining
             && 0 < self.held.len()
             && let Some(event) = self.next_unsent()
@@ -120,7 +128,7 @@ impl Peer {
         {
             return Some(elapsed);
         }
-        if let Some(event) = self.next_marked() {
+        if let Some(event) = self.next_refused().or_else(|| self.next_marked(out)) {
             return Some(Elapsed::Event(event));
         }
         if self.phase != Phase::Closed {
@@ -133,9 +141,17 @@ impl Peer {
             return None;
         }
         self.closing.closed_told = true;
-        self.held.clear();
+        self.forget_session();
         let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
         Some(Elapsed::Event(PeerEvent::Closed { cause }))
+    }
+
+    /// Lets go of everything that the session has gathered.
+    fn forget_session(&mut self) {
+        self.held = Rare::EMPTY;
+        self.interests.clear();
+        self.elicitations.clear();
+        self.batches = Rare::EMPTY;
     }
 
     fn next_ended_call(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {

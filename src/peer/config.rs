@@ -1,5 +1,7 @@
 //! What a connection is configured with, whichever role it has.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::limits::Limits;
@@ -16,6 +18,21 @@ pub struct ConnectionConfig {
     pub duplicate_ids: DuplicateIds,
     /// What happens to a request whose method MCP does not have.
     pub unknown_methods: UnknownMethods,
+    /// What happens when this side is about to use what has not been declared.
+    pub capability_policy: CapabilityPolicy,
+    /// Which messages pass without being looked at.
+    pub relay: Relay,
+    /// Whether results of the peer are compared with what the method asks for.
+    ///
+    /// Default false: a result that does not fit shows when it is decoded, and a list with one bad
+    /// element is still a list. With true such a call ends with
+    /// [`Outcome::Malformed`](crate::Outcome::Malformed).
+    pub check_results: bool,
+    /// The least time between two progress reports on one request. What comes faster is held back,
+    /// the newest of it only. Default `None`: every report is sent.
+    pub progress_interval: Option<Duration>,
+    /// Whether, and how, a silent peer is asked if it is still there. Default `None`.
+    pub keep_alive: Option<KeepAlive>,
     /// Whether a response with id `"7"` may answer the call `7`.
     ///
     /// Default false. Some servers turn ids into strings.
@@ -43,6 +60,11 @@ impl Default for ConnectionConfig {
             timeouts: Timeouts::default(),
             duplicate_ids: DuplicateIds::default(),
             unknown_methods: UnknownMethods::default(),
+            capability_policy: CapabilityPolicy::default(),
+            relay: Relay::default(),
+            check_results: false,
+            progress_interval: None,
+            keep_alive: None,
             match_stringified_ids: false,
             lenient_version: false,
             replies_without_id: None,
@@ -65,6 +87,12 @@ pub struct Timeouts {
     pub idle: Option<Duration>,
     /// How long a call takes at most, whatever its progress. Default 10 min.
     pub total: Option<Duration>,
+    /// How long a person may take. Default 15 min.
+    ///
+    /// A server waits this long for the answer to a sampling or elicitation request, which has no
+    /// idle timeout. On a client, the timers of its calls stand still while such a request is open,
+    /// for this long at most.
+    pub person: Option<Duration>,
     /// How long a server whose input has ended waits for its handlers. Default 5 s.
     pub drain: Duration,
 }
@@ -75,6 +103,7 @@ impl Default for Timeouts {
             handshake: Some(Duration::from_secs(60)),
             idle: Some(Duration::from_secs(60)),
             total: Some(Duration::from_secs(600)),
+            person: Some(Duration::from_secs(900)),
             drain: Duration::from_secs(5),
         }
     }
@@ -103,6 +132,79 @@ pub enum UnknownMethods {
     Surface,
     /// The machine rejects it.
     Reject,
+}
+
+/// What happens when this side is about to use what the side that has to declare it has not declared.
+///
+/// This is about sending. What a peer asks for without need is refused or tolerated whatever the
+/// policy. (From 2025-06-18 on only negotiated capabilities may be used, before that they should.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CapabilityPolicy {
+    /// It is an error, and nothing is sent.
+    #[default]
+    Strict,
+    /// It is sent, and whoever watches is told with
+    /// [`Observation::NotDeclared`](crate::Observation::NotDeclared).
+    Warn,
+    /// It is sent.
+    Off,
+}
+
+impl CapabilityPolicy {
+    pub(super) const fn is_strict(self) -> bool {
+        matches!(self, Self::Strict)
+    }
+}
+
+/// Which messages pass without being looked at: for gateways, which hand on what they may not know.
+///
+/// Their params and results are neither checked nor changed, no capability and no revision is asked
+/// for, nothing is remembered of them, and a request comes as `Call::Other`. Ids, cancellation and
+/// progress are looked after as for any other, and `ping`, `initialize` and the notifications that
+/// belong to them are never relayed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Relay {
+    /// None.
+    #[default]
+    Nothing,
+    /// Requests and notifications with these methods.
+    Methods(Vec<String>),
+    /// All that are not the machine's own.
+    Everything,
+}
+
+impl Relay {
+    /// Whether messages with this method pass without being looked at.
+    pub(super) fn covers(&self, method: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Methods(methods) => methods.iter().any(|relayed| relayed == method),
+            Self::Everything => true,
+        }
+    }
+}
+
+/// How a silent peer is asked whether it is still there
+/// ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct KeepAlive {
+    /// How long the peer is silent before it is asked.
+    pub every: Duration,
+    /// How long it may take to answer.
+    pub answer_within: Duration,
+    /// After how many unanswered pings in a row the connection is closed with
+    /// [`Cause::Unresponsive`](crate::Cause::Unresponsive); `None` for never.
+    pub close_after: Option<u32>,
+}
+
+impl KeepAlive {
+    /// Asks after so much silence, waits 30 s for an answer, and never closes.
+    pub const fn every(every: Duration) -> Self {
+        Self { every, answer_within: Duration::from_secs(30), close_after: None }
+    }
 }
 
 /// How often a server answers messages whose id could not be read.

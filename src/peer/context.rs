@@ -1,7 +1,7 @@
 //! Under which rules a request is served.
 
 use super::outlets::Principal;
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::version::Revision;
 
 /// The rules of one exchange, fixed when the request came in.

@@ -17,7 +17,7 @@ pub struct Counts {
 }
 
 impl Peer {
-    pub(crate) const fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts {
             inbound: self.inbound.len() as usize,
             outbound: self.outbound.len() as usize,

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::rare::Empty;
 use crate::time::Instant;
 
 /// A binary heap that knows where each place is, so a deadline can be moved or taken out.
@@ -22,10 +23,23 @@ struct Deadline {
     place: u32,
 }
 
+impl Empty for Deadlines {
+    const EMPTY: &'static Self = &Self { heap: Vec::new(), positions: Vec::new() };
+}
+
 impl Deadlines {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     /// The earliest deadline and whose it is.
     pub(super) fn first(&self) -> Option<(Instant, u32)> {
         self.heap.first().map(|deadline| (deadline.at, deadline.place))
+    }
+
+    /// The deadline of a place, if it has one.
+    pub(super) fn of(&self, place: u32) -> Option<Instant> {
+        self.heap.get(self.position(place)?).map(|deadline| deadline.at)
     }
 
     /// The earliest deadline but one.

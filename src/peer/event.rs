@@ -1,10 +1,12 @@
 //! What can happen on a connection, whichever role one has.
 
+use super::call::CallError;
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
-use crate::json::{Number, ParseError, Raw, Str};
+use crate::json::{Misfit, Number, ParseError, Raw, Str};
 use crate::model::method;
+use crate::pagination::PageStop;
 use crate::rpc::{ErrorObject, Id, StrayCause};
 use crate::time::Instant;
 
@@ -13,10 +15,13 @@ use crate::time::Instant;
 pub(crate) enum PeerEvent<'a> {
     Cancelled(Cancelled<'a>),
     Progress(ProgressUpdate<'a>),
+    Page(ListPage<'a>),
+    PagesRestarted(PagesRestarted),
     CallEnded(CallEnded<'a>),
     PeerFault(ErrorObject<'a>),
     Stray(Stray<'a>),
     Violation(Violation<'a>),
+    Unresponsive { missed: u32 },
     Draining { deadline: Instant },
     Closed { cause: Cause },
 }
@@ -109,6 +114,46 @@ impl ProgressUpdate<'_> {
     }
 }
 
+/// A page of a list that is read page by page, and not the last one: that is the outcome of the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListPage<'a> {
+    /// The call.
+    pub call: CallId,
+    /// The result that holds the page. The next one has been asked for.
+    pub result: Raw<'a>,
+    /// Whether the list has changed since its first page was asked for.
+    pub stale: bool,
+}
+
+impl ListPage<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ListPage<'static> {
+        ListPage { result: self.result.into_owned(), ..self }
+    }
+}
+
+/// A list that is read page by page is read from its beginning again: forget the pages so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct PagesRestarted {
+    /// The call.
+    pub call: CallId,
+    /// Why.
+    pub cause: RestartCause,
+}
+
+/// Why a list is read from its beginning again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RestartCause {
+    /// The peer said that the list has changed.
+    Changed,
+    /// The peer does not know its cursor any more, as happens if the list has changed. A second time
+    /// ends the call.
+    InvalidCursor,
+}
+
 /// The one outcome of a call. Its handle is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -117,12 +162,15 @@ pub struct CallEnded<'a> {
     pub call: CallId,
     /// How it ended.
     pub outcome: Outcome<'a>,
+    /// Whether the peer has said, since the call was made, that the list which it asks for has changed:
+    /// the result may be what it was before. Ask again, once.
+    pub stale: bool,
 }
 
 impl CallEnded<'_> {
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> CallEnded<'static> {
-        CallEnded { call: self.call, outcome: self.outcome.into_owned() }
+        CallEnded { outcome: self.outcome.into_owned(), ..self }
     }
 }
 
@@ -135,13 +183,24 @@ pub enum Outcome<'a> {
     Result(Raw<'a>),
     /// The peer refused.
     PeerError(ErrorObject<'a>),
-    /// The peer answered with something that is no JSON-RPC response. The peer is at fault.
+    /// The peer answered with something that is no JSON-RPC response, or not what was asked for. The
+    /// peer is at fault.
     Malformed {
         /// What is wrong with it.
         kind: ViolationKind,
         /// The whole message.
         message: MessageBytes<'a>,
     },
+    /// The list is longer than it may be, or goes on for ever.
+    Cut {
+        /// Why its next page was not asked for.
+        stop: PageStop,
+        /// The last page that came. Those before it came as events.
+        last: Raw<'a>,
+    },
+    /// The call was made before the session was open, and turned out to be one that may not be made
+    /// in it.
+    NotMade(CallError),
     /// No answer came in time. The peer has been told, or never heard of the call.
     TimedOut(Expiry),
     /// The connection ended first; the peer may or may not have served the call.
@@ -159,6 +218,8 @@ impl Outcome<'_> {
             Self::Malformed { kind, message } => {
                 Outcome::Malformed { kind, message: message.into_owned() }
             }
+            Self::Cut { stop, last } => Outcome::Cut { stop, last: last.into_owned() },
+            Self::NotMade(error) => Outcome::NotMade(error),
             Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
             Self::Closed(cause) => Outcome::Closed(cause),
             Self::Unsent => Outcome::Unsent,
@@ -174,6 +235,9 @@ pub enum Expiry {
     Idle,
     /// [`Timeouts::total`](crate::Timeouts::total) since the call.
     Total,
+    /// The timers of the call have stood still for [`Timeouts::person`](crate::Timeouts::person),
+    /// because a person was asked on behalf of the peer.
+    Paused,
 }
 
 /// A response that belongs to no pending call. It changed nothing.
@@ -207,12 +271,14 @@ pub struct Violation<'a> {
     pub message: MessageBytes<'a>,
     /// How many bytes it has, also if it was too long to keep.
     pub length: u64,
+    /// Which part of the params does not fit, if that is what is wrong.
+    pub misfit: Option<Misfit>,
 }
 
 impl<'a> Violation<'a> {
     pub(super) fn of(kind: ViolationKind, id: Option<Id<'a>>, message: &'a [u8]) -> Self {
         let length = message.len() as u64;
-        Self { kind, id, answered: false, message: message.into(), length }
+        Self { kind, id, answered: false, message: message.into(), length, misfit: None }
     }
 
     /// The same with its own copy of the message.
@@ -223,6 +289,7 @@ impl<'a> Violation<'a> {
             answered: self.answered,
             message: self.message.into_owned(),
             length: self.length,
+            misfit: self.misfit,
         }
     }
 }
@@ -250,6 +317,10 @@ pub enum Cause {
     /// No session came about.
     #[error("the handshake failed")]
     HandshakeFailed,
+    /// The peer has not answered a number of pings
+    /// ([`KeepAlive::close_after`](crate::KeepAlive::close_after)).
+    #[error("the peer does not answer any more")]
+    Unresponsive,
     /// The peer sends and does not read: not even the machine's own answers fit any more.
     #[error("the peer does not read its answers")]
     OutboxOverflow,
@@ -258,6 +329,6 @@ pub enum Cause {
 impl PeerEvent<'_> {
     /// A call has ended.
     pub(super) const fn ended(call: CallId, outcome: Outcome<'_>) -> PeerEvent<'_> {
-        PeerEvent::CallEnded(CallEnded { call, outcome })
+        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false })
     }
 }

@@ -1,155 +1,118 @@
-//! Requests of the peer: accepted, answered, refused, reported on.
+//! Requests of the peer, from when they are taken in until they are answered or dropped.
 
+use alloc::boxed::Box;
 use alloc::string::String;
-
-use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::context::RequestContext;
 use super::event::{CancelCause, Cancelled, PeerEvent};
-use super::outlets::{Lane, Outlets};
-use super::{Cause, ConnectionConfig, DuplicateIds, Peer};
-use crate::dialect::features::Feature;
-use crate::error::ErrorCode;
+use super::outlets::{Lane, Observation, Outlets};
+use super::progress::Delayed;
+use super::receive::IncomingRequest;
+use super::rules::{Kept, elicitation_id};
+use super::{ConnectionConfig, DuplicateIds, Peer};
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
 use crate::frame::Room;
-use crate::handle::InboundId;
-use crate::json::{Additions, EncodeError, Number, Raw, Str, Writer};
-use crate::rpc::{Answer, Ending, Id, Recycle, write_error, write_notification, write_result};
+use crate::handle::{InboundId, Place};
+use crate::json::{EncodeError, Number, Str, Writer};
+use crate::rpc::{Ending, Id, Recycle};
 use crate::session::Phase;
 
 /// What is kept of a request until it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Exchange {
-    context: RequestContext,
+    pub(super) context: RequestContext,
+    /// What is asked for; nothing if MCP does not have it or the machine is not to look.
+    pub(super) kind: Option<RequestKind>,
+    pub(super) kept: Kept,
+    /// The batch it came in.
+    pub(super) batch: Option<Place>,
     /// The literal of the progress token; empty if there is none.
-    token: String,
-    progress: Option<Number>,
+    pub(super) token: String,
+    pub(super) progress: Option<Number>,
+    pub(super) delayed: Option<Box<Delayed>>,
     /// The peer has cancelled it, and the application has not been told yet.
-    marked: bool,
+    pub(super) marked: bool,
 }
 
 impl Recycle for Exchange {
     fn recycle(&mut self) {
         self.context = RequestContext::default();
+        self.kind = None;
+        self.kept.clear();
+        self.batch = None;
         self.token.clear();
         self.progress = None;
+        self.delayed = None;
         self.marked = false;
     }
 }
 
-/// Why a request could not be answered or reported on. Nothing was sent.
-///
-/// None of this is the application's fault except [`Encode`](Self::Encode) and answering twice: a
-/// request can be cancelled while it is being worked on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum RespondError {
-    /// It has been answered already.
-    #[error("the request has been answered already")]
-    Answered,
-    /// The peer has cancelled it, so it must not be answered.
-    #[error("the peer has cancelled the request")]
-    Cancelled,
-    /// The connection has ended.
-    #[error("the connection has ended")]
-    Closed,
-    /// The handle is of another connection, or of a request that ended long ago.
-    #[error("no such request on this connection")]
-    Stale,
-    /// The answer could not be written; the request is still open.
-    #[error("the answer could not be written: {0}")]
-    Encode(#[from] EncodeError),
-}
-
-/// What became of a progress report. None of it is an error: work need not know who watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ProgressReport {
-    /// It was sent.
-    Sent,
-    /// The peer did not ask for progress.
-    NotWanted,
-    /// It is not greater than the last one, and was not sent.
-    NotIncreasing,
-}
-
-/// How far the work on a request is.
-///
-/// ([progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress))
-///
-/// ```
-/// use mcp_sansio::Progress;
-///
-/// let half = Progress::new(50_u32).total(100_u32).message("halfway there");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress<'a> {
-    progress: Number,
-    total: Option<Number>,
-    message: Option<&'a str>,
-}
-
-impl<'a> Progress<'a> {
-    /// So far. Each report on a request must be greater than the one before.
-    pub fn new(progress: impl Into<Number>) -> Self {
-        Self { progress: progress.into(), total: None, message: None }
-    }
-
-    /// How far it has to go.
-    #[must_use]
-    pub fn total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
-        self
-    }
-
-    /// What is going on, for people. Left out in sessions of 2024-11-05, which has no place for it.
-    #[must_use]
-    pub const fn message(mut self, message: &'a str) -> Self {
-        self.message = Some(message);
-        self
-    }
-}
-
-/// The params of a progress notification.
-struct ProgressParams<'a> {
-    token: &'a str,
-    progress: Progress<'a>,
-}
-
-impl Serialize for ProgressParams<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Progress { progress, total, message } = self.progress;
-        let mut params = serializer.serialize_struct("ProgressParams", 4)?;
-        params.serialize_field("progressToken", &Raw::trusted(self.token))?;
-        params.serialize_field("progress", &progress)?;
-        if let Some(total) = total {
-            params.serialize_field("total", &total)?;
-        }
-        if let Some(message) = message {
-            params.serialize_field("message", message)?;
-        }
-        params.end()
-    }
-}
-
 impl Peer {
-    /// Takes a request into the table.
-    pub(crate) fn accept(
+    /// Takes a request of the session into the table, unless the table is full or the progress token
+    /// is none. The context is that of the session.
+    pub(crate) fn admit(
         &mut self,
         config: &ConnectionConfig,
-        id: &Id<'_>,
-        context: RequestContext,
-        token: Option<&Id<'_>>,
-    ) -> InboundId {
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'_>,
+    ) -> Result<(InboundId, RequestContext), ViolationKind> {
+        let (limits, arrival) = (&config.limits, request.arrival);
+        if limits.inbound_requests <= self.inbound.len() {
+            return Err(ViolationKind::TooManyRequests);
+        }
+        let token = request.progress_token(config)?;
+        let mut context = RequestContext {
+            wants_progress: token.is_some(),
+            principal: arrival.principal,
+            ..RequestContext::default()
+        };
+        if let Some(session) = self.session {
+            context.revision = session.revision;
+            context.capabilities = session.capabilities;
+        }
+        let params = request.params.unwrap_or_default();
         let fill = |exchange: &mut Exchange| {
             exchange.context = context;
-            if let Some(token) = token {
+            exchange.kind = kind;
+            exchange.batch = arrival.batch;
+            if let Some(kind) = kind {
+                exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
+            }
+            if let Some(token) = &token {
                 exchange.token.push_str(token.as_wire());
             }
         };
-        InboundId(match config.duplicate_ids {
-            DuplicateIds::Refuse => self.inbound.insert(id, fill),
-            DuplicateIds::Serve => self.inbound.insert_twin(id, fill),
-        })
+        let place = match config.duplicate_ids {
+            DuplicateIds::Refuse => self.inbound.insert(&request.id, fill),
+            DuplicateIds::Serve => self.inbound.insert_twin(&request.id, fill),
+        };
+        if let Some(kind) = kind {
+            if kind.asks_a_person() {
+                self.clock.begin_asking(arrival.now);
+            }
+            if let Some(id) = elicitation_id(kind, params, context.revision) {
+                self.elicitations.add(&id, limits.elicitations);
+            }
+        }
+        if let Some(batch) = arrival.batch {
+            self.batches.open_request(batch);
+        }
+        Ok((InboundId(place), context))
+    }
+
+    /// Takes a request out of the table. Gives the batch it came in.
+    pub(super) fn drop_exchange(&mut self, place: Place, ending: Ending) -> Option<Place> {
+        let exchange = self.inbound.get(place)?;
+        let batch = exchange.batch;
+        if exchange.kind.is_some_and(RequestKind::asks_a_person) {
+            self.clock.end_asking();
+        }
+        if !self.progress_deadlines.is_empty() {
+            self.progress_deadlines.clear(place.index);
+        }
+        self.inbound.remove(place, ending);
+        batch
     }
 
     /// Whether a request with this id is in flight.
@@ -157,71 +120,16 @@ impl Peer {
         self.inbound.find(id).is_some()
     }
 
-    pub(crate) fn respond<T: Serialize + ?Sized>(
-        &mut self,
-        id: InboundId,
-        result: &T,
-        out: &mut dyn Outlets,
-    ) -> Result<(), RespondError> {
-        let wire = self.answerable(id)?;
-        send(out, Lane::Exchange(id), None, |writer| {
-            write_result(writer, &wire, result, Additions::default())
-        })?;
-        self.answered(id);
-        Ok(())
-    }
-
-    pub(crate) fn reject<T: Serialize + ?Sized>(
-        &mut self,
-        id: InboundId,
-        code: ErrorCode,
-        message: &str,
-        data: Option<&T>,
-        out: &mut dyn Outlets,
-    ) -> Result<(), RespondError> {
-        let wire = self.answerable(id)?;
-        send(out, Lane::Exchange(id), None, |writer| {
-            write_error(writer, Answer::To(&wire), code, message, data)
-        })?;
-        self.answered(id);
-        Ok(())
-    }
-
-    pub(crate) fn report_progress(
-        &mut self,
-        id: InboundId,
-        progress: Progress<'_>,
-        out: &mut dyn Outlets,
-    ) -> Result<ProgressReport, RespondError> {
-        self.answerable(id)?;
-        let Some(exchange) = self.inbound.get_mut(id.0) else { return Err(RespondError::Stale) };
-        if exchange.token.is_empty() {
-            return Ok(ProgressReport::NotWanted);
-        }
-        if exchange.progress.is_some_and(|last| progress.progress <= last) {
-            return Ok(ProgressReport::NotIncreasing);
-        }
-        let mut progress = progress;
-        if !Feature::ProgressMessage.is_in(exchange.context.revision) {
-            progress.message = None;
-        }
-        let params = ProgressParams { token: &exchange.token, progress };
-        const METHOD: &str = "notifications/progress";
-        send(out, Lane::Exchange(id), Some(METHOD), |writer| {
-            write_notification(writer, METHOD, &params)
-        })?;
-        exchange.progress = Some(progress.progress);
-        Ok(ProgressReport::Sent)
-    }
-
     /// The peer cancels a request of its own.
     pub(super) fn cancelled_by_peer<'a>(
         &mut self,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
+        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let place = self.inbound.find(id)?;
-        self.inbound.remove(place, Ending::Cancelled);
+        let batch = self.drop_exchange(place, Ending::Cancelled);
+        self.settle_in_batch(batch, out);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
         while let Some(other) = self.inbound.find(id) {
             self.inbound.detach(other);
@@ -230,27 +138,25 @@ impl Peer {
             }
             self.marked.push_back(other);
         }
-        Some(PeerEvent::Cancelled(Cancelled {
-            id: InboundId(place),
-            cause: CancelCause::Peer,
-            reason,
-        }))
+        let (id, cause) = (InboundId(place), CancelCause::Peer);
+        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason }))
     }
 
     /// The next exchange that was cancelled together with another one.
-    pub(super) fn next_marked(&mut self) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
         let place = self.marked.pop_front()?;
-        self.inbound.remove(place, Ending::Cancelled);
-        let id = InboundId(place);
-        Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Peer, reason: None }))
+        let batch = self.drop_exchange(place, Ending::Cancelled);
+        self.settle_in_batch(batch, out);
+        let (id, cause) = (InboundId(place), CancelCause::Peer);
+        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 
     /// The next exchange that the end of the connection has ended.
     pub(super) fn next_abandoned(&mut self) -> Option<PeerEvent<'static>> {
         let place = self.inbound.first()?;
-        self.inbound.remove(place, Ending::Closed);
-        let id = InboundId(place);
-        Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))
+        self.drop_exchange(place, Ending::Closed);
+        let (id, cause) = (InboundId(place), CancelCause::Closed);
+        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 
     /// The context of a request that can still be answered.
@@ -266,63 +172,6 @@ impl Peer {
             .iter()
             .filter(move |(_, exchange)| open && !exchange.marked)
             .map(|(place, _)| InboundId(place))
-    }
-
-    /// The wire id of a request, if it can still be answered.
-    fn answerable(&self, id: InboundId) -> Result<Id<'_>, RespondError> {
-        match self.inbound.get(id.0) {
-            Some(_) if self.phase == Phase::Closed => return Err(RespondError::Closed),
-            Some(exchange) if exchange.marked => return Err(RespondError::Cancelled),
-            Some(_) => {}
-            None => {
-                return Err(match self.inbound.ending(id.0) {
-                    Some(Ending::Answered) => RespondError::Answered,
-                    Some(Ending::Cancelled) => RespondError::Cancelled,
-                    Some(Ending::Closed) => RespondError::Closed,
-                    None => RespondError::Stale,
-                });
-            }
-        }
-        self.inbound.id(id.0).ok_or(RespondError::Stale)
-    }
-
-    fn answered(&mut self, id: InboundId) {
-        self.inbound.remove(id.0, Ending::Answered);
-    }
-
-    /// Sends an error by itself. Says whether it could.
-    pub(super) fn send_error(
-        &mut self,
-        lane: Lane,
-        id: Answer<'_>,
-        code: ErrorCode,
-        message: &str,
-        out: &mut dyn Outlets,
-    ) -> bool {
-        self.send_own(lane, None, out, |writer| write_error::<()>(writer, id, code, message, None))
-    }
-
-    /// Sends something that no caller asked for. Says whether it could.
-    ///
-    /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
-    /// connection. What does not even fit an empty outbox is no fault of the peer.
-    pub(crate) fn send_own(
-        &mut self,
-        lane: Lane,
-        method: Option<&str>,
-        out: &mut dyn Outlets,
-        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
-    ) -> bool {
-        let outbox = out.lane(lane);
-        let has_unread = !outbox.is_empty();
-        if outbox.append(Room::Reserve, None, write).is_err() {
-            if has_unread {
-                self.close(Cause::OutboxOverflow);
-            }
-            return false;
-        }
-        observe_sent(out, lane, method);
-        true
     }
 }
 
@@ -341,5 +190,5 @@ pub(super) fn send(
 /// Tells whoever watches that a message was put on a lane.
 pub(super) fn observe_sent(out: &mut dyn Outlets, lane: Lane, method: Option<&str>) {
     let bytes = out.lane(lane).last_length();
-    out.observe(&super::Observation::Sent { method, lane, bytes });
+    out.observe(&Observation::Sent { method, lane, bytes });
 }

@@ -29,7 +29,7 @@ macro_rules! peer_face {
             }
 
             /// How much is going on.
-            pub const fn counts(&self) -> Counts {
+            pub fn counts(&self) -> Counts {
                 self.peer.counts()
             }
 
@@ -46,6 +46,11 @@ macro_rules! peer_face {
             /// The calls of this side that have not ended, in the order they were made.
             pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
                 self.peer.pending_calls()
+            }
+
+            /// Those of them that were made because of a request.
+            pub fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
+                self.peer.calls_made_for(request)
             }
 
             /// Whether a call has not ended.
@@ -76,7 +81,7 @@ macro_rules! peer_face {
                 result: &T,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond(request, result, out)
+                self.peer.respond(&self.config.connection, request, result, out)
             }
 
             /// Answers a request with an error. The message is one short sentence.
@@ -91,7 +96,8 @@ macro_rules! peer_face {
                 message: &str,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.reject::<()>(request, code, message, None, out)
+                let fault = Fault::plain(code, &message);
+                self.peer.reject(&self.config.connection, request, fault, out)
             }
 
             /// Answers a request with an error and something more to say, any JSON.
@@ -107,7 +113,8 @@ macro_rules! peer_face {
                 data: &T,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.reject(request, code, message, Some(data), out)
+                let fault = Fault { code, message: &message, data: Some(data) };
+                self.peer.reject(&self.config.connection, request, fault, out)
             }
 
             /// Tells the peer how far the work on its request is, if it asked for that.
@@ -119,9 +126,10 @@ macro_rules! peer_face {
                 &mut self,
                 request: InboundId,
                 progress: Progress<'_>,
+                now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<ProgressReport, RespondError> {
-                self.peer.report_progress(request, progress, out)
+                self.peer.report_progress(&self.config.connection, request, progress, now, out)
             }
         }
 
@@ -163,6 +171,38 @@ macro_rules! peer_face {
                 self.peer.call(&self.config.connection, method, params, options, now, out)
             }
 
+            /// Asks for a list, page by page, under one handle. All pages but the last come as events;
+            /// the last is the outcome of the call. Progress, timeouts and cancellation are those of
+            /// any call: the idle timeout begins anew with each page, the total one does not.
+            ///
+            /// # Errors
+            ///
+            /// As for [`call`](Self::call).
+            pub fn list<M: PagedMethod>(
+                &mut self,
+                paging: Paging,
+                options: CallOptions,
+                now: Instant,
+                out: &mut impl Outlets,
+            ) -> Result<CallId, CallError> {
+                let method = (M::NAME, M::ITEMS);
+                self.peer.list(&self.config.connection, method, paging, options, now, out)
+            }
+
+            /// Sends what `fill` adds as one JSON-RPC batch, or nothing at all if it fails or panics.
+            ///
+            /// # Errors
+            ///
+            /// [`BatchError`] says why nothing was sent; so does what `fill` returns.
+            pub fn batch<R, E: From<BatchError>>(
+                &mut self,
+                now: Instant,
+                out: &mut impl Outlets,
+                fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
+            ) -> Result<R, E> {
+                self.peer.batch(&self.config.connection, now, out, fill)
+            }
+
             /// Ends a call because its answer is not wanted any more. It is over at once, without an
             /// event; the peer is told unless nothing had been sent yet.
             ///
@@ -178,6 +218,31 @@ macro_rules! peer_face {
                 self.peer.cancel(call, reason, out)
             }
 
+            /// Ends every call that was made because of a request
+            /// ([`CallOptions::parent`]), as is due when the request has been cancelled. Says how many
+            /// they were.
+            pub fn cancel_calls_made_for(
+                &mut self,
+                request: InboundId,
+                reason: Option<&str>,
+                out: &mut impl Outlets,
+            ) -> usize {
+                self.peer.cancel_calls_made_for(request, reason, out)
+            }
+
+            /// Stops the timers of all calls, for as long as
+            /// [`Timeouts::person`](crate::Timeouts::person) at most: somebody is thinking about
+            /// something. On a client this happens by itself while a request that asks a person is
+            /// open.
+            pub fn pause(&mut self, now: Instant) {
+                self.peer.set_paused(true, now);
+            }
+
+            /// Lets the timers go on that [`pause`](Self::pause) has stopped.
+            pub fn resume(&mut self, now: Instant) {
+                self.peer.set_paused(false, now);
+            }
+
             /// Sends a notification. Before the session is open it is held, except for log messages.
             ///
             /// # Errors
@@ -187,7 +252,7 @@ macro_rules! peer_face {
                 &mut self,
                 params: &N::Params<'_>,
                 out: &mut impl Outlets,
-            ) -> Result<(), NotifyError> {
+            ) -> Result<Delivery, NotifyError> {
                 self.notify_method(N::NAME, params, None, out)
             }
 
@@ -203,8 +268,9 @@ macro_rules! peer_face {
                 params: &T,
                 related: Option<InboundId>,
                 out: &mut impl Outlets,
-            ) -> Result<(), NotifyError> {
-                self.peer.notify(method, params, related, out)
+            ) -> Result<Delivery, NotifyError> {
+                let notice = Notice { method, params, related, wanted: None };
+                self.peer.notify(&self.config.connection, notice, out)
             }
         }
 
@@ -213,6 +279,13 @@ macro_rules! peer_face {
         /// These only mark. What was in flight comes out of [`handle_timeout`](Self::handle_timeout),
         /// and `Closed` last.
         impl $face {
+            /// Bytes of the peer have come in, if only a part of a message: it is still there. Receiving a
+            /// frame says so by itself. Only [`ConnectionConfig::keep_alive`](crate::ConnectionConfig)
+            /// asks for this.
+            pub fn heard(&mut self, now: Instant) {
+                self.peer.heard(&self.config.connection, now);
+            }
+
             /// The carrier has ended or failed.
             ///
             /// At [`Cause::EndOfInput`] a server may still answer what is in flight, until

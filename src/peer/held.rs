@@ -1,87 +1,206 @@
 //! Calls and notifications that wait for the handshake, encoded and in order.
 
-use super::Peer;
-use super::call::Whereabouts;
+use alloc::collections::VecDeque;
+
+use super::call::{CallError, Whereabouts};
+use super::calls::write_call;
 use super::event::{Outcome, PeerEvent};
 use super::exchanges::observe_sent;
-use super::outlets::{Lane, Outlets};
+use super::notify::Interest;
+use super::outlets::{Lane, Observation, Outlets};
+use super::rare::{Empty, Rare};
+use super::rules::Expectation;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Queue, Room, Serial};
 use crate::handle::CallId;
-use crate::json::{EncodeError, Envelope, Member, Str, Writer};
+use crate::json::{EncodeError, Envelope, Member, Raw, Str, Writer};
+use crate::rpc::write_notification;
 
-/// What waits, at most so many bytes of it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Held {
     queue: Queue<Waiting>,
-    limit: usize,
+    /// Calls that may not be made in the session as it is, and have not been told so.
+    refused: VecDeque<(CallId, CallError)>,
 }
 
-/// Where a message will go, and whether it is a call.
+/// What is known of a message that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Waiting {
-    lane: Lane,
-    call: Option<CallId>,
+pub(super) struct Waiting {
+    pub(super) lane: Lane,
+    pub(super) call: Option<CallId>,
+    /// The peer wants it, whatever it says.
+    pub(super) is_wanted: bool,
+}
+
+impl Empty for Held {
+    const EMPTY: &'static Self = &Self { queue: Queue::new(), refused: VecDeque::new() };
 }
 
 impl Held {
-    pub(super) const fn new(limit: usize) -> Self {
-        Self { queue: Queue::new(), limit }
-    }
-
     /// How many bytes wait.
     pub(super) const fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Takes in a message.
+    /// Takes in a message, unless more than `limit` bytes would wait.
     pub(super) fn hold(
         &mut self,
-        lane: Lane,
-        call: Option<CallId>,
+        limit: usize,
+        waiting: Waiting,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<Serial, EncodeError> {
-        self.queue.append(self.limit, Waiting { lane, call }, b"", write)
+        self.queue.append(limit, waiting, b"", write)
+    }
+
+    /// Takes the last message out if it repeats the one in front of it.
+    pub(super) fn drop_repeated(&mut self) -> bool {
+        self.queue.drop_repeated()
     }
 
     pub(super) fn withdraw(&mut self, serial: Serial, lane: Lane, call: CallId) -> bool {
-        self.queue.withdraw(serial, &Waiting { lane, call: Some(call) })
+        self.queue.withdraw(serial, &Waiting { lane, call: Some(call), is_wanted: true })
     }
 
-    pub(super) fn clear(&mut self) {
-        self.queue.clear();
-        self.queue.release();
+    /// Whether calls were refused that have not been told so.
+    pub(super) fn has_refused(&self) -> bool {
+        !self.refused.is_empty()
     }
 }
 
 impl Peer {
-    /// Sends what was held, now that the handshake is complete. It may exceed the limit of the
-    /// outbox, because it has a limit of its own: so nothing is left that could be overtaken.
-    pub(crate) fn flush_held(&mut self, out: &mut dyn Outlets) {
-        for (message, Waiting { lane, call }) in self.held.queue.drain() {
-            let outbox = out.lane(lane);
-            // Copying into an outbox that may grow cannot fail.
-            let Ok(serial) = outbox.append(Room::Held, call, |writer| writer.push(message)) else {
-                continue;
-            };
-            if let Some(entry) = call.and_then(|call| self.outbound.get_mut(call.0)) {
-                entry.whereabouts = Whereabouts::Lane(serial);
-            }
+    /// Sends what was held, now that the handshake is complete and says what may be sent. It may
+    /// exceed the limit of the outbox, because it has a limit of its own: so nothing is left that
+    /// could be overtaken.
+    pub(crate) fn flush_held(&mut self, config: &ConnectionConfig, out: &mut dyn Outlets) {
+        if self.held.queue.is_empty() {
+            return;
+        }
+        let mut queue = core::mem::take(&mut self.held.queue);
+        for (message, waiting) in queue.drain() {
             let envelope = Envelope::scan(message, u8::MAX);
             let method = envelope.get(Member::Method).and_then(Str::from_literal);
-            observe_sent(out, lane, method.as_ref().map(Str::as_wire));
+            let method = method.as_ref().map(Str::to_str).unwrap_or_default();
+            let params = envelope.get(Member::Params);
+            match waiting.call {
+                Some(call) => self.release_call(config, call, &method, params, out),
+                None => self.release_notification(config, waiting, &method, params, out),
+            }
         }
-        self.held.clear();
+        if !self.held.has_refused() {
+            self.held = Rare::EMPTY;
+        }
+    }
+
+    /// Sends a call that was held, or marks it as refused.
+    fn release_call(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        method: &str,
+        params: Option<&str>,
+        out: &mut dyn Outlets,
+    ) {
+        let sent = self.try_release_call(config, call, method, params, out);
+        let whereabouts = match sent {
+            Ok(serial) => Whereabouts::Lane(serial),
+            Err(error) => {
+                self.held.refused.push_back((call, error));
+                Whereabouts::Withdrawn
+            }
+        };
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.whereabouts = whereabouts;
+        }
+    }
+
+    fn try_release_call(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        method: &str,
+        params: Option<&str>,
+        out: &mut dyn Outlets,
+    ) -> Result<Serial, CallError> {
+        let kind = RequestKind::named(method);
+        let mut clearance = self.clear_request(config, method, kind)?;
+        let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get_mut(call.0))
+        else {
+            return Err(CallError::Closed);
+        };
+        let (kind, lane) = (entry.kind, entry.lane);
+        let params = params.map(Raw::trusted);
+        let mut expectation = Expectation::default();
+        let known = &self.elicitations;
+        let written = out.lane(lane).append(Room::Held, Some(call), |writer| {
+            // The progress token is among the params already.
+            write_call(writer, id, method, &params, false, clearance.form)?;
+            clearance.check_needs(writer)?;
+            if let (Some(kind), Some(form), Some(params)) = (kind, clearance.form, &params) {
+                let most = config.limits.kept_bytes;
+                expectation = Expectation::of(kind, params.as_str(), form.revision, known, most)?;
+            }
+            Ok(())
+        });
+        let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
+        self.expect(config, call, expectation);
+        clearance.observe(method, out);
+        observe_sent(out, lane, Some(method));
+        Ok(serial)
+    }
+
+    /// Sends a notification that was held, if it may be sent and anybody wants it.
+    fn release_notification(
+        &mut self,
+        config: &ConnectionConfig,
+        waiting: Waiting,
+        method: &str,
+        params: Option<&str>,
+        out: &mut dyn Outlets,
+    ) {
+        let kind = NotificationKind::named(method);
+        let clearance = self.clear_notification(config, method, kind).ok();
+        let kind = kind.filter(|_| !waiting.is_wanted && !config.relay.covers(method));
+        let interest = self.interest(kind, params.unwrap_or_default()).unwrap_or(Interest::No);
+        let Some(clearance) = clearance.filter(|_| interest != Interest::No) else {
+            return out.observe(&Observation::Dropped { method });
+        };
+        let (lane, params) = (waiting.lane, params.map(Raw::trusted));
+        let written = out.lane(lane).append(Room::Held, None, |writer| {
+            write_notification(writer, method, &params, clearance.form)
+        });
+        if written.is_err() {
+            return out.observe(&Observation::Dropped { method });
+        }
+        if let Interest::Completes(id) = &interest {
+            self.elicitations.complete(id);
+        }
+        clearance.observe(method, out);
+        observe_sent(out, lane, Some(method));
+    }
+
+    /// The next call that turned out not to be allowed.
+    pub(super) fn next_refused(&mut self) -> Option<PeerEvent<'static>> {
+        while self.held.has_refused() {
+            let (call, error) = self.held.refused.pop_front()?;
+            // It may have been cancelled meanwhile.
+            if self.outbound.get(call.0).is_some() {
+                self.end_call(call);
+                return Some(PeerEvent::ended(call, Outcome::NotMade(error)));
+            }
+        }
+        None
     }
 
     /// The next call that was held for a handshake which will never be complete.
     pub(super) fn next_unsent(&mut self) -> Option<PeerEvent<'static>> {
         let call = self.held.queue.drain().find_map(|(_, waiting)| waiting.call);
-        match call {
-            Some(call) => Some(self.end_call(call, Outcome::Unsent)),
-            None => {
-                self.held.clear();
-                None
-            }
-        }
+        let Some(call) = call else {
+            self.held = Rare::EMPTY;
+            return None;
+        };
+        self.end_call(call);
+        Some(PeerEvent::ended(call, Outcome::Unsent))
     }
 }

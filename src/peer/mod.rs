@@ -6,63 +6,99 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `receive` | frames in: what is answered or absorbed here, what is left for the role |
-//! | `route` | which requests may be made now: a pure function |
-//! | `exchanges` | requests of the peer: accept, answer, refuse, report progress |
+//! | `receive` | frames in: told apart |
+//! | `request`, `route` | requests of the peer: served or refused |
+//! | `notification`, `response` | notifications and responses of the peer |
+//! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
+//! | `batches`, `batch` | batches of the peer, and of ours |
+//! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
 //! | `call`, `calls`, `held`, `cancel` | requests of ours: make, hold, end, give up |
-//! | `timers`, `deadlines` | what expires when |
+//! | `pages` | lists that are read page by page |
+//! | `notify`, `elicitations` | notifications of ours, and who wants them |
+//! | `timers`, `deadlines`, `clock`, `keep_alive` | what is due when |
 //! | `closing` | how a connection ends |
 //! | `noise` | what is not a message |
 
+mod answer;
+mod batch;
+mod batches;
 mod call;
 mod calls;
 mod cancel;
+mod clock;
 mod closing;
 mod config;
 mod context;
 mod counts;
 mod deadlines;
+mod elicitations;
 mod event;
 mod exchanges;
 mod face;
+mod gate;
 mod held;
+mod keep_alive;
 mod noise;
+mod notification;
+mod notify;
 mod outlets;
+mod pages;
+mod progress;
+mod rare;
 mod receive;
+mod request;
+mod response;
 mod route;
+mod rules;
 mod timers;
 
-pub use call::{CallError, CallOptions, NotifyError, Timeout};
+pub use answer::RespondError;
+pub use batch::{Batch, BatchError};
+pub use call::{CallError, CallOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
-pub use config::{ConnectionConfig, DuplicateIds, RepliesWithoutId, Timeouts, UnknownMethods};
+pub use config::{
+    CapabilityPolicy, ConnectionConfig, DuplicateIds, KeepAlive, Relay, RepliesWithoutId, Timeouts,
+    UnknownMethods,
+};
 pub use context::RequestContext;
 pub use counts::Counts;
 pub use event::{
-    CallEnded, CancelCause, Cancelled, Cause, Expiry, Notification, Outcome, ProgressUpdate, Stray,
-    Violation,
+    CallEnded, CancelCause, Cancelled, Cause, Expiry, ListPage, Notification, Outcome,
+    PagesRestarted, ProgressUpdate, RestartCause, Stray, Violation,
 };
-pub use exchanges::{Progress, ProgressReport, RespondError};
+pub use notify::{Delivery, NotifyError};
 pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
+pub use pages::Paging;
+pub use progress::{Progress, ProgressReport};
 
 pub(crate) use event::PeerEvent;
 pub(crate) use face::peer_face;
+pub(crate) use notify::Notice;
 pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
 pub(crate) use timers::Elapsed;
 
 use alloc::collections::VecDeque;
 
+use batches::Batches;
 use call::Call;
+use clock::Clock;
 use closing::Closing;
 use deadlines::Deadlines;
+use elicitations::Elicitations;
 use exchanges::Exchange;
 use held::Held;
+use keep_alive::Silence;
 use noise::Noise;
+use pages::Changes;
+use rare::Rare;
 
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::handle::{CallId, ConnectionNumber, Place};
+use crate::model::LoggingLevel;
 use crate::rpc::{Inbound, Outbound};
 use crate::session::{Phase, Step};
+use crate::subscription::Interests;
 use crate::version::Revision;
 
 /// The state of one side of a connection, whichever side it is.
@@ -83,8 +119,19 @@ pub(crate) struct Peer {
     outbound: Outbound<Call>,
     /// The call of `initialize` while it is pending.
     initialize: Option<CallId>,
+    /// When calls expire, on the clock that stands still while a person is asked.
     deadlines: Deadlines,
-    held: Held,
+    clock: Clock,
+    /// Until when no further progress may be sent, per request.
+    progress_deadlines: Rare<Deadlines>,
+    batches: Rare<Batches>,
+    held: Rare<Held>,
+    /// What the peer wants to be told.
+    interests: Interests,
+    elicitations: Elicitations,
+    /// How often the lists of the peer have changed.
+    changes: Changes,
+    silence: Rare<Silence>,
     closing: Closing,
     noise: Noise,
 }
@@ -121,7 +168,14 @@ impl Peer {
             ),
             initialize: None,
             deadlines: Deadlines::default(),
-            held: Held::new(limits.held_bytes),
+            clock: Clock::default(),
+            progress_deadlines: Rare::EMPTY,
+            batches: Rare::EMPTY,
+            held: Rare::EMPTY,
+            interests: Interests::new(LoggingLevel::Debug),
+            elicitations: Elicitations::default(),
+            changes: Changes::default(),
+            silence: Rare::EMPTY,
             closing: Closing::default(),
             noise: Noise::default(),
         }
@@ -137,6 +191,16 @@ impl Peer {
 
     pub(crate) fn connection(&self) -> ConnectionNumber {
         self.outbound.connection()
+    }
+
+    /// The level of log messages that are sent before the peer names another.
+    pub(crate) const fn set_log_level(&mut self, level: LoggingLevel) {
+        self.interests.set_level(level);
+    }
+
+    /// Stops the clock of the calls, or lets it go on.
+    pub(crate) fn set_paused(&mut self, paused: bool, now: crate::time::Instant) {
+        self.clock.set_stopped(paused, now);
     }
 
     /// Opens the session that a handshake has settled.

@@ -1,12 +1,16 @@
 //! What is not a message: told once, told briefly, and never a reason to stop.
 
+use alloc::collections::VecDeque;
+use core::fmt;
+
 use super::event::{PeerEvent, Violation};
-use super::outlets::{Arrival, Outlets};
+use super::receive::Reception;
 use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
-use crate::frame::Origin;
-use crate::rpc::{Answer, Defective, Id, Shape};
+use crate::frame::{Frame, Origin};
+use crate::json::Misfit;
+use crate::rpc::{Answer, Defective, Fault, Intent};
 use crate::time::Instant;
 
 /// What is remembered of violations.
@@ -18,6 +22,8 @@ pub(super) struct Noise {
     faulty: bool,
     /// Brackets that a JSON text which began on an earlier line has still open.
     open_brackets: u32,
+    /// Violations of frames that had an event of their own.
+    noted: VecDeque<ViolationKind>,
     /// When the period of answers without an id began, and how many there were.
     replies: Option<(Instant, u32)>,
 }
@@ -25,6 +31,11 @@ pub(super) struct Noise {
 impl Noise {
     pub(super) const fn violations(&self) -> u64 {
         self.total
+    }
+
+    /// Whether there are violations that have not been told.
+    pub(super) fn has_noted(&self) -> bool {
+        !self.noted.is_empty()
     }
 
     /// A frame comes. What went before is only known to have been good when it is over.
@@ -71,18 +82,32 @@ impl Noise {
     }
 }
 
+/// What is wrong with a request, in a sentence for the peer.
+struct Complaint {
+    kind: ViolationKind,
+    misfit: Option<Misfit>,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.kind.text();
+        match &self.misfit {
+            Some(misfit) => write!(formatter, "{text}: {misfit}"),
+            None => formatter.write_str(text),
+        }
+    }
+}
+
 impl Peer {
     /// Deals with a frame that is no well-formed message and ends no call.
     pub(super) fn defective<'a>(
         &mut self,
-        config: &ConnectionConfig,
         defective: Defective<'a>,
-        bytes: &'a [u8],
-        origin: Origin,
-        arrival: Arrival,
-        out: &mut dyn Outlets,
+        frame: Frame<'a>,
+        reception: &mut Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
-        let Defective { kind, id, meant, shape } = defective;
+        let Defective { kind, id, meant, intent } = defective;
+        let (bytes, origin) = (frame.bytes(), frame.origin());
         let id = id.filter(|_| meant);
         let fragment = matches!(
             kind,
@@ -97,10 +122,11 @@ impl Peer {
             return None;
         }
         let kind = self.refine(kind, bytes, origin);
-        if matches!(shape, Shape::Notification | Shape::Response) {
-            return self.report(config, Violation::of(kind, id, bytes));
+        let violation = Violation::of(kind, id, bytes);
+        if matches!(intent, Intent::Notification | Intent::Response) {
+            return self.report(reception.config, violation);
         }
-        self.violation(config, kind, id, bytes, arrival, out)
+        self.violation(violation, reception)
     }
 
     /// Looks closer at text that is not JSON.
@@ -127,26 +153,41 @@ impl Peer {
     }
 
     /// Reports a violation, and answers it where that is due.
-    pub(crate) fn violation<'a>(
+    pub(super) fn violation<'a>(
         &mut self,
-        config: &ConnectionConfig,
-        kind: ViolationKind,
-        id: Option<Id<'a>>,
-        bytes: &'a [u8],
-        arrival: Arrival,
-        out: &mut dyn Outlets,
+        mut violation: Violation<'a>,
+        reception: &mut Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
-        let answered = match (kind.code(), &id) {
-            (None, _) => false,
-            (Some(code), Some(id)) => {
-                self.send_error(arrival.lane, Answer::To(id), code, kind.text(), out)
-            }
-            (Some(code), None) => {
-                self.may_reply_without_id(config, arrival.now)
-                    && self.send_error(arrival.lane, self.no_id(), code, kind.text(), out)
-            }
-        };
-        self.report(config, Violation { answered, ..Violation::of(kind, id, bytes) })
+        let Reception { config, arrival, out } = reception;
+        if let Some(code) = violation.kind.code() {
+            let message = Complaint { kind: violation.kind, misfit: violation.misfit };
+            let fault = Fault::plain(code, &message);
+            violation.answered = match &violation.id {
+                Some(id) => self.send_error(config, *arrival, Answer::To(id), fault, *out),
+                None => {
+                    self.may_reply_without_id(config, arrival.now)
+                        && self.send_error(config, *arrival, self.no_id(), fault, *out)
+                }
+            };
+        }
+        self.report(config, violation)
+    }
+
+    /// Notes a violation that comes out later, because the frame has an event of its own.
+    pub(super) fn note(&mut self, kind: ViolationKind) {
+        const MOST: usize = 64;
+        if self.noise.noted.len() < MOST {
+            self.noise.noted.push_back(kind);
+        } else {
+            self.noise.total += 1;
+        }
+    }
+
+    /// The next violation that was noted.
+    pub(super) fn next_noted(&mut self) -> Option<PeerEvent<'static>> {
+        let kind = self.noise.noted.pop_front()?;
+        self.noise.total += 1;
+        Some(PeerEvent::Violation(Violation::of(kind, None, b"")))
     }
 
     /// Raises the event of a violation, unless there have been too many in a row.

@@ -1,7 +1,8 @@
 //! Where output goes and where input came from.
 
+use crate::capability::Capability;
 use crate::frame::Outbox;
-use crate::handle::{CallId, InboundId};
+use crate::handle::{CallId, InboundId, Place};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -66,6 +67,20 @@ pub enum Observation<'a> {
         /// The length of the message, framing included.
         bytes: usize,
     },
+    /// A message was sent that needs a capability which has not been declared
+    /// ([`CapabilityPolicy::Warn`](crate::CapabilityPolicy::Warn)).
+    NotDeclared {
+        /// The method.
+        method: &'a str,
+        /// The capability.
+        capability: Capability,
+    },
+    /// A notification that was held until the session was open was not sent, because the session
+    /// does not allow it or nobody wants it.
+    Dropped {
+        /// The method.
+        method: &'a str,
+    },
     /// The connection entered another phase.
     Phase {
         /// The phase it was in.
@@ -113,6 +128,8 @@ pub struct Arrival {
     pub lane: Lane,
     /// Who sent it.
     pub principal: Principal,
+    /// The batch it is an element of.
+    pub(super) batch: Option<Place>,
 }
 
 impl Arrival {
@@ -133,6 +150,6 @@ impl Arrival {
 
 impl From<Instant> for Arrival {
     fn from(now: Instant) -> Self {
-        Self { now, lane: Lane::default(), principal: Principal::default() }
+        Self { now, lane: Lane::default(), principal: Principal::default(), batch: None }
     }
 }

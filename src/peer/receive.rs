@@ -1,20 +1,14 @@
-//! Frames in. What both roles treat alike is answered or absorbed here, the rest is handed on.
+//! Frames in: told apart, and handed to whatever deals with their kind of message.
 
-use super::call::{Purpose, Whereabouts};
-use super::event::{Notification, Outcome, PeerEvent, ProgressUpdate, Stray, Violation};
-use super::outlets::{Arrival, Lane, Observation, Outlets};
-use super::route::{Route, Standing, route};
-use super::{ConnectionConfig, DuplicateIds, Peer, RequestContext, UnknownMethods};
+use super::event::{Notification, Outcome, PeerEvent, Violation};
+use super::outlets::{Arrival, Observation, Outlets};
+use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
-use crate::handle::{CallId, InboundId};
-use crate::json::{Additions, Envelope, Member, MemberTexts, Number, Raw, Str, shown};
-use crate::rpc::{
-    Defective, ErrorObject, Id, Message, Shape, StrayCause, Versions, classify, defect_kind,
-    write_result,
-};
+use crate::json::{Envelope, Member, Raw, Str, shown};
+use crate::rpc::{Defective, Id, Intent, Message, Versions, classify, defect_kind};
 use crate::session::Phase;
 
 /// What is left for the role.
@@ -24,10 +18,10 @@ pub(crate) enum Incoming<'a> {
     Event(PeerEvent<'a>),
     /// `initialize`, with nothing in its way but its params.
     Initialize(IncomingRequest<'a>),
-    /// A request of the session.
+    /// A request of the session; if MCP has it, its params are in order.
     Request(Option<RequestKind>, IncomingRequest<'a>),
-    /// A notification other than those about requests, and its whole frame.
-    Notification(Option<NotificationKind>, Notification<'a>, &'a [u8]),
+    /// A notification other than those about requests; if MCP has it, its params are in order.
+    Notification(Option<NotificationKind>, Notification<'a>),
     /// What came of `initialize`.
     HandshakeEnded(Outcome<'a>),
 }
@@ -39,15 +33,17 @@ pub(crate) struct IncomingRequest<'a> {
     pub(crate) method: Str<'a>,
     pub(crate) params: Option<&'a str>,
     pub(crate) meta: Option<&'a str>,
+    /// The batch that it came in, and everything else that came with it.
+    pub(crate) arrival: Arrival,
     /// The whole frame.
-    bytes: &'a [u8],
+    pub(super) bytes: &'a [u8],
 }
 
 /// What goes through every step of receiving.
-struct Reception<'c, 'o> {
-    config: &'c ConnectionConfig,
-    arrival: Arrival,
-    out: &'o mut dyn Outlets,
+pub(super) struct Reception<'c, 'o> {
+    pub(super) config: &'c ConnectionConfig,
+    pub(super) arrival: Arrival,
+    pub(super) out: &'o mut dyn Outlets,
 }
 
 impl Peer {
@@ -62,34 +58,58 @@ impl Peer {
         if self.phase == Phase::Closed {
             return None;
         }
+        self.clock.tick(arrival.now);
+        self.heard(config, arrival.now);
         self.noise.begin_frame();
         let mut reception = Reception { config, arrival, out };
-        let violation = |kind| Defective { kind, id: None, meant: true, shape: Shape::Other };
-        let defect = match frame.origin() {
-            Origin::Message | Origin::LastLine => match self.check_length(config, frame) {
-                None => return self.message(frame, None, &mut reception),
-                Some(kind) => kind,
-            },
-            Origin::Element(element) => return self.element(frame, element, &mut reception),
-            Origin::TooLong { .. } => ViolationKind::TooLong,
-            Origin::EmptyBatch => ViolationKind::EmptyBatch,
-            Origin::LongBatch => ViolationKind::LongBatch,
-            Origin::BrokenBatch(error) => defect_kind(error.kind()),
-        };
-        let Reception { arrival, out, .. } = reception;
-        let mut event =
-            self.defective(config, violation(defect), frame.bytes(), frame.origin(), arrival, out);
+        if let Origin::Element(element) = frame.origin() {
+            return self.element(frame, element, &mut reception);
+        }
+        // A batch whose last element never came has ended.
+        self.end_batch(reception.out);
+        match self.framing_fault(config, frame) {
+            None => self.message(frame, &mut reception),
+            Some(kind) => self.faulty_frame(frame, kind, &mut reception),
+        }
+    }
+
+    /// The frame has been dealt with, by the role as well.
+    pub(crate) fn end_reception(&mut self, out: &mut dyn Outlets) {
+        if self.batches.has_all_elements() {
+            self.end_batch(out);
+        }
+        self.observe_phase(out);
+    }
+
+    /// What was wrong before anybody looked at the text.
+    fn framing_fault(&self, config: &ConnectionConfig, frame: Frame<'_>) -> Option<ViolationKind> {
+        match frame.origin() {
+            // A frame that came without an inbox can be too long, too.
+            Origin::Message | Origin::LastLine => {
+                (config.limits.frame_bytes < frame.bytes().len()).then_some(ViolationKind::TooLong)
+            }
+            Origin::Element(_) => None,
+            Origin::TooLong { .. } => Some(ViolationKind::TooLong),
+            Origin::EmptyBatch => Some(ViolationKind::EmptyBatch),
+            Origin::LongBatch => Some(ViolationKind::LongBatch),
+            Origin::BrokenBatch(error) => Some(defect_kind(error.kind())),
+        }
+    }
+
+    fn faulty_frame<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        kind: ViolationKind,
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let defective = Defective { kind, id: None, meant: true, intent: Intent::Other };
+        let mut event = self.defective(defective, frame, reception);
         if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
             (&mut event, frame.origin())
         {
             violation.length = length;
         }
         event.map(Incoming::Event)
-    }
-
-    /// A frame that came without an inbox can be too long, too.
-    fn check_length(&self, config: &ConnectionConfig, frame: Frame<'_>) -> Option<ViolationKind> {
-        (config.limits.frame_bytes < frame.bytes().len()).then_some(ViolationKind::TooLong)
     }
 
     /// An element of a batch: a message if the session has batches.
@@ -99,41 +119,56 @@ impl Peer {
         element: Element,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
-        let config = reception.config;
-        match self.session {
-            Some(session) if Feature::Batches.is_in(session.revision) => {
-                return self.message(frame, Some(element), reception);
-            }
+        let Some(session) = self.session else {
+            return self.early_element(frame, element, reception);
+        };
+        if !Feature::Batches.is_in(session.revision) {
             // One array is one offence, and its elements are not looked at.
-            Some(_) if 0 < element.index => {
-                self.noise.pass_over();
-                return None;
-            }
-            Some(_) | None => {}
+            return self.forbidden_batch(frame, element, reception);
         }
-        let mut id = None;
-        let envelope;
-        if self.session.is_none() {
-            // Nothing is agreed yet, so each request is told by its id.
-            envelope = Envelope::scan(frame.bytes(), config.limits.depth);
-            match classify(&envelope, &config.limits, config.versions()) {
-                Ok(Message::Request { id: request, .. }) => id = Some(request),
-                _ if 0 < element.index => {
-                    self.noise.pass_over();
-                    return None;
-                }
-                _ => {}
-            }
+        if element.index == 0 {
+            self.end_batch(reception.out);
         }
-        let kind = ViolationKind::BatchNotAllowed;
-        self.violation(config, kind, id, frame.bytes(), reception.arrival, reception.out)
-            .map(Incoming::Event)
+        reception.arrival.batch = self.batches.begin_element(element, reception.arrival.lane);
+        self.message(frame, reception)
+    }
+
+    /// An element of a batch while nothing is agreed: each request is told by its id.
+    fn early_element<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        element: Element,
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let config = reception.config;
+        let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
+        match classify(&envelope, &config.limits, config.versions()) {
+            Ok(Message::Request { id, .. }) => {
+                let kind = ViolationKind::BatchNotAllowed;
+                let violation = Violation::of(kind, Some(id), frame.bytes());
+                self.violation(violation, reception).map(Incoming::Event)
+            }
+            _ => self.forbidden_batch(frame, element, reception),
+        }
+    }
+
+    fn forbidden_batch<'a>(
+        &mut self,
+        frame: Frame<'a>,
+        element: Element,
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        if 0 < element.index {
+            self.noise.pass_over();
+            return None;
+        }
+        let violation = Violation::of(ViolationKind::BatchNotAllowed, None, frame.bytes());
+        self.violation(violation, reception).map(Incoming::Event)
     }
 
     fn message<'a>(
         &mut self,
         frame: Frame<'a>,
-        element: Option<Element>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
         let config = reception.config;
@@ -150,7 +185,7 @@ impl Peer {
         match classify(&envelope, &config.limits, config.versions()) {
             Ok(message) => {
                 self.noise.is_message();
-                self.well_formed(message, bytes, element, reception)
+                self.well_formed(message, bytes, reception)
             }
             Err(defective) => self.ill_formed(defective, frame, reception),
         }
@@ -160,24 +195,28 @@ impl Peer {
         &mut self,
         message: Message<'a>,
         bytes: &'a [u8],
-        element: Option<Element>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
+        if reception.arrival.batch.is_some() {
+            let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
+            self.batches.note(asks);
+        }
         match message {
             Message::Request { id, method, params, meta } => {
-                let request = IncomingRequest { id, method, params, meta, bytes };
-                self.request(request, element, reception)
+                let arrival = reception.arrival;
+                let request = IncomingRequest { id, method, params, meta, arrival, bytes };
+                self.request(request, reception)
             }
             Message::Notification { method, params, .. } => {
                 self.notification(method, params, bytes, reception)
             }
             Message::Result { id, result } => {
-                self.response(id, Outcome::Result(Raw::trusted(result)), reception.config)
+                self.response(id, Outcome::Result(Raw::trusted(result)), bytes, reception)
             }
             Message::Error { id, error } => {
-                self.response(id, Outcome::PeerError(error), reception.config)
+                self.response(id, Outcome::PeerError(error), bytes, reception)
             }
-            Message::IdlessError { error } => Some(self.idless_error(error, reception.arrival)),
+            Message::IdlessError { error } => self.idless_error(error, bytes, reception),
         }
     }
 
@@ -188,279 +227,28 @@ impl Peer {
         frame: Frame<'a>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
-        let config = reception.config;
         let bytes = frame.bytes();
-        if matches!(defective.shape, Shape::Response | Shape::Either)
+        if matches!(defective.intent, Intent::Response | Intent::Either)
             && let Some(id) = &defective.id
         {
-            if let Some(call) = self.pending(id, config) {
+            if let Some(call) = self.pending(id, reception.config) {
                 if defective.kind == ViolationKind::SplitOverLines {
                     self.noise.begins_split_text(bytes);
                 }
                 let outcome = Outcome::Malformed { kind: defective.kind, message: bytes.into() };
-                return Some(self.ended(call, outcome));
+                return self.ended(call, outcome, bytes, reception);
             }
-            if self.was_given_up(id, config) {
+            if self.was_given_up(id, reception.config) {
                 // Late and broken, but an answer, which is never answered.
-                defective.shape = Shape::Response;
+                defective.intent = Intent::Response;
             }
         }
-        let (arrival, origin) = (reception.arrival, frame.origin());
-        self.defective(config, defective, bytes, origin, arrival, reception.out)
-            .map(Incoming::Event)
-    }
-
-    fn request<'a>(
-        &mut self,
-        request: IncomingRequest<'a>,
-        element: Option<Element>,
-        reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
-        let config = reception.config;
-        let arrival = reception.arrival;
-        if config.duplicate_ids == DuplicateIds::Refuse && self.is_in_flight(&request.id) {
-            let kind = ViolationKind::DuplicateRequestId;
-            return self.refuse(config, kind, request, arrival, reception.out);
-        }
-        let kind = RequestKind::of(&request.method);
-        if kind == Some(RequestKind::Ping) {
-            self.send_own(arrival.lane, None, reception.out, |writer| {
-                write_result(writer, &request.id, &(), Additions::default())
-            });
-            return None;
-        }
-        if self.phase == Phase::Draining {
-            let kind = ViolationKind::ShuttingDown;
-            return self.refuse(config, kind, request, arrival, reception.out);
-        }
-        let standing = if element.is_some() { Standing::InBatch } else { Standing::Alone };
-        match route(kind, self.role, standing, self.session, self.offered) {
-            Route::Handshake => Some(Incoming::Initialize(request)),
-            Route::InSession(None) if config.unknown_methods == UnknownMethods::Reject => {
-                let kind = ViolationKind::UnknownMethod;
-                self.refuse(config, kind, request, arrival, reception.out)
-            }
-            Route::InSession(kind) => Some(Incoming::Request(kind, request)),
-            Route::Refuse(kind) => self.refuse(config, kind, request, arrival, reception.out),
-        }
-    }
-
-    /// Refuses a request. It never reaches the application.
-    pub(crate) fn refuse<'a>(
-        &mut self,
-        config: &ConnectionConfig,
-        kind: ViolationKind,
-        request: IncomingRequest<'a>,
-        arrival: Arrival,
-        out: &mut dyn Outlets,
-    ) -> Option<Incoming<'a>> {
-        let IncomingRequest { id, bytes, .. } = request;
-        self.violation(config, kind, Some(id), bytes, arrival, out).map(Incoming::Event)
-    }
-
-    /// Takes a request of the session into the table, unless the table is full or the progress token
-    /// is none. The context is that of the session.
-    pub(crate) fn admit<'a>(
-        &mut self,
-        config: &ConnectionConfig,
-        request: &IncomingRequest<'a>,
-        arrival: Arrival,
-    ) -> Result<(InboundId, RequestContext), ViolationKind> {
-        if config.limits.inbound_requests <= self.inbound.len() {
-            return Err(ViolationKind::TooManyRequests);
-        }
-        let token = request.progress_token(config)?;
-        let mut context = RequestContext {
-            wants_progress: token.is_some(),
-            principal: arrival.principal,
-            ..RequestContext::default()
-        };
-        if let Some(session) = self.session {
-            context.revision = session.revision;
-            context.capabilities = session.capabilities;
-        }
-        Ok((self.accept(config, &request.id, context, token.as_ref()), context))
-    }
-
-    fn notification<'a>(
-        &mut self,
-        method: Str<'a>,
-        params: Option<&'a str>,
-        bytes: &'a [u8],
-        reception: &Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
-        let kind = NotificationKind::of(&method);
-        let config = reception.config;
-        let event = match kind {
-            Some(NotificationKind::Cancelled) => self.cancellation(params, bytes, config),
-            Some(NotificationKind::Progress) => {
-                self.progress(params, bytes, config, reception.arrival)
-            }
-            _ => {
-                let params = params.map(Raw::trusted);
-                let notification = Notification { method, params };
-                return Some(Incoming::Notification(kind, notification, bytes));
-            }
-        };
-        event.map(Incoming::Event)
-    }
-
-    /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
-    /// have been answered meanwhile.
-    fn cancellation<'a>(
-        &mut self,
-        params: Option<&'a str>,
-        bytes: &'a [u8],
-        config: &ConnectionConfig,
-    ) -> Option<PeerEvent<'a>> {
-        let mut id = None;
-        let mut reason = None;
-        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
-            if key == "requestId" {
-                id = Id::from_literal(value, config.limits.id_bytes).ok();
-            } else if key == "reason" {
-                reason = Str::from_literal(value);
-            }
-        }
-        match id {
-            Some(id) => self.cancelled_by_peer(&id, reason),
-            None => self.unanswered(ViolationKind::MalformedCancellation, bytes, config),
-        }
-    }
-
-    /// The peer reports on one of our calls. Being late is no fault.
-    fn progress<'a>(
-        &mut self,
-        params: Option<&'a str>,
-        bytes: &'a [u8],
-        config: &ConnectionConfig,
-        arrival: Arrival,
-    ) -> Option<PeerEvent<'a>> {
-        let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
-        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
-            if key == "progressToken" {
-                token = Id::from_literal(value, config.limits.token_bytes).ok();
-            } else if key == "progress" {
-                progress = Number::from_literal(value);
-            } else if key == "total" {
-                total = Number::from_literal(value);
-            } else if key == "message" {
-                message = Str::from_literal(value);
-            }
-        }
-        let (Some(token), Some(progress)) = (token, progress) else {
-            return self.unanswered(ViolationKind::MalformedProgress, bytes, config);
-        };
-        // The token of a call is its id.
-        let id = token.number(config.match_stringified_ids);
-        let place = id.and_then(|id| self.outbound.find(id));
-        let Some(place) = place else {
-            return match self.outbound.stray(id) {
-                StrayCause::NeverIssued => {
-                    self.unanswered(ViolationKind::UnknownToken, bytes, config)
-                }
-                _ => None,
-            };
-        };
-        let call = CallId(place);
-        let entry = self.outbound.get(place)?;
-        if !entry.wants_progress {
-            return self.unanswered(ViolationKind::UnknownToken, bytes, config);
-        }
-        if entry.progress.is_some_and(|last| progress <= last) {
-            return self.unanswered(ViolationKind::ProgressNotIncreasing, bytes, config);
-        }
-        self.has_progressed(call, progress, arrival.now);
-        Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
-    }
-
-    /// Reports a notification that is wrong; those are never answered.
-    pub(crate) fn unanswered<'a>(
-        &mut self,
-        kind: ViolationKind,
-        bytes: &'a [u8],
-        config: &ConnectionConfig,
-    ) -> Option<PeerEvent<'a>> {
-        self.report(config, Violation::of(kind, None, bytes))
-    }
-
-    fn response<'a>(
-        &mut self,
-        id: Id<'a>,
-        outcome: Outcome<'a>,
-        config: &ConnectionConfig,
-    ) -> Option<Incoming<'a>> {
-        match self.pending(&id, config) {
-            Some(call) => Some(self.ended(call, outcome)),
-            None => {
-                let cause = self.stray_cause(&id, config);
-                Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
-            }
-        }
-    }
-
-    /// An error that names no request. If the carrier knows which call it answers, it ends that
-    /// call; before the session is open it can only mean `initialize`.
-    fn idless_error<'a>(&mut self, error: ErrorObject<'a>, arrival: Arrival) -> Incoming<'a> {
-        let by_lane = match arrival.lane {
-            Lane::Call(call) if self.is_pending(call) => Some(call),
-            _ => None,
-        };
-        match by_lane.or(self.initialize) {
-            Some(call) => self.ended(call, Outcome::PeerError(error)),
-            None => Incoming::Event(PeerEvent::PeerFault(error)),
-        }
-    }
-
-    /// The call that this id belongs to. One that is still held cannot have been answered.
-    fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
-        let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
-        let entry = self.outbound.get(place)?;
-        (!matches!(entry.whereabouts, Whereabouts::Held(_))).then_some(CallId(place))
-    }
-
-    /// Whether a call of ours with this id was cancelled or timed out not long ago.
-    fn was_given_up(&self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
-        matches!(self.stray_cause(id, config), StrayCause::Cancelled | StrayCause::TimedOut)
-    }
-
-    /// Why an id belongs to no call that could be answered.
-    fn stray_cause(&self, id: &Id<'_>, config: &ConnectionConfig) -> StrayCause {
-        let number = id.number(config.match_stringified_ids);
-        if number.is_some_and(|number| self.outbound.find(number).is_some()) {
-            // It is held, so nobody has heard of it.
-            return StrayCause::NeverIssued;
-        }
-        self.outbound.stray(number)
-    }
-
-    fn ended<'a>(&mut self, call: CallId, outcome: Outcome<'a>) -> Incoming<'a> {
-        let purpose = self.outbound.get(call.0).map(|entry| entry.purpose);
-        match (purpose, self.end_call(call, outcome)) {
-            (Some(Purpose::Initialize), PeerEvent::CallEnded(ended)) => {
-                Incoming::HandshakeEnded(ended.outcome)
-            }
-            (_, event) => Incoming::Event(event),
-        }
+        self.defective(defective, frame, reception).map(Incoming::Event)
     }
 }
 
 impl ConnectionConfig {
     const fn versions(&self) -> Versions {
         if self.lenient_version { Versions::Any } else { Versions::Exact }
-    }
-}
-
-impl<'a> IncomingRequest<'a> {
-    /// The token that the peer wants progress under; `null` counts as none.
-    fn progress_token(&self, config: &ConnectionConfig) -> Result<Option<Id<'a>>, ViolationKind> {
-        let Some(meta) = self.meta else { return Ok(None) };
-        let token = MemberTexts::of(meta).filter(|(key, _)| key == "progressToken").last();
-        match token {
-            None | Some((_, "null")) => Ok(None),
-            Some((_, literal)) => Id::from_literal(literal, config.limits.token_bytes)
-                .map(Some)
-                .map_err(|_| ViolationKind::MalformedToken),
-        }
     }
 }

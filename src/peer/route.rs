@@ -1,8 +1,8 @@
 //! Which requests may be made now: a pure function of the message and the session.
 
 use super::Session;
-use crate::dialect::CapabilitySet;
-use crate::dialect::methods::{RequestKind, Sender};
+use crate::capability::Owner;
+use crate::dialect::methods::{Declared, RequestKind, Sender};
 use crate::error::ViolationKind;
 
 /// Which side of the connection this is.
@@ -13,6 +13,22 @@ pub(crate) enum Role {
 }
 
 impl Role {
+    /// Who sends what this side sends.
+    pub(crate) const fn sender(self) -> Sender {
+        match self {
+            Self::Client => Sender::Client,
+            Self::Server => Sender::Server,
+        }
+    }
+
+    /// Whose capabilities this side declares.
+    pub(crate) const fn owner(self) -> Owner {
+        match self {
+            Self::Client => Owner::Client,
+            Self::Server => Owner::Server,
+        }
+    }
+
     /// Who sends what this side receives.
     pub(crate) const fn other_side(self) -> Sender {
         match self {
@@ -49,7 +65,7 @@ pub(crate) fn route(
     role: Role,
     standing: Standing,
     session: Option<Session>,
-    offered: CapabilitySet,
+    declared: Declared,
 ) -> Route {
     match (kind, session) {
         (Some(RequestKind::Initialize), _) if role == Role::Client => {
@@ -66,10 +82,9 @@ pub(crate) fn route(
         (None, None) => Route::Refuse(ViolationKind::UnknownMethod),
         (None, Some(_)) => Route::InSession(None),
         (Some(kind), Some(session)) => {
-            if kind.is_served(role.other_side(), session.revision, offered) {
-                Route::InSession(Some(kind))
-            } else {
-                Route::Refuse(ViolationKind::MethodNotAvailable)
+            match kind.rule().check(role.other_side(), session.revision, declared) {
+                Ok(()) if !kind.is_about_tasks() => Route::InSession(Some(kind)),
+                _ => Route::Refuse(ViolationKind::MethodNotAvailable),
             }
         }
     }

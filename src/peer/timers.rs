@@ -1,9 +1,9 @@
 //! What expires when.
 
-use super::Peer;
 use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
+use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Number;
 use crate::rpc::GivenUp;
@@ -24,29 +24,35 @@ pub(crate) enum Elapsed {
 impl Peer {
     /// When `handle_timeout` has something to do: at once if outcomes wait to be handed out.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        if self.has_outcomes() {
+        if self.has_outcomes() || self.clock.waits_for_tick() {
             return Some(Instant::EPOCH);
         }
-        let expiry = self.deadlines.first().map(|(at, _)| at);
-        match (expiry, self.drain_deadline()) {
-            (Some(expiry), Some(drain)) => Some(expiry.min(drain)),
-            (expiry, drain) => expiry.or(drain),
-        }
+        let deadlines = [
+            self.deadlines.first().and_then(|(at, _)| self.clock.when(at)),
+            self.pause_deadline().map(|(at, _)| at),
+            self.progress_deadlines.first().map(|(at, _)| at),
+            self.silence_deadline(),
+            self.drain_deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Does the next thing that is due, if there is one.
     pub(crate) fn handle_timeout(
         &mut self,
+        config: &ConnectionConfig,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
+        self.clock.tick(now);
         let mut elapsed = self.next_outcome(out);
-        if elapsed.is_none() {
-            elapsed = self.next_expiry(now, out);
+        if elapsed.is_none() && self.phase != Phase::Closed {
+            elapsed = self.next_due(config, now, out);
         }
         if elapsed.is_none()
             && let Some(cause) = self.drained(now)
         {
+            self.send_all_batches(out);
             self.close(cause);
             elapsed = self.next_outcome(out);
         }
@@ -54,10 +60,53 @@ impl Peer {
         elapsed
     }
 
-    fn next_expiry(&mut self, now: Instant, out: &mut dyn Outlets) -> Option<Elapsed> {
-        if self.phase == Phase::Closed {
-            return None;
+    fn next_due(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<Elapsed> {
+        while self.send_due_progress(config, now, out) {}
+        if let Some(elapsed) = self.next_expiry(now, out) {
+            return Some(elapsed);
         }
+        let event =
+            self.next_pause_expiry(now, out).or_else(|| self.next_silence(config, now, out));
+        if self.phase == Phase::Closed && event.is_none() {
+            return self.next_outcome(out);
+        }
+        event.map(Elapsed::Event)
+    }
+
+    /// When the first call has waited long enough for a person, and which one that is. The oldest has
+    /// waited longest.
+    fn pause_deadline(&self) -> Option<(Instant, CallId)> {
+        let (call, entry) = self.application_calls().next()?;
+        let most = entry.pause?.saturating_add(entry.lag);
+        Some((self.clock.when_lag_is(most)?, call))
+    }
+
+    fn next_pause_expiry(
+        &mut self,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= now)?;
+        Some(self.expire(call, Expiry::Paused, out))
+    }
+
+    fn expire(
+        &mut self,
+        call: CallId,
+        expiry: Expiry,
+        out: &mut dyn Outlets,
+    ) -> PeerEvent<'static> {
+        self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
+        PeerEvent::ended(call, Outcome::TimedOut(expiry))
+    }
+
+    fn next_expiry(&mut self, now: Instant, out: &mut dyn Outlets) -> Option<Elapsed> {
+        let now = self.clock.at(now);
         let (at, index) = self.deadlines.first()?;
         if now < at {
             return None;
@@ -78,12 +127,12 @@ impl Peer {
             let expired = |other: &Call| other.deadline().is_some_and(|deadline| deadline <= now);
             self.withdraw_with(call, expired, out);
         }
-        self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
-        Some(Elapsed::Event(PeerEvent::ended(call, Outcome::TimedOut(expiry))))
+        Some(Elapsed::Event(self.expire(call, expiry, out)))
     }
 
     /// Begins the idle timeout of a call anew.
     pub(super) fn has_progressed(&mut self, call: CallId, progress: Number, now: Instant) {
+        let now = self.clock.at(now);
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         entry.progress = Some(progress);
         entry.idle_deadline = entry.idle.map(|idle| now + idle);

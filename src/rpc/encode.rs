@@ -1,10 +1,13 @@
 //! Writes JSON-RPC envelopes around payloads.
 
+use core::fmt::Display;
+
 use serde::ser::Serialize;
 
 use super::id::Id;
 use crate::error::ErrorCode;
-use crate::json::{Additions, Empty, EncodeError, Object, Writer};
+use crate::json::shape::Form;
+use crate::json::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Writer};
 
 /// What goes into the `id` of an answer.
 #[derive(Clone, Copy)]
@@ -38,11 +41,12 @@ pub(crate) fn write_request<T: Serialize + ?Sized>(
     method: &str,
     params: &T,
     additions: Additions<'_>,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
     writer.push(b",\"id\":")?;
     writer.push_integer(id)?;
-    write_method(writer, method, params, additions)
+    write_method(writer, method, params, additions, form)
 }
 
 /// A notification.
@@ -50,9 +54,10 @@ pub(crate) fn write_notification<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     method: &str,
     params: &T,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
-    write_method(writer, method, params, Additions::default())
+    write_method(writer, method, params, Additions::default(), form)
 }
 
 fn write_method<T: Serialize + ?Sized>(
@@ -60,10 +65,11 @@ fn write_method<T: Serialize + ?Sized>(
     method: &str,
     params: &T,
     additions: Additions<'_>,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(b",\"method\":")?;
     writer.push_string(method)?;
-    params.serialize(Object::new(writer, ",\"params\":", Empty::Omitted, additions))?;
+    params.serialize(Payload::new(writer, ",\"params\":", Empty::Omitted, additions, form))?;
     writer.push(b"}")
 }
 
@@ -73,30 +79,52 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     id: &Id<'_>,
     result: &T,
     additions: Additions<'_>,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
     Answer::To(id).write(writer)?;
-    result.serialize(Object::new(writer, ",\"result\":", Empty::Braces, additions))?;
+    result.serialize(Payload::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
     writer.push(b"}")
 }
 
-/// An error response.
+/// What an error response says.
+pub(crate) struct Fault<'a, T: ?Sized> {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: &'a dyn Display,
+    pub(crate) data: Option<&'a T>,
+}
+
+impl<'a> Fault<'a, ()> {
+    /// A fault about which there is no more to say.
+    pub(crate) const fn plain(code: ErrorCode, message: &'a dyn Display) -> Self {
+        Self { code, message, data: None }
+    }
+}
+
+/// An error response, of which the data has this form if there is one.
 pub(crate) fn write_error<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     id: Answer<'_>,
-    code: ErrorCode,
-    message: &str,
-    data: Option<&T>,
+    fault: Fault<'_, T>,
+    form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
     id.write(writer)?;
     writer.push(b",\"error\":{\"code\":")?;
-    writer.push_integer(code.get())?;
+    writer.push_integer(fault.code.get())?;
     writer.push(b",\"message\":")?;
-    writer.push_string(message)?;
-    if let Some(data) = data {
-        writer.push(b",\"data\":")?;
-        data.serialize(&mut *writer)?;
+    writer.push_display(fault.message)?;
+    match (fault.data, form) {
+        (Some(data), None) => {
+            writer.push(b",\"data\":")?;
+            data.serialize(&mut *writer)?;
+        }
+        (Some(data), form) => {
+            let additions = Additions::default();
+            data.serialize(Payload::new(writer, ",\"data\":", Empty::Braces, additions, form))?;
+        }
+        (None, Some(_)) => return Err(Misfit::at("data", Problem::Missing).into()),
+        (None, None) => {}
     }
     writer.push(b"}}")
 }

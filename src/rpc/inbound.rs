@@ -117,6 +117,10 @@ impl<E: Recycle> Inbound<E> {
         self.table.get(place).map(|entry| Id::trusted(&entry.id))
     }
 
+    pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
+        self.table.place_of(index)
+    }
+
     pub(crate) fn ending(&self, place: Place) -> Option<Ending> {
         self.table.ending(place)
     }

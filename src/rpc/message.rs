@@ -1,4 +1,4 @@
-//! Messages by their shape, which alone decides what a frame is.
+//! Messages by their intent, which alone decides what a frame is.
 
 use super::id::Id;
 use crate::error::{ErrorCode, ViolationKind};
@@ -42,12 +42,12 @@ pub(crate) struct Defective<'a> {
     /// Whether it was certainly meant as a message. Text that is not even JSON has to prove that;
     /// without proof its id may end a call of that id and is not answered.
     pub(crate) meant: bool,
-    pub(crate) shape: Shape,
+    pub(crate) intent: Intent,
 }
 
 /// What a defective frame was going to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum Intent {
     /// A request: it gets an error if its id could be read.
     Request,
     /// A response: it ends the call whose id it has and is never answered.
@@ -122,8 +122,8 @@ pub(crate) fn classify<'a>(
     versions: Versions,
 ) -> Result<Message<'a>, Defective<'a>> {
     let id = id(envelope, limits);
-    let shape = shape(envelope);
-    let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, shape });
+    let intent = intent(envelope);
+    let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, intent });
 
     if let Some(defect) = envelope.defect() {
         let meant = versioned(envelope) || defect.kind().keeps_structure();
@@ -132,15 +132,17 @@ pub(crate) fn classify<'a>(
     let id = match id {
         None => None,
         Some(Ok(id)) => Some(id),
-        Some(Err(ViolationKind::NullId)) if shape == Shape::Response => None,
+        Some(Err(ViolationKind::NullId)) if intent == Intent::Response => None,
         Some(Err(kind)) => return defective(kind, None, true),
     };
-    if shape == Shape::Other {
+    if intent == Intent::Other {
         return defective(ViolationKind::NotAMessage, None, false);
     }
     if versions == Versions::Exact && !versioned(envelope) {
         // An object with an `id` and nothing else of JSON-RPC is a line of some log.
-        return if shape == Shape::Either && !envelope.has(Member::Params) && !has_outcome(envelope)
+        return if intent == Intent::Either
+            && !envelope.has(Member::Params)
+            && !has_outcome(envelope)
         {
             defective(ViolationKind::NotAMessage, None, false)
         } else {
@@ -150,24 +152,24 @@ pub(crate) fn classify<'a>(
     if has_duplicates(envelope) {
         return defective(ViolationKind::DuplicateMember, id, true);
     }
-    match shape {
-        Shape::Request | Shape::Notification => request(envelope, id, shape, limits),
-        Shape::Response => response(envelope, id),
-        Shape::Either if has_outcome(envelope) => defective(ViolationKind::Ambiguous, id, true),
-        Shape::Either if envelope.has(Member::Params) || envelope.has(Member::Method) => {
+    match intent {
+        Intent::Request | Intent::Notification => request(envelope, id, intent, limits),
+        Intent::Response => response(envelope, id),
+        Intent::Either if has_outcome(envelope) => defective(ViolationKind::Ambiguous, id, true),
+        Intent::Either if envelope.has(Member::Params) || envelope.has(Member::Method) => {
             defective(ViolationKind::MissingMethod, id, true)
         }
-        Shape::Either | Shape::Other => defective(ViolationKind::NotAMessage, id, true),
+        Intent::Either | Intent::Other => defective(ViolationKind::NotAMessage, id, true),
     }
 }
 
 fn request<'a>(
     envelope: &Envelope<'a>,
     id: Option<Id<'a>>,
-    shape: Shape,
+    intent: Intent,
     limits: &Limits,
 ) -> Result<Message<'a>, Defective<'a>> {
-    let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, meant: true, shape });
+    let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, meant: true, intent });
     if has_outcome(envelope) {
         return defective(ViolationKind::Ambiguous, id);
     }
@@ -199,7 +201,7 @@ fn response<'a>(envelope: &Envelope<'a>, id: Option<Id<'a>>) -> Result<Message<'
         (None, None, Some(Some(error))) => Ok(Message::IdlessError { error }),
         (id, _, _) => {
             let kind = ViolationKind::MalformedResponse;
-            Err(Defective { kind, id, meant: true, shape: Shape::Response })
+            Err(Defective { kind, id, meant: true, intent: Intent::Response })
         }
     }
 }
@@ -218,7 +220,7 @@ fn id<'a>(envelope: &Envelope<'a>, limits: &Limits) -> Option<Result<Id<'a>, Vio
 }
 
 /// What the members say the frame is. The presence of an id alone proves nothing.
-fn shape(envelope: &Envelope<'_>) -> Shape {
+fn intent(envelope: &Envelope<'_>) -> Intent {
     // A method of `null` is none.
     let has_method =
         envelope.has(Member::Method) && envelope.get(Member::Method).is_none_or(|m| m != "null");
@@ -227,20 +229,20 @@ fn shape(envelope: &Envelope<'_>) -> Shape {
         (true, false) => {
             let complete = envelope.defect().is_none_or(|defect| defect.kind().keeps_structure());
             // In the part of a text that cannot be read there may be an id.
-            if complete && !has_id { Shape::Notification } else { Shape::Request }
+            if complete && !has_id { Intent::Notification } else { Intent::Request }
         }
         // A peer that sends the method back with its answer, or one that is confused.
         (true, true) => {
             if has_id {
-                Shape::Either
+                Intent::Either
             } else {
-                Shape::Notification
+                Intent::Notification
             }
         }
-        (false, true) => Shape::Response,
-        (false, false) if has_id => Shape::Either,
-        (false, false) if envelope.has(Member::Params) => Shape::Notification,
-        (false, false) => Shape::Other,
+        (false, true) => Intent::Response,
+        (false, false) if has_id => Intent::Either,
+        (false, false) if envelope.has(Member::Params) => Intent::Notification,
+        (false, false) => Intent::Other,
     }
 }
 

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0, and nothing of MCP: ids, messages by their shape, and the tables of what is in
+//! JSON-RPC 2.0, and nothing of MCP: ids, messages by their intent, and the tables of what is in
 //! flight in each direction.
 
 mod encode;
@@ -13,11 +13,13 @@ pub use id::Id;
 pub use message::ErrorObject;
 pub use outbound::StrayCause;
 
-pub(crate) use encode::{Answer, write_error, write_notification, write_request, write_result};
+pub(crate) use encode::{
+    Answer, Fault, write_error, write_notification, write_request, write_result,
+};
 pub(crate) use inbound::Inbound;
-pub(crate) use message::{Defective, Message, Shape, Versions, classify, defect_kind};
+pub(crate) use message::{Defective, Intent, Message, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
-pub(crate) use table::{Ending, Recycle};
+pub(crate) use table::{Ending, Recycle, Table};
 
 #[cfg(test)]
 mod tests;

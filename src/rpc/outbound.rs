@@ -107,6 +107,19 @@ impl<E: Recycle> Outbound<E> {
         place
     }
 
+    /// Gives a pending call the next id: it is asked again under the same handle.
+    pub(crate) fn renew(&mut self, place: Place) -> Option<u64> {
+        let old = self.id(place)?;
+        let id = self.next_id;
+        self.next_id += 1;
+        self.by_id.remove(hash32(old), place.index);
+        self.by_id.insert(hash32(id), place.index);
+        if let Some(entry) = self.table.get_mut(place) {
+            entry.id = id;
+        }
+        Some(id)
+    }
+
     pub(crate) fn find(&self, id: u64) -> Option<Place> {
         let index = self.by_id.find(hash32(id), |index| {
             self.table
@@ -171,6 +184,17 @@ impl<E: Recycle> Outbound<E> {
 
     pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
         self.table.place_of(index)
+    }
+
+    /// Changes the calls, in the order they were made.
+    pub(crate) fn for_each(&mut self, mut change: impl FnMut(&mut E)) {
+        let mut place = self.table.first();
+        while let Some(current) = place {
+            if let Some(entry) = self.table.get_mut(current) {
+                change(&mut entry.extra);
+            }
+            place = self.table.next(current);
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &E)> {

@@ -156,6 +156,11 @@ impl<T: Recycle> Table<T> {
         self.place_of(self.first?)
     }
 
+    /// The place of the entry that came after another one.
+    pub(crate) fn next(&self, place: Place) -> Option<Place> {
+        self.place_of(self.live(place)?.next?)
+    }
+
     /// The place that an index names now, if it is taken.
     pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
         let slot = self.slot(index).filter(|slot| slot.taken)?;

@@ -291,10 +291,10 @@ fn class(frame: &str) -> String {
             alloc::format!("error {id} {} {:?}", error.code, error.message.to_str())
         }
         Ok(Message::IdlessError { error }) => alloc::format!("idless error {}", error.code),
-        Err(Defective { kind, id, meant, shape }) => {
+        Err(Defective { kind, id, meant, intent }) => {
             let id = id.map_or_else(|| "-".into(), |id| id.to_string());
             let doubt = if id != "-" && !meant { "?" } else { "" };
-            alloc::format!("{kind:?} {shape:?} {id}{doubt}")
+            alloc::format!("{kind:?} {intent:?} {id}{doubt}")
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use crate::model::{Implementation, ServerCapabilities};
+use crate::model::{Implementation, LoggingLevel, ServerCapabilities};
 use crate::peer::ConnectionConfig;
 use crate::version::RevisionSet;
 
@@ -30,6 +30,8 @@ pub struct ServerConfig {
     pub revisions: RevisionSet,
     /// Refuses such a client with `-32602` instead. Default false.
     pub refuse_other_revisions: bool,
+    /// The least severe log messages that are sent before the client names a level. Default all.
+    pub log_level: LoggingLevel,
     /// Limits, timeouts and policies.
     pub connection: ConnectionConfig,
 }
@@ -43,6 +45,7 @@ impl ServerConfig {
             instructions: None,
             revisions: RevisionSet::ALL,
             refuse_other_revisions: false,
+            log_level: LoggingLevel::Debug,
             connection: ConnectionConfig::default(),
         }
     }

@@ -1,12 +1,12 @@
 //! What a server tells its application.
 
 use super::call::Call;
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
 use crate::json::{Raw, Str};
 use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, Notification, PeerEvent, ProgressUpdate,
-    RequestContext, Stray, Violation,
+    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, PagesRestarted,
+    PeerEvent, ProgressUpdate, RequestContext, Stray, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -32,8 +32,17 @@ pub enum ServerEvent<'a> {
     Ready,
     /// How far a call is.
     Progress(ProgressUpdate<'a>),
+    /// A page of a list that is read page by page, and not its last one.
+    Page(ListPage<'a>),
+    /// Such a list is read from its beginning again.
+    PagesRestarted(PagesRestarted),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
+    /// The client has not answered a ping, the latest of so many in a row.
+    Unresponsive {
+        /// How many pings in a row have not been answered.
+        missed: u32,
+    },
     /// The connection will end at the deadline or when everything has been answered, whichever is
     /// first. Requests in flight should be answered now; they are not cancelled.
     Draining {
@@ -65,7 +74,10 @@ impl ServerEvent<'_> {
             Self::Opened(opened) => ServerEvent::Opened(opened.into_owned()),
             Self::Ready => ServerEvent::Ready,
             Self::Progress(update) => ServerEvent::Progress(update.into_owned()),
+            Self::Page(page) => ServerEvent::Page(page.into_owned()),
+            Self::PagesRestarted(restarted) => ServerEvent::PagesRestarted(restarted),
             Self::CallEnded(ended) => ServerEvent::CallEnded(ended.into_owned()),
+            Self::Unresponsive { missed } => ServerEvent::Unresponsive { missed },
             Self::Draining { deadline } => ServerEvent::Draining { deadline },
             Self::Closed { cause } => ServerEvent::Closed { cause },
             Self::Violation(violation) => ServerEvent::Violation(violation.into_owned()),
@@ -80,7 +92,10 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
         match event {
             PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
             PeerEvent::Progress(update) => Self::Progress(update),
+            PeerEvent::Page(page) => Self::Page(page),
+            PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
             PeerEvent::Stray(stray) => Self::Stray(stray),
             PeerEvent::Violation(violation) => Self::Violation(violation),

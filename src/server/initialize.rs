@@ -6,13 +6,13 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::event::{Opened, ServerEvent};
 use super::{Server, ServerConfig};
-use crate::dialect::capabilities::Owner;
-use crate::dialect::{CapabilitySet, outgoing};
+use crate::capability::{CapabilitySet, Owner};
+use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Arrival, IncomingRequest, Outlets};
-use crate::rpc::{Answer, write_error, write_result};
+use crate::peer::{IncomingRequest, Outlets};
+use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
 
@@ -80,29 +80,29 @@ impl Server {
     pub(super) fn initialize<'f>(
         &mut self,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let params = match Params::read(request.params) {
             Ok(params) => params,
-            Err(kind) => return self.refuse(kind, request, arrival, out),
+            Err(kind) => return self.refuse(kind, request, out),
         };
         let Some(revision) = self.config.choose(&params.requested) else {
-            return self.refuse_revision(&params, request, arrival, out);
+            return self.refuse_revision(&params, request, out);
         };
         let result = InitializeResult {
             protocol_version: revision.name().into(),
-            capabilities: outgoing::server_capabilities(&self.config.capabilities, revision),
-            server_info: outgoing::implementation(&self.config.info, revision),
+            capabilities: self.config.capabilities.clone(),
+            server_info: self.config.info.clone(),
             instructions: self.config.instructions.as_deref().map(Text::from),
             meta: None,
         };
-        let sent = self.peer.send_own(arrival.lane, None, out, |writer| {
-            write_result(writer, &request.id, &result, Additions::default())
+        let form = RequestKind::Initialize.rule().result(revision);
+        let sent = self.peer.send_own(request.arrival.lane, None, out, |writer| {
+            write_result(writer, &request.id, &result, Additions::default(), Some(form))
         });
         if !sent {
             // The limits of this side leave no room for what this side has to say.
-            return self.refuse(ViolationKind::AnswerTooLong, request, arrival, out);
+            return self.refuse(ViolationKind::AnswerTooLong, request, out);
         }
         // The route leads here only while there is no session, so the step makes sense.
         if !self.peer.step(Step::Begin) {
@@ -121,22 +121,16 @@ impl Server {
         &mut self,
         params: &Params<'_>,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         // A version is a date; whatever is longer need not come back whole.
         const LONGEST: usize = 64;
         let requested: String = params.requested.chars().take(LONGEST).collect();
         let data = Unsupported { supported: Names(self.config.revisions), requested: &requested };
-        self.peer.send_own(arrival.lane, None, out, |writer| {
-            let id = Answer::To(&request.id);
-            write_error(
-                writer,
-                id,
-                ErrorCode::INVALID_PARAMS,
-                "Unsupported protocol version",
-                Some(&data),
-            )
+        let message = "Unsupported protocol version";
+        let fault = Fault { code: ErrorCode::INVALID_PARAMS, message: &message, data: Some(&data) };
+        self.peer.send_own(request.arrival.lane, None, out, |writer| {
+            write_error(writer, Answer::To(&request.id), fault, None)
         });
         None
     }

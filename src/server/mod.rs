@@ -4,6 +4,7 @@ mod call;
 mod config;
 mod event;
 mod initialize;
+mod notify;
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -13,19 +14,21 @@ use serde::ser::Serialize;
 pub use call::{Call, CallTool, Complete, GetPrompt, Page};
 pub use config::ServerConfig;
 pub use event::{Opened, Request, ServerEvent};
+pub use notify::{ChangedList, Log};
 
-use crate::dialect::CapabilitySet;
+use crate::capability::CapabilitySet;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::json::Raw;
-use crate::model::method::{Method, Notification as Notifies};
+use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
-    Arrival, CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Elapsed, Incoming,
-    IncomingRequest, Notification, NotifyError, Outlets, Peer, Progress, ProgressReport,
-    RequestContext, RespondError, Role, peer_face,
+    Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
+    Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
+    Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
 };
+use crate::rpc::Fault;
 use crate::session::{Phase, Step};
 use crate::time::Instant;
 use crate::version::Revision;
@@ -65,7 +68,8 @@ impl Server {
     /// A server at the start of the connection with this number.
     pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
         let offered = CapabilitySet::from(&config.capabilities);
-        let peer = Peer::new(Role::Server, offered, number, &config.connection);
+        let mut peer = Peer::new(Role::Server, offered, number, &config.connection);
+        peer.set_log_level(config.log_level);
         Self { config, peer, client: None }
     }
 
@@ -97,9 +101,13 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'f>> {
         let arrival = arrival.into();
-        let incoming = self.peer.receive(&self.config.connection, frame.into(), arrival, out)?;
-        let event = self.incoming(incoming, arrival, out);
-        self.peer.observe_phase(out);
+        let Some(incoming) = self.peer.receive(&self.config.connection, frame.into(), arrival, out)
+        else {
+            self.peer.end_reception(out);
+            return None;
+        };
+        let event = self.incoming(incoming, out);
+        self.peer.end_reception(out);
         event
     }
 
@@ -113,7 +121,7 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'static>> {
-        match self.peer.handle_timeout(now, out)? {
+        match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
             // A server never sends `initialize`.
             Elapsed::HandshakeTimedOut | Elapsed::HandshakeLost(_) => None,
@@ -123,15 +131,14 @@ impl Server {
     fn incoming<'f>(
         &mut self,
         incoming: Incoming<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match incoming {
             Incoming::Event(event) => Some(event.into()),
-            Incoming::Initialize(request) => self.initialize(request, arrival, out),
-            Incoming::Request(kind, request) => self.request(kind, request, arrival, out),
-            Incoming::Notification(kind, notification, bytes) => {
-                self.notification(kind, notification, bytes, out)
+            Incoming::Initialize(request) => self.initialize(request, out),
+            Incoming::Request(kind, request) => self.request(kind, request, out),
+            Incoming::Notification(kind, notification) => {
+                self.notification(kind, notification, out)
             }
             // A server never sends `initialize`.
             Incoming::HandshakeEnded(_) => None,
@@ -142,14 +149,13 @@ impl Server {
         &mut self,
         kind: Option<RequestKind>,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let Some(call) = Call::read(kind, request.params) else {
-            return self.refuse(ViolationKind::InvalidParams, request, arrival, out);
+            return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.admit(&self.config.connection, &request, arrival) {
-            Err(kind) => self.refuse(kind, request, arrival, out),
+        match self.peer.admit(&self.config.connection, kind, &request) {
+            Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
             }
@@ -160,14 +166,8 @@ impl Server {
         &mut self,
         kind: Option<NotificationKind>,
         notification: Notification<'f>,
-        bytes: &'f [u8],
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        if self.peer.session().is_none() {
-            let kind = ViolationKind::UnexpectedNotification;
-            let event = self.peer.unanswered(kind, bytes, &self.config.connection)?;
-            return Some(event.into());
-        }
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
         }
@@ -175,7 +175,7 @@ impl Server {
             // It has been received before.
             return None;
         }
-        self.peer.flush_held(out);
+        self.peer.flush_held(&self.config.connection, out);
         Some(ServerEvent::Ready)
     }
 
@@ -183,13 +183,10 @@ impl Server {
         &mut self,
         kind: ViolationKind,
         request: IncomingRequest<'f>,
-        arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        match self.peer.refuse(&self.config.connection, kind, request, arrival, out)? {
-            Incoming::Event(event) => Some(event.into()),
-            _ => None,
-        }
+        let event = self.peer.refuse(&self.config.connection, kind, request, out)?;
+        Some(event.into())
     }
 }
 

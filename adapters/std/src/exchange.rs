@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, ErrorCode, InboundId, Progress, ProgressReport, RespondError};
+use mcp_sansio::{
+    CallOptions, Delivery, ErrorCode, InboundId, Progress, ProgressReport, RespondError,
+};
 use serde::Serialize;
 
 use crate::handle::Handle;
@@ -95,7 +97,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, RespondError> {
-        self.handle.wire().with(|machine, out, _| machine.progress(self.id, progress, out))
+        self.handle.wire().with(|machine, out, now| machine.progress(self.id, progress, now, out))
     }
 
     /// Sends a notification that belongs to this request.
@@ -107,7 +109,7 @@ impl<M: Machine> Exchange<M> {
         &self,
         method: &str,
         params: &T,
-    ) -> Result<(), mcp_sansio::NotifyError> {
+    ) -> Result<Delivery, mcp_sansio::NotifyError> {
         self.handle.notify_about(method, params, Some(self.id))
     }
 

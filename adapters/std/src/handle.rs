@@ -8,8 +8,8 @@ use std::time::Duration;
 use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::{Method, Notification};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Cause, ErrorObject, Expiry, InboundId, NotifyError, Outcome,
-    Phase, ProgressUpdate, ViolationKind,
+    CallError, CallId, CallOptions, Cause, Delivery, ErrorObject, Expiry, InboundId, NotifyError,
+    Outcome, Phase, ProgressUpdate, ViolationKind,
 };
 use serde::Serialize;
 
@@ -136,7 +136,7 @@ impl<M: Machine> Handle<M> {
     /// # Errors
     ///
     /// [`NotifyError`] says why it was not sent.
-    pub fn notify<N: Notification>(&self, params: &N::Params<'_>) -> Result<(), NotifyError> {
+    pub fn notify<N: Notification>(&self, params: &N::Params<'_>) -> Result<Delivery, NotifyError> {
         self.notify_method(N::NAME, params)
     }
 
@@ -149,7 +149,7 @@ impl<M: Machine> Handle<M> {
         &self,
         method: &str,
         params: &T,
-    ) -> Result<(), NotifyError> {
+    ) -> Result<Delivery, NotifyError> {
         self.notify_about(method, params, None)
     }
 
@@ -158,7 +158,7 @@ impl<M: Machine> Handle<M> {
         method: &str,
         params: &T,
         related: Option<InboundId>,
-    ) -> Result<(), NotifyError> {
+    ) -> Result<Delivery, NotifyError> {
         let params = Raw::from_serialize(params)?;
         self.wire.with(|machine, out, _| machine.notify(method, &params, related, out))
     }

@@ -5,8 +5,9 @@ use std::fmt::Debug;
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
     CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
-    ClientEvent, ClientRequest, ErrorCode, Frame, InboundId, Instant, NotifyError, Outbox, Phase,
-    Progress, ProgressReport, ProgressUpdate, Request, RespondError, Server, ServerEvent,
+    ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, NotifyError,
+    Outbox, Phase, Progress, ProgressReport, ProgressUpdate, Request, RespondError, Server,
+    ServerEvent,
 };
 
 /// [`Server`] or [`Client`]. There are no others.
@@ -78,6 +79,7 @@ pub(crate) mod sealed {
             &mut self,
             id: InboundId,
             progress: Progress<'_>,
+            now: Instant,
             out: &mut Outbox,
         ) -> Result<ProgressReport, RespondError>;
         fn call(
@@ -100,7 +102,7 @@ pub(crate) mod sealed {
             params: &Raw<'_>,
             related: Option<InboundId>,
             out: &mut Outbox,
-        ) -> Result<(), NotifyError>;
+        ) -> Result<Delivery, NotifyError>;
     }
 }
 
@@ -190,9 +192,10 @@ macro_rules! machine {
                 &mut self,
                 id: InboundId,
                 progress: Progress<'_>,
+                now: Instant,
                 out: &mut Outbox,
             ) -> Result<ProgressReport, RespondError> {
-                Self::progress(self, id, progress, out)
+                Self::progress(self, id, progress, now, out)
             }
 
             fn call(
@@ -221,7 +224,7 @@ macro_rules! machine {
                 params: &Raw<'_>,
                 related: Option<InboundId>,
                 out: &mut Outbox,
-            ) -> Result<(), NotifyError> {
+            ) -> Result<Delivery, NotifyError> {
                 self.notify_method(method, params, related, out)
             }
         }

@@ -180,9 +180,13 @@ fn a_handler_that_fails_is_answered_for() {
 /// Pain 7: a tool asks the client while the client waits for the tool.
 #[test]
 fn a_tool_can_ask_the_client() {
-    let answer = |exchange: &Exchange<Client>| exchange.respond(&json!({"model": "m"}));
+    let said = json!({
+        "model": "m", "role": "assistant", "content": {"type": "text", "text": "t"}
+    });
+    let expected = said.to_string();
+    let answer = move |exchange: &Exchange<Client>| exchange.respond(&said);
     let (_running, connection) = connect(answer);
-    assert_eq!(text(&call(&connection, "ask").unwrap()), r#"{"model":"m"}"#);
+    assert_eq!(text(&call(&connection, "ask").unwrap()), expected);
     let (_running, connection) = connect(RefuseAll::new());
     assert!(text(&call(&connection, "ask").unwrap()).contains("-32601"));
 }
@@ -206,7 +210,7 @@ fn a_server_that_dies_ends_every_call() {
     let (sender, events) = channel();
     let server = thread::spawn(move || {
         let mut to_client = to_client;
-        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}\n";
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}}}}\n";
         to_client.write_all(answer.as_bytes()).unwrap();
         let mut seen = Vec::new();
         while !String::from_utf8_lossy(&seen).contains("tools/call") {

@@ -1,0 +1,152 @@
+//! Capabilities as a set of bits: read from a handshake, looked up on every message.
+
+use core::fmt;
+
+use crate::version::Revision;
+
+macro_rules! capabilities {
+    ($($(#[$documentation:meta])* $name:ident, $owner:ident, $path:literal, $since:ident;)*) => {
+        /// Something that one side offers to the other.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[non_exhaustive]
+        pub enum Capability {
+            $($(#[$documentation])* $name,)*
+        }
+
+        impl Capability {
+            /// Every capability, in the order of their definition.
+            pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The side that declares it.
+            pub(crate) const fn owner(self) -> Owner {
+                match self {
+                    $(Self::$name => Owner::$owner,)*
+                }
+            }
+
+            /// Its key in `capabilities`, and the key in the object there: `resources.subscribe`.
+            pub(crate) const fn path(self) -> &'static str {
+                match self {
+                    $(Self::$name => $path,)*
+                }
+            }
+
+            /// The first revision that knows it.
+            pub(crate) const fn since(self) -> Revision {
+                match self {
+                    $(Self::$name => Revision::$since,)*
+                }
+            }
+        }
+    };
+}
+
+capabilities! {
+    /// A server has tools.
+    Tools, Server, "tools", V2024_11_05;
+    /// A server says when its tools change.
+    ToolsListChanged, Server, "tools.listChanged", V2024_11_05;
+    /// A server has resources.
+    Resources, Server, "resources", V2024_11_05;
+    /// Single resources of a server can be subscribed to.
+    ResourcesSubscribe, Server, "resources.subscribe", V2024_11_05;
+    /// A server says when its list of resources changes.
+    ResourcesListChanged, Server, "resources.listChanged", V2024_11_05;
+    /// A server has prompts.
+    Prompts, Server, "prompts", V2024_11_05;
+    /// A server says when its prompts change.
+    PromptsListChanged, Server, "prompts.listChanged", V2024_11_05;
+    /// A server sends log messages.
+    Logging, Server, "logging", V2024_11_05;
+    /// A server completes arguments.
+    Completions, Server, "completions", V2025_03_26;
+    /// A client lists the places a server may work in.
+    Roots, Client, "roots", V2024_11_05;
+    /// A client says when its roots change.
+    RootsListChanged, Client, "roots.listChanged", V2024_11_05;
+    /// A client asks a model on behalf of a server.
+    Sampling, Client, "sampling", V2024_11_05;
+    /// A client adds context of servers when it asks a model.
+    SamplingContext, Client, "sampling.context", V2025_11_25;
+    /// A client lets the model use tools.
+    SamplingTools, Client, "sampling.tools", V2025_11_25;
+    /// A client asks the user on behalf of a server.
+    Elicitation, Client, "elicitation", V2025_06_18;
+    /// A client asks by forms.
+    ElicitationForm, Client, "elicitation.form", V2025_06_18;
+    /// A client sends the user to URLs.
+    ElicitationUrl, Client, "elicitation.url", V2025_11_25;
+}
+
+impl fmt::Display for Capability {
+    /// Its path in `capabilities`: `resources.subscribe`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.path())
+    }
+}
+
+/// The side that declares a capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    Client,
+    Server,
+}
+
+/// A set of capabilities.
+///
+/// ```
+/// use mcp_sansio::{Capability, CapabilitySet};
+///
+/// let set = CapabilitySet::NONE.with(Capability::Tools).with(Capability::Logging);
+/// assert!(set.contains(Capability::Tools));
+/// assert!(!set.contains(Capability::Prompts));
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct CapabilitySet {
+    bits: u32,
+}
+
+impl CapabilitySet {
+    /// No capability.
+    pub const NONE: Self = Self { bits: 0 };
+
+    /// This set and one capability more.
+    #[must_use]
+    pub const fn with(self, capability: Capability) -> Self {
+        Self { bits: self.bits | 1 << capability as u32 }
+    }
+
+    /// Whether the capability is in the set.
+    pub const fn contains(self, capability: Capability) -> bool {
+        self.bits & (1 << capability as u32) != 0
+    }
+
+    /// The capabilities of this set that are missing in another one.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self { bits: self.bits & !other.bits }
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+
+    /// The capabilities, in the order of their definition.
+    pub fn iter(self) -> impl Iterator<Item = Capability> {
+        Capability::ALL.iter().copied().filter(move |capability| self.contains(*capability))
+    }
+}
+
+impl FromIterator<Capability> for CapabilitySet {
+    fn from_iter<I: IntoIterator<Item = Capability>>(capabilities: I) -> Self {
+        capabilities.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl fmt::Debug for CapabilitySet {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,214 @@
+//! Whether what a user filled in fits the form
+//! ([elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)).
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::formats::has_format;
+use crate::json::{Elements, MemberTexts, Misfit, Number, Problem, Str, is_integral, member};
+
+/// Whether the result of an elicitation fits the schema of its form; `None` if it had none, because
+/// it was about a URL. Both texts are objects whose shape has been checked.
+///
+/// Only an accepted form has content that counts.
+pub(crate) fn check_answer(result: &str, schema: Option<&str>) -> Result<(), Misfit> {
+    let action = member(result, "action").and_then(Str::from_literal);
+    let content = member(result, "content").filter(|content| *content != "null");
+    if action.is_none_or(|action| action != "accept") {
+        return Ok(());
+    }
+    match schema {
+        Some(schema) => check_content(schema, content.unwrap_or("{}")),
+        // To agree to visit a page is not to answer.
+        None => check(content.is_none()),
+    }
+}
+
+/// Whether a person has refused, so that nothing else in the result counts.
+pub(crate) fn is_refusal(result: &str) -> bool {
+    member(result, "action")
+        .and_then(Str::from_literal)
+        .is_some_and(|action| action == "decline" || action == "cancel")
+}
+
+/// Whether content has what the schema requires, and nothing that contradicts it.
+fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
+    let content: BTreeMap<Str<'_>, &str> = MemberTexts::of(content).collect();
+    let required = member(schema, "required").unwrap_or_default();
+    for name in strings(required) {
+        if !content.contains_key(&name) {
+            return Err(Misfit::at("content", Problem::Missing));
+        }
+    }
+    for (name, field) in MemberTexts::of(member(schema, "properties").unwrap_or_default()) {
+        if let Some(value) = content.get(&name) {
+            check_field(field, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_field(field: &str, value: &str) -> Result<(), Misfit> {
+    let Some(kind) = member(field, "type").and_then(Str::from_literal) else { return Ok(()) };
+    match &*kind.to_str() {
+        "string" => check_text(field, value),
+        "number" => check_number(field, value),
+        "integer" if !is_integral(value) => wrong_type(),
+        "integer" => check_number(field, value),
+        "boolean" if !matches!(value, "true" | "false") => wrong_type(),
+        "array" => check_choices(field, value),
+        // What this side does not know it cannot judge.
+        _ => Ok(()),
+    }
+}
+
+fn check_text(field: &str, value: &str) -> Result<(), Misfit> {
+    let Some(text) = Str::from_literal(value) else { return wrong_type() };
+    let format = member(field, "format").and_then(Str::from_literal);
+    check(
+        is_between(field, "minLength", count(text.chars()), "maxLength")
+            && format.is_none_or(|format| has_format(&text.to_str(), &format.to_str()))
+            && member(field, "enum").is_none_or(|all| strings(all).any(|one| one == text))
+            && member(field, "oneOf").is_none_or(|all| constants(all).any(|one| one == text)),
+    )
+}
+
+fn check_number(field: &str, value: &str) -> Result<(), Misfit> {
+    let Some(number) = Number::from_literal(value) else { return wrong_type() };
+    check(is_between(field, "minimum", number, "maximum"))
+}
+
+fn check_choices(field: &str, value: &str) -> Result<(), Misfit> {
+    let is_list = value.starts_with('[')
+        && Elements::of(value).all(|element| element.as_str().starts_with('"'));
+    if !is_list {
+        return wrong_type();
+    }
+    let items = member(field, "items").unwrap_or_default();
+    let plain = strings(member(items, "enum").unwrap_or_default());
+    let titled = constants(member(items, "anyOf").unwrap_or_default());
+    let choices: BTreeSet<Str<'_>> = plain.chain(titled).collect();
+    check(
+        strings(value).all(|choice| choices.contains(&choice))
+            && is_between(field, "minItems", count(Elements::of(value)), "maxItems"),
+    )
+}
+
+/// Whether a number is within the bounds that a field names.
+fn is_between(field: &str, least: &str, number: Number, most: &str) -> bool {
+    let bound = |name: &str| member(field, name).and_then(Number::from_literal);
+    bound(least).is_none_or(|least| least <= number)
+        && bound(most).is_none_or(|most| number <= most)
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> Number {
+    Number::from(items.count() as u64)
+}
+
+/// The strings in an array.
+fn strings(array: &str) -> impl Iterator<Item = Str<'_>> {
+    Elements::of(array).filter_map(|element| element.into_str())
+}
+
+/// The values of choices that have titles.
+fn constants(array: &str) -> impl Iterator<Item = Str<'_>> {
+    Elements::of(array)
+        .filter_map(|choice| member(choice.borrowed()?, "const").and_then(Str::from_literal))
+}
+
+fn check(fits: bool) -> Result<(), Misfit> {
+    if fits { Ok(()) } else { Err(Misfit::at("content", Problem::NotAllowed)) }
+}
+
+const fn wrong_type() -> Result<(), Misfit> {
+    Err(Misfit::at("content", Problem::WrongType))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    /// Proves L-ELIC-05, L-ELIC-07, L-ELIC-09, L-ELIC-10 for the comparison itself: every kind of
+    /// field, with what fits it and what does not.
+    #[test]
+    fn answers_fit_their_fields_or_do_not() {
+        use Problem::{NotAllowed, WrongType};
+        let cases = [
+            (r#"{"type":"string"}"#, r#""""#, None),
+            (r#"{"type":"string"}"#, "1", Some(WrongType)),
+            (r#"{"type":"string","minLength":2}"#, r#""\u00e9""#, Some(NotAllowed)),
+            (r#"{"type":"string","minLength":1,"maxLength":1}"#, r#""\u00e9""#, None),
+            (r#"{"type":"string","maxLength":1}"#, r#""ab""#, Some(NotAllowed)),
+            (r#"{"type":"string","format":"email"}"#, r#""a@b.c""#, None),
+            (r#"{"type":"string","format":"email"}"#, r#""a""#, Some(NotAllowed)),
+            (r#"{"type":"string","format":"postcode"}"#, r#""a""#, None),
+            (r#"{"type":"string","pattern":"^b$"}"#, r#""a""#, None),
+            (r#"{"type":"string","enum":["a","b"]}"#, r#""b""#, None),
+            (r#"{"type":"string","enum":["a","b"]}"#, r#""\u0062""#, None),
+            (
+                r#"{"type":"string","enum":["a","b"],"enumNames":["c","d"]}"#,
+                r#""c""#,
+                Some(NotAllowed),
+            ),
+            (r#"{"type":"string","oneOf":[{"const":"a","title":"A"}]}"#, r#""a""#, None),
+            (
+                r#"{"type":"string","oneOf":[{"const":"a","title":"A"}]}"#,
+                r#""A""#,
+                Some(NotAllowed),
+            ),
+            (r#"{"type":"number"}"#, "1.5", None),
+            (r#"{"type":"number"}"#, r#""1""#, Some(WrongType)),
+            (r#"{"type":"number","minimum":1.5}"#, "1", Some(NotAllowed)),
+            (r#"{"type":"number","minimum":1,"maximum":2}"#, "2.0", None),
+            (r#"{"type":"number","maximum":2}"#, "2.01", Some(NotAllowed)),
+            (r#"{"type":"integer"}"#, "2", None),
+            (r#"{"type":"integer"}"#, "2.0", None),
+            (r#"{"type":"integer"}"#, "1.5", Some(WrongType)),
+            (r#"{"type":"integer"}"#, r#""1""#, Some(WrongType)),
+            (r#"{"type":"integer","maximum":3}"#, "4", Some(NotAllowed)),
+            (r#"{"type":"boolean"}"#, "true", None),
+            (r#"{"type":"boolean"}"#, r#""true""#, Some(WrongType)),
+            (r#"{"type":"array","items":{"enum":["a","b"]}}"#, r#"["b","a"]"#, None),
+            (r#"{"type":"array","items":{"enum":["a","b"]}}"#, r#"["c"]"#, Some(NotAllowed)),
+            (r#"{"type":"array","items":{"enum":["a"]}}"#, "[1]", Some(WrongType)),
+            (r#"{"type":"array","items":{"enum":["a"]}}"#, r#""a""#, Some(WrongType)),
+            (r#"{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}"#, r#"["a"]"#, None),
+            (r#"{"type":"array","items":{"enum":["a"]},"minItems":1}"#, "[]", Some(NotAllowed)),
+            (
+                r#"{"type":"array","items":{"enum":["a","b"]},"maxItems":1}"#,
+                r#"["a","b"]"#,
+                Some(NotAllowed),
+            ),
+            (r#"{"type":"colour"}"#, "[]", None),
+        ];
+        for (field, value, problem) in cases {
+            let schema = format!(r#"{{"type":"object","properties":{{"f":{field}}}}}"#);
+            let result = format!(r#"{{"action":"accept","content":{{"f":{value}}}}}"#);
+            let expected = problem.map_or(Ok(()), |problem| Err(Misfit::at("content", problem)));
+            assert_eq!(check_answer(&result, Some(&schema)), expected, "{field} {value}");
+        }
+    }
+
+    /// Proves L-ELIC-05, L-ELIC-06, L-ELIC-18.
+    #[test]
+    fn only_an_accepted_form_has_content() {
+        let schema = r#"{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]}"#;
+        let missing = Err(Misfit::at("content", Problem::Missing));
+        let cases = [
+            (r#"{"action":"accept","content":{"f":"x"}}"#, Some(schema), Ok(())),
+            (r#"{"action":"accept","content":{"f":"x","g":[]}}"#, Some(schema), Ok(())),
+            (r#"{"action":"accept","content":{}}"#, Some(schema), missing),
+            (r#"{"action":"accept","content":null}"#, Some(schema), missing),
+            (r#"{"action":"accept"}"#, Some(schema), missing),
+            (r#"{"action":"accept"}"#, Some(r#"{"type":"object","properties":{}}"#), Ok(())),
+            (r#"{"action":"decline"}"#, Some(schema), Ok(())),
+            (r#"{"action":"cancel","content":{"f":1}}"#, Some(schema), Ok(())),
+            (r#"{"action":"accept"}"#, None, Ok(())),
+            (r#"{"action":"accept","content":{"f":1}}"#, None, check(false)),
+            (r#"{"action":"decline","content":{"f":1}}"#, None, Ok(())),
+        ];
+        for (result, schema, expected) in cases {
+            assert_eq!(check_answer(result, schema), expected, "{result}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What has to hold between the messages of a sampling request
+//! ([tool use](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints)).
+
+use alloc::collections::BTreeSet;
+
+use crate::json::{Elements, Misfit, Problem, Str, member};
+
+/// The ids of the tools that a model wants to use.
+type Uses<'a> = BTreeSet<Str<'a>>;
+
+/// Whether every use of a tool in the `messages` of these params is answered by the message that
+/// follows it, and nothing else is. Looks at the whole history: the params are an object whose shape
+/// has been checked.
+pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
+    let messages = member(params, "messages").unwrap_or_default();
+    let mut open = Uses::new();
+    for message in Elements::of(messages).filter_map(|message| message.borrowed()) {
+        open = check_message(message, open)?;
+    }
+    all_answered(&open)
+}
+
+/// Whether the uses of tools in a message have ids of their own. Gives them.
+pub(crate) fn check_uses(message: &str) -> Result<Uses<'_>, Misfit> {
+    let mut uses = Uses::new();
+    for block in blocks(message).filter(|block| is_of_kind(block, "tool_use")) {
+        if !text(block, "id").is_some_and(|id| uses.insert(id)) {
+            return Err(Misfit::at("id", Problem::NotAllowed));
+        }
+    }
+    Ok(uses)
+}
+
+/// Whether a message answers the uses that are open. Gives those that it opens.
+fn check_message<'a>(message: &'a str, mut open: Uses<'a>) -> Result<Uses<'a>, Misfit> {
+    let is_from = |role: &str| text(message, "role").is_some_and(|name| name == *role);
+    let results = blocks(message).filter(|block| is_of_kind(block, "tool_result")).count();
+    if 0 < results {
+        let answers_nothing = open.is_empty() || !is_from("user");
+        if answers_nothing || results < blocks(message).count() {
+            return Err(Misfit::at("tool_result", Problem::NotAllowed));
+        }
+        for block in blocks(message) {
+            if !text(block, "toolUseId").is_some_and(|id| open.remove(&id)) {
+                return Err(Misfit::at("toolUseId", Problem::NotAllowed));
+            }
+        }
+    }
+    all_answered(&open)?;
+    if is_from("assistant") { check_uses(message) } else { Ok(Uses::new()) }
+}
+
+fn all_answered(open: &Uses<'_>) -> Result<(), Misfit> {
+    if open.is_empty() { Ok(()) } else { Err(Misfit::at("tool_result", Problem::Missing)) }
+}
+
+/// The content of a message: one block, or several.
+fn blocks(message: &str) -> impl Iterator<Item = &str> {
+    let content = member(message, "content").unwrap_or_default();
+    let (one, several) =
+        if content.starts_with('[') { (None, content) } else { (Some(content), "[]") };
+    one.into_iter().chain(Elements::of(several).filter_map(|block| block.borrowed()))
+}
+
+fn is_of_kind(block: &str, kind: &str) -> bool {
+    text(block, "type").is_some_and(|name| name == *kind)
+}
+
+/// A member that is a string.
+fn text<'a>(object: &'a str, name: &str) -> Option<Str<'a>> {
+    member(object, name).and_then(Str::from_literal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+
+    fn message(role: &str, content: &str) -> String {
+        format!(r#"{{"role":"{role}","content":{content}}}"#)
+    }
+
+    fn uses(ids: &[&str]) -> String {
+        let blocks: alloc::vec::Vec<String> = ids
+            .iter()
+            .map(|id| format!(r#"{{"type":"tool_use","id":"{id}","name":"n","input":{{}}}}"#))
+            .collect();
+        message("assistant", &format!("[{}]", blocks.join(",")))
+    }
+
+    fn results(ids: &[&str]) -> String {
+        let blocks: alloc::vec::Vec<String> = ids
+            .iter()
+            .map(|id| format!(r#"{{"type":"tool_result","toolUseId":"{id}","content":[]}}"#))
+            .collect();
+        message("user", &format!("[{}]", blocks.join(",")))
+    }
+
+    fn check(messages: &[String]) -> Result<(), Misfit> {
+        check_messages(&format!(r#"{{"messages":[{}]}}"#, messages.join(",")))
+    }
+
+    /// Proves L-SAMP-12, L-SAMP-13, L-SAMP-15, L-AMB-32: the history is balanced throughout.
+    #[test]
+    fn every_use_is_answered_by_the_next_message() {
+        let said = || message("user", r#"{"type":"text","text":"go"}"#);
+        let bare = || message("user", r#"{"type":"tool_result","toolUseId":"a","content":[]}"#);
+        let missing = Err(Misfit::at("tool_result", Problem::Missing));
+        let stray = Err(Misfit::at("tool_result", Problem::NotAllowed));
+        let strange = Err(Misfit::at("toolUseId", Problem::NotAllowed));
+        let twice = Err(Misfit::at("id", Problem::NotAllowed));
+        let mixed = message(
+            "user",
+            r#"[{"type":"tool_result","toolUseId":"a","content":[]},{"type":"text","text":"x"}]"#,
+        );
+        let by_assistant = results(&["a"]).replace("user", "assistant");
+        let cases = [
+            (alloc::vec![], Ok(())),
+            (alloc::vec![said()], Ok(())),
+            (alloc::vec![said(), uses(&["a"]), results(&["a"])], Ok(())),
+            (alloc::vec![said(), uses(&["a"]), bare(), said()], Ok(())),
+            (alloc::vec![uses(&["a", "b"]), results(&["b", "a"])], Ok(())),
+            (alloc::vec![uses(&["a"]), results(&["a"]), uses(&["a"]), results(&["a"])], Ok(())),
+            (alloc::vec![uses(&[r"\u0061"]), results(&["a"])], Ok(())),
+            (alloc::vec![said(), uses(&["a"])], missing),
+            (alloc::vec![uses(&["a"]), said(), results(&["a"])], missing),
+            (alloc::vec![uses(&["a", "b"]), results(&["a"])], missing),
+            (alloc::vec![said(), uses(&["a"]), said(), said(), said()], missing),
+            (alloc::vec![uses(&["a"]), uses(&["b"]), results(&["b"])], missing),
+            (alloc::vec![results(&["a"])], stray),
+            (alloc::vec![uses(&["a"]), mixed], stray),
+            (alloc::vec![uses(&["a"]), by_assistant], stray),
+            (alloc::vec![uses(&["a"]), results(&["a", "a"])], strange),
+            (alloc::vec![uses(&["a"]), results(&["b"])], strange),
+            (alloc::vec![uses(&["a"]), results(&["a", "b"])], strange),
+            (alloc::vec![uses(&["a", "a"]), results(&["a", "a"])], twice),
+        ];
+        for (messages, expected) in cases {
+            assert_eq!(check(&messages), expected, "{messages:?}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The handshake.
+
+use super::{DESCRIPTION, ICONS, META, TITLE};
+use crate::json::shape::{Field, Record, Shape};
+use crate::version::Revision;
+
+static IMPLEMENTATION: Record = Record::of(&[
+    Field::required("name", Shape::Text),
+    TITLE,
+    Field::required("version", Shape::Text),
+    DESCRIPTION.since(Revision::V2025_11_25),
+    ICONS,
+    Field::optional("websiteUrl", Shape::Text).since(Revision::V2025_11_25),
+]);
+
+const EXPERIMENTAL: Field = Field::optional("experimental", Shape::Map(&Shape::Object));
+
+const LIST_CHANGED: Field = Field::optional("listChanged", Shape::Boolean);
+
+static LISTED: Record = Record::of(&[LIST_CHANGED]);
+
+static CLIENT_CAPABILITIES: Record = Record::of(&[
+    Field::optional("roots", Shape::Record(&LISTED)),
+    Field::optional("sampling", Shape::Record(&SAMPLING)),
+    Field::optional("elicitation", Shape::Record(&ELICITATION)).since(Revision::V2025_06_18),
+    EXPERIMENTAL,
+]);
+
+static SAMPLING: Record = Record::of(&[
+    Field::optional("context", Shape::Object).since(Revision::V2025_11_25),
+    Field::optional("tools", Shape::Object).since(Revision::V2025_11_25),
+]);
+
+static ELICITATION: Record = Record::of(&[
+    Field::optional("form", Shape::Object).since(Revision::V2025_11_25),
+    Field::optional("url", Shape::Object).since(Revision::V2025_11_25),
+]);
+
+static SERVER_CAPABILITIES: Record = Record::of(&[
+    Field::optional("tools", Shape::Record(&LISTED)),
+    Field::optional("resources", Shape::Record(&RESOURCES)),
+    Field::optional("prompts", Shape::Record(&LISTED)),
+    Field::optional("completions", Shape::Object).since(Revision::V2025_03_26),
+    Field::optional("logging", Shape::Object),
+    EXPERIMENTAL,
+]);
+
+static RESOURCES: Record =
+    Record::of(&[Field::optional("subscribe", Shape::Boolean), LIST_CHANGED]);
+
+pub(crate) static INITIALIZE: Record = Record::of(&[
+    Field::required("protocolVersion", Shape::Text),
+    Field::required("capabilities", Shape::Record(&CLIENT_CAPABILITIES)),
+    Field::required("clientInfo", Shape::Record(&IMPLEMENTATION)),
+    META,
+]);
+
+pub(crate) static INITIALIZE_RESULT: Record = Record::of(&[
+    Field::required("protocolVersion", Shape::Text),
+    Field::required("capabilities", Shape::Record(&SERVER_CAPABILITIES)),
+    Field::required("serverInfo", Shape::Record(&IMPLEMENTATION)),
+    Field::optional("instructions", Shape::Text),
+    META,
+]);

@@ -1,0 +1,62 @@
+//! Resources.
+
+use super::content::ANNOTATED;
+use super::{DESCRIPTION, ICONS, INNER_META, META, NEXT_CURSOR, TITLE};
+use crate::json::shape::{Field, Record, Shape};
+
+const MIME_TYPE: Field = Field::optional("mimeType", Shape::Text);
+
+static RESOURCE: Record = Record::of(&[
+    Field::required("uri", Shape::Text),
+    Field::required("name", Shape::Text),
+    TITLE,
+    DESCRIPTION,
+    MIME_TYPE,
+    Field::optional("size", Shape::Integer),
+    ANNOTATED,
+    ICONS,
+    INNER_META,
+]);
+
+static TEMPLATE: Record = Record::of(&[
+    Field::required("uriTemplate", Shape::Text),
+    Field::required("name", Shape::Text),
+    TITLE,
+    DESCRIPTION,
+    MIME_TYPE,
+    ANNOTATED,
+    ICONS,
+    INNER_META,
+]);
+
+pub(super) static RESOURCE_CONTENTS: Record = Record {
+    fields: &[
+        Field::required("uri", Shape::Text),
+        MIME_TYPE,
+        Field::optional("text", Shape::Text),
+        Field::optional("blob", Shape::Base64),
+        INNER_META,
+    ],
+    kinds: None,
+    either: &["text", "blob"],
+};
+
+/// Params that name one resource.
+pub(crate) static URI: Record = Record::of(&[Field::required("uri", Shape::Text), META]);
+
+pub(crate) static LIST_RESOURCES_RESULT: Record = Record::of(&[
+    Field::required("resources", Shape::List(&Shape::Record(&RESOURCE))),
+    NEXT_CURSOR,
+    META,
+]);
+
+pub(crate) static LIST_TEMPLATES_RESULT: Record = Record::of(&[
+    Field::required("resourceTemplates", Shape::List(&Shape::Record(&TEMPLATE))),
+    NEXT_CURSOR,
+    META,
+]);
+
+pub(crate) static READ_RESOURCE_RESULT: Record = Record::of(&[
+    Field::required("contents", Shape::List(&Shape::Record(&RESOURCE_CONTENTS))),
+    META,
+]);

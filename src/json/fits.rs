@@ -1,0 +1,123 @@
+//! Compares what a peer sent with what it may look like. Allocates nothing, and goes as deep as the
+//! tables do, whatever the peer sent.
+
+use super::number::Number;
+use super::raw::{Elements, MemberTexts};
+use super::shape::{Form, Misfit, Problem, Record, Shape, Sight, Strictness};
+use super::string::Str;
+use crate::capability::CapabilitySet;
+use crate::version::Revision;
+
+/// Whether an object that has been scanned has this form, as far as it matters to whoever reads it:
+/// members that have to be there are, and are of the right type. What the protocol may come to allow
+/// is allowed, `null` counts as absent, and what the revision does not have is not looked at.
+///
+/// Gives what this side has to offer for it. An object that is absent counts as one without members.
+///
+/// # Errors
+///
+/// The first [`Misfit`]. The peer is at fault.
+pub(crate) fn fits(form: Form, object: Option<&str>) -> Result<CapabilitySet, Misfit> {
+    let mut comparison = Comparison { revision: form.revision, needs: CapabilitySet::NONE };
+    comparison.record(form.record, object.unwrap_or("{}"))?;
+    Ok(comparison.needs)
+}
+
+struct Comparison {
+    revision: Revision,
+    needs: CapabilitySet,
+}
+
+impl Comparison {
+    fn record(&mut self, record: &'static Record, object: &str) -> Result<(), Misfit> {
+        if !object.starts_with('{') {
+            return Err(Misfit::new(Problem::WrongType));
+        }
+        let mut sight = Sight::of(record);
+        for (key, value) in MemberTexts::of(object) {
+            let found = record.fields.iter().enumerate().find(|(_, field)| key == field.name);
+            let Some((index, field)) = found else { continue };
+            let is_absent = value == "null" && !matches!(field.shape, Shape::Any);
+            if is_absent || !field.is_in(self.revision, sight.kind()) {
+                continue;
+            }
+            self.value(field.shape, value).map_err(|misfit| misfit.inside(field.name))?;
+            sight.see(index);
+            if record.kinds.as_ref().is_some_and(|kinds| kinds.tag == field.name) {
+                let value = Str::from_literal(value);
+                let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
+                sight.tag(self.revision, Strictness::Tolerant, is_it)?;
+            }
+            self.needs = field.gate.into_iter().fold(self.needs, CapabilitySet::with);
+        }
+        let needs = sight.end(self.revision, Strictness::Tolerant)?;
+        self.needs = needs.iter().fold(self.needs, CapabilitySet::with);
+        Ok(())
+    }
+
+    fn value(&mut self, shape: Shape, value: &str) -> Result<(), Misfit> {
+        let first = value.as_bytes().first();
+        let is_string = first == Some(&b'"');
+        let is_number = matches!(first, Some(b'-' | b'0'..=b'9'));
+        let is_boolean = matches!(first, Some(b't' | b'f'));
+        let fits = match shape {
+            Shape::Any => true,
+            Shape::Text | Shape::FileUri | Shape::Uri | Shape::Base64 => is_string,
+            Shape::OneOf(choices) => {
+                if is_string && !choices.open {
+                    let value = Str::from_literal(value);
+                    let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
+                    choices.find(is_it).ok_or(Misfit::new(Problem::NotAllowed))?;
+                }
+                is_string
+            }
+            Shape::Integer => is_number && is_integral(value),
+            Shape::Number | Shape::Share => is_number,
+            Shape::Boolean => is_boolean,
+            Shape::Object => first == Some(&b'{'),
+            Shape::Answer { lists } => {
+                if first == Some(&b'[') && lists.contains(self.revision) {
+                    return self.list(&Shape::Text, value);
+                }
+                is_string || is_number || is_boolean
+            }
+            Shape::List(each) | Shape::ListUpTo(_, each) => return self.list(each, value),
+            Shape::NonEmpty(each) => {
+                if Elements::of(value).next().is_none() {
+                    return Err(Misfit::new(Problem::WrongType));
+                }
+                return self.list(each, value);
+            }
+            Shape::Map(each) => return self.map(each, value),
+            Shape::Record(record) => return self.record(record, value),
+            Shape::OneOrMany { one, many } => {
+                if first == Some(&b'[') && many.contains(self.revision) {
+                    return Elements::of(value)
+                        .try_for_each(|element| self.record(one, element.as_str()));
+                }
+                return self.record(one, value);
+            }
+        };
+        if fits { Ok(()) } else { Err(Misfit::new(Problem::WrongType)) }
+    }
+
+    fn list(&mut self, each: &Shape, value: &str) -> Result<(), Misfit> {
+        if !value.starts_with('[') {
+            return Err(Misfit::new(Problem::WrongType));
+        }
+        Elements::of(value).try_for_each(|element| self.value(*each, element.as_str()))
+    }
+
+    fn map(&mut self, each: &Shape, value: &str) -> Result<(), Misfit> {
+        if !value.starts_with('{') {
+            return Err(Misfit::new(Problem::WrongType));
+        }
+        MemberTexts::of(value).try_for_each(|(_, value)| self.value(*each, value))
+    }
+}
+
+/// Whether a number literal stands for an integer: `3`, and also `3.0`.
+pub(crate) fn is_integral(literal: &str) -> bool {
+    !literal.contains(['.', 'e', 'E'])
+        || Number::from_literal(literal).is_some_and(|number| number.as_f64() % 1.0 == 0.0)
+}

@@ -1,0 +1,197 @@
+//! Writes the one object that `params` or `result` is.
+
+use serde::ser::{Impossible, Serialize, Serializer};
+
+use super::number::NUMBER;
+use super::object::{Additions, ObjectWriter, StructWriter, VariantWriter};
+use super::shape::{Form, Shape};
+use super::write::{EncodeError, RAW_VALUE, Result, Writer};
+
+/// What becomes of a value that is nothing at all: `()` or `None`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Empty {
+    /// An absent `params` is left out.
+    Omitted,
+    /// An empty `result` is `{}`.
+    Braces,
+}
+
+/// A serializer for exactly one object.
+pub(crate) struct Payload<'w, 'a, 'x> {
+    writer: &'w mut Writer<'a>,
+    /// Written in front of the object, if there is one.
+    prefix: &'static str,
+    additions: Additions<'x>,
+    empty: Empty,
+    form: Option<Form>,
+}
+
+impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
+    /// An object that has to have this form, if there is one.
+    pub(crate) const fn new(
+        writer: &'w mut Writer<'a>,
+        prefix: &'static str,
+        empty: Empty,
+        additions: Additions<'x>,
+        form: Option<Form>,
+    ) -> Self {
+        Self { writer, prefix, additions, empty, form }
+    }
+
+    /// An object that may have any form.
+    pub(crate) const fn plain(
+        writer: &'w mut Writer<'a>,
+        prefix: &'static str,
+        empty: Empty,
+        additions: Additions<'x>,
+    ) -> Self {
+        Self::new(writer, prefix, empty, additions, None)
+    }
+
+    fn open(self) -> Result<ObjectWriter<'w, 'a, 'x>> {
+        self.writer.push(self.prefix.as_bytes())?;
+        if let Some(Form { record, revision }) = self.form {
+            self.writer.set_revision(revision);
+            self.writer.expect(Shape::Record(record));
+        }
+        ObjectWriter::with(self.writer, self.additions)
+    }
+
+    fn nothing(self) -> Result {
+        let needs_nothing = self.form.is_none_or(|form| !form.record.needs_members());
+        if self.empty == Empty::Omitted && self.additions.is_empty() && needs_nothing {
+            return Ok(());
+        }
+        self.open()?.close()
+    }
+
+    /// Writes JSON text that is an object or `null`.
+    pub(super) fn raw(self, text: &str) -> Result {
+        match text.as_bytes().first() {
+            Some(b'{') => {}
+            Some(b'n') => return self.nothing(),
+            _ => return Err(EncodeError::NotAnObject),
+        }
+        if self.additions.is_empty() && self.form.is_none() {
+            self.writer.push(self.prefix.as_bytes())?;
+            return self.writer.push_raw(text);
+        }
+        let mut object = self.open()?;
+        object.write_raw_members(text)?;
+        object.close()
+    }
+}
+
+macro_rules! refused {
+    ($($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
+        fn $method(self $(, _: $argument)*) -> Result<$ok> {
+            Err(EncodeError::NotAnObject)
+        }
+    )*};
+}
+
+impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
+    type Ok = ();
+    type Error = EncodeError;
+    type SerializeSeq = Impossible<(), EncodeError>;
+    type SerializeTuple = Impossible<(), EncodeError>;
+    type SerializeTupleStruct = Impossible<(), EncodeError>;
+    type SerializeTupleVariant = VariantWriter<'w, 'a, 'x>;
+    type SerializeMap = ObjectWriter<'w, 'a, 'x>;
+    type SerializeStruct = StructWriter<'w, 'a, 'x>;
+    type SerializeStructVariant = VariantWriter<'w, 'a, 'x>;
+
+    refused! {
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+    }
+
+    fn serialize_none(self) -> Result {
+        self.nothing()
+    }
+
+    fn serialize_unit(self) -> Result {
+        self.nothing()
+    }
+
+    fn serialize_unit_struct(self, _name: &'static str) -> Result {
+        self.nothing()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _name: &'static str,
+        value: &T,
+    ) -> Result {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result {
+        let mut object = self.open()?;
+        object.key(variant, None)?;
+        object.value(value)?;
+        object.close()
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+        _length: usize,
+    ) -> Result<VariantWriter<'w, 'a, 'x>> {
+        VariantWriter::open(self.open()?, variant, "[", "]")
+    }
+
+    fn serialize_map(self, _length: Option<usize>) -> Result<ObjectWriter<'w, 'a, 'x>> {
+        self.open()
+    }
+
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        _length: usize,
+    ) -> Result<StructWriter<'w, 'a, 'x>> {
+        match name {
+            RAW_VALUE => Ok(StructWriter::Payload(Some(self))),
+            NUMBER => Err(EncodeError::NotAnObject),
+            _ => self.open().map(StructWriter::Object),
+        }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _name: &'static str,
+        _index: u32,
+        variant: &'static str,
+        _length: usize,
+    ) -> Result<VariantWriter<'w, 'a, 'x>> {
+        VariantWriter::open(self.open()?, variant, "{", "}")
+    }
+}

@@ -1,0 +1,394 @@
+//! What a value may look like, as data: the language in which the tables of each revision are written.
+//!
+//! A [`Shape`] is looked at from two sides. The writer compares what the application serialises with
+//! it and leaves out what the revision has no words for, so that what goes out fits the schema of the
+//! revision; [`fits`](super::fits) compares what a peer sent with it, and is kinder.
+
+use core::fmt;
+
+use crate::capability::{Capability, CapabilitySet};
+use crate::version::{Revision, RevisionSet};
+
+/// What a value may look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// Anything.
+    Any,
+    /// A string.
+    Text,
+    /// One of some strings.
+    OneOf(&'static Choices),
+    /// A string that is a `file://` URI.
+    FileUri,
+    /// A string that is a URI.
+    Uri,
+    /// A string that is base64.
+    Base64,
+    /// An integer.
+    Integer,
+    /// A number.
+    Number,
+    /// A number from 0 to 1.
+    Share,
+    /// `true` or `false`.
+    Boolean,
+    /// Any object.
+    Object,
+    /// A string, a number, `true` or `false`, or a list of strings where there can be one.
+    Answer { lists: RevisionSet },
+    /// An array.
+    List(&'static Self),
+    /// An array of at most so many elements.
+    ListUpTo(usize, &'static Self),
+    /// An array that is not empty.
+    NonEmpty(&'static Self),
+    /// An object whose members are alike.
+    Map(&'static Self),
+    /// An object whose members are known.
+    Record(&'static Record),
+    /// Such an object or, where there can be several, an array of them.
+    OneOrMany { one: &'static Record, many: RevisionSet },
+}
+
+/// Strings of which one is meant.
+#[derive(Debug)]
+pub(crate) struct Choices {
+    pub(crate) choices: &'static [Choice],
+    /// Whether a peer may send others, which later revisions may have.
+    pub(crate) open: bool,
+}
+
+/// One string, and what a peer has to offer for it to be sent.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    pub(crate) name: &'static str,
+    pub(crate) gate: Option<Capability>,
+}
+
+/// The members of an object. Others may be there, and are nobody's business.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// At most 64 of them.
+    pub(crate) fields: &'static [Field],
+    /// What kinds of it there are, if there are kinds.
+    pub(crate) kinds: Option<Kinds>,
+    /// Exactly one of these members is there; all of them if that is none.
+    pub(crate) either: &'static [&'static str],
+}
+
+/// A member of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) presence: Presence,
+    /// The revisions that have it.
+    pub(crate) revisions: RevisionSet,
+    /// Kinds that have it in other revisions.
+    pub(crate) in_kind: Option<(&'static str, RevisionSet)>,
+    /// What a peer has to offer for it to be sent.
+    pub(crate) gate: Option<Capability>,
+}
+
+/// Whether a member has to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Required,
+    /// Where the revision does not have it, it is left out.
+    Optional,
+    /// It need not be there, but where the revision does not have it, nothing stands for it.
+    Essential,
+}
+
+/// Objects that are told apart by the string in one of their members.
+#[derive(Debug)]
+pub(crate) struct Kinds {
+    pub(crate) tag: &'static str,
+    pub(crate) kinds: &'static [Kind],
+    /// The kind of an object without the tag.
+    pub(crate) default: Option<&'static str>,
+    /// Whether a peer may send others, which later revisions may have.
+    pub(crate) open: bool,
+}
+
+/// One kind of object.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) revisions: RevisionSet,
+    /// The members that this kind has to have.
+    pub(crate) required: &'static [&'static str],
+    /// What a peer has to offer for it to be sent.
+    pub(crate) gate: Option<Capability>,
+}
+
+impl Record {
+    /// An object with these members, all of one kind.
+    pub(crate) const fn of(fields: &'static [Field]) -> Self {
+        Self { fields, kinds: None, either: &[] }
+    }
+
+    /// Whether there are members that every such object has.
+    pub(super) fn needs_members(&self) -> bool {
+        self.fields.iter().any(|field| field.presence == Presence::Required)
+    }
+
+    pub(super) fn field(&self, key: &str) -> Option<(usize, &'static Field)> {
+        self.fields.iter().enumerate().find(|(_, field)| field.name == key)
+    }
+}
+
+impl Field {
+    /// A member that has to be there.
+    pub(crate) const fn required(name: &'static str, shape: Shape) -> Self {
+        let presence = Presence::Required;
+        Self { name, shape, presence, revisions: RevisionSet::ALL, in_kind: None, gate: None }
+    }
+
+    /// A member that need not be there.
+    pub(crate) const fn optional(name: &'static str, shape: Shape) -> Self {
+        Self { presence: Presence::Optional, ..Self::required(name, shape) }
+    }
+
+    /// A member that need not be there and cannot be left out if it is.
+    pub(crate) const fn essential(name: &'static str, shape: Shape) -> Self {
+        Self { presence: Presence::Essential, ..Self::required(name, shape) }
+    }
+
+    /// The same, from this revision on.
+    pub(crate) const fn since(self, revision: Revision) -> Self {
+        Self { revisions: RevisionSet::since(revision), ..self }
+    }
+
+    /// The same, but objects of this kind have it from this revision on.
+    pub(crate) const fn in_kind_since(self, kind: &'static str, revision: Revision) -> Self {
+        Self { in_kind: Some((kind, RevisionSet::since(revision))), ..self }
+    }
+
+    /// The same, sent only if the peer offers this.
+    pub(crate) const fn gated(self, capability: Capability) -> Self {
+        Self { gate: Some(capability), ..self }
+    }
+
+    /// Whether a revision has it in an object of this kind.
+    pub(super) fn is_in(&self, revision: Revision, kind: Option<&Kind>) -> bool {
+        match (self.in_kind, kind) {
+            (Some((name, revisions)), Some(kind)) if kind.name == name => {
+                revisions.contains(revision)
+            }
+            _ => self.revisions.contains(revision),
+        }
+    }
+}
+
+impl Kind {
+    /// A kind with members that it has to have.
+    pub(crate) const fn of(name: &'static str, required: &'static [&'static str]) -> Self {
+        Self { name, revisions: RevisionSet::ALL, required, gate: None }
+    }
+
+    /// The same, from this revision on.
+    pub(crate) const fn since(self, revision: Revision) -> Self {
+        Self { revisions: RevisionSet::since(revision), ..self }
+    }
+
+    /// The same, sent only if the peer offers this.
+    pub(crate) const fn gated(self, capability: Capability) -> Self {
+        Self { gate: Some(capability), ..self }
+    }
+}
+
+impl Choices {
+    pub(super) fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<&'static Choice> {
+        self.choices.iter().find(|choice| is_it(choice.name))
+    }
+}
+
+/// The form that a payload has to have: what it may look like in a revision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    pub(crate) record: &'static Record,
+    pub(crate) revision: Revision,
+}
+
+/// How a value fails to be what the protocol asks for.
+///
+/// Whoever made the value is at fault: the application if it was to be sent, the peer if it was
+/// received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Misfit {
+    /// The member that does not fit; empty for the value itself.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It has to be there.
+    Missing,
+    /// It is of the wrong type.
+    WrongType,
+    /// It is of the right type and not a value that the protocol allows.
+    NotAllowed,
+    /// The revision of the session has no word for it, and it cannot be left out without changing
+    /// what the message means.
+    NotInRevision,
+}
+
+impl Misfit {
+    pub(super) const fn new(problem: Problem) -> Self {
+        Self { field: "", problem }
+    }
+
+    pub(crate) const fn at(field: &'static str, problem: Problem) -> Self {
+        Self { field, problem }
+    }
+
+    /// The same, in a member of this name unless a deeper one is named.
+    pub(super) const fn inside(self, field: &'static str) -> Self {
+        if self.field.is_empty() { Self { field, ..self } } else { self }
+    }
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problem = match self.problem {
+            Problem::Missing => "is missing",
+            Problem::WrongType => "has the wrong type",
+            Problem::NotAllowed => "has a value that is not allowed",
+            Problem::NotInRevision => "does not exist in this revision",
+        };
+        match self.field {
+            "" => write!(formatter, "the value {problem}"),
+            field => write!(formatter, "`{field}` {problem}"),
+        }
+    }
+}
+
+/// What has been seen of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    record: &'static Record,
+    /// The fields that were there, one bit each.
+    seen: u64,
+    kind: Option<&'static Kind>,
+}
+
+/// Which side a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// It is to be sent.
+    Exact,
+    /// It was received.
+    Tolerant,
+}
+
+impl Sight {
+    pub(super) const fn of(record: &'static Record) -> Self {
+        Self { record, seen: 0, kind: None }
+    }
+
+    pub(super) const fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    pub(super) const fn kind(&self) -> Option<&'static Kind> {
+        self.kind
+    }
+
+    /// A field was there and had a value.
+    pub(super) const fn see(&mut self, index: usize) {
+        self.seen |= 1 << index;
+    }
+
+    /// The tag was there. A kind that is not known may come from a peer.
+    pub(super) fn tag(
+        &mut self,
+        revision: Revision,
+        strictness: Strictness,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Result<(), Misfit> {
+        let Some(kinds) = &self.record.kinds else { return Ok(()) };
+        self.kind = kinds.kinds.iter().find(|kind| is_it(kind.name));
+        let problem = match self.kind {
+            Some(kind) if kind.revisions.contains(revision) => return Ok(()),
+            Some(_) => Problem::NotInRevision,
+            None => Problem::NotAllowed,
+        };
+        if strictness == Strictness::Tolerant && kinds.open {
+            self.kind = None;
+            return Ok(());
+        }
+        Err(Misfit::at(kinds.tag, problem))
+    }
+
+    /// Everything that is there has been seen. Gives what its kind asks of the peer.
+    pub(super) fn end(
+        &self,
+        revision: Revision,
+        strictness: Strictness,
+    ) -> Result<CapabilitySet, Misfit> {
+        if let (Some(kinds), None) = (&self.record.kinds, self.kind)
+            && let Some(default) = kinds.default
+        {
+            let mut of_default_kind = *self;
+            of_default_kind.tag(revision, strictness, |name| name == default)?;
+            return of_default_kind.end(revision, strictness);
+        }
+        for (index, field) in self.record.fields.iter().enumerate() {
+            let needed = field.presence == Presence::Required && field.is_in(revision, self.kind);
+            if needed && self.seen & (1 << index) == 0 {
+                return Err(Misfit::at(field.name, Problem::Missing));
+            }
+        }
+        for name in self.kind.map_or(&[][..], |kind| kind.required) {
+            if !self.has(name) {
+                return Err(Misfit::at(name, Problem::Missing));
+            }
+        }
+        if let [first, ..] = self.record.either {
+            match self.record.either.iter().filter(|name| self.has(name)).count() {
+                0 => return Err(Misfit::at(first, Problem::Missing)),
+                1 => {}
+                _ => return Err(Misfit::at(first, Problem::NotAllowed)),
+            }
+        }
+        let gate = self.kind.and_then(|kind| kind.gate);
+        Ok(gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate)))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.record.field(name).is_some_and(|(index, _)| self.seen & (1 << index) != 0)
+    }
+}
+
+/// Whether text is base64 with its padding.
+pub(super) fn is_base64(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if !bytes.len().is_multiple_of(4) {
+        return false;
+    }
+    let digits = match bytes {
+        [digits @ .., b'=', b'='] | [digits @ .., b'='] => digits,
+        digits => digits,
+    };
+    // Without a branch, so that it becomes vector instructions.
+    digits.iter().fold(true, |all, byte| {
+        all & (byte.is_ascii_alphanumeric() | (*byte == b'+') | (*byte == b'/'))
+    })
+}
+
+/// A scheme, a colon and something behind it
+/// ([RFC 3986](https://www.rfc-editor.org/rfc/rfc3986#section-3)).
+pub(crate) fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(allowed)
+        && !rest.is_empty()
+        && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
+}

@@ -1,0 +1,125 @@
+//! Pages of a slice, under cursors that only this server can have made.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+use crate::json::Str;
+
+/// Cuts a list into pages, for a server.
+///
+/// A cursor says where the next page begins, and holds a checksum over that place, the version of the
+/// list and the key of the pager. So a cursor that was made up, of another list, or of a list that
+/// has changed is noticed, without any state. It is no secret and no signature: a client that tries
+/// hard can forge one, and gets a page that it could have had anyway.
+///
+/// ```
+/// use mcp_sansio::json::Str;
+/// use mcp_sansio::pagination::Pager;
+///
+/// let tools = ["a", "b", "c"];
+/// let pager = Pager::new(2).key(0x5eed).version(1);
+/// let first = pager.page(&tools, None)?;
+/// assert_eq!(first.items, ["a", "b"]);
+/// let cursor = Str::from(&*first.next_cursor.expect("there is more"));
+/// let second = pager.page(&tools, Some(&cursor))?;
+/// assert_eq!((second.items, second.next_cursor), (&["c"][..], None));
+/// assert!(pager.version(2).page(&tools, Some(&cursor)).is_err(), "the list has changed");
+/// # Ok::<(), mcp_sansio::pagination::InvalidCursor>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct Pager {
+    page_items: usize,
+    key: u64,
+    version: u64,
+}
+
+/// One page of a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Slice<'s, T> {
+    /// What is on the page.
+    pub items: &'s [T],
+    /// Where the next one begins, if there is one: the `nextCursor` of the result.
+    pub next_cursor: Option<String>,
+}
+
+/// The cursor is not one of this list as it is now: the client is at fault, or the list has changed.
+///
+/// Answer with [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("invalid cursor")]
+#[non_exhaustive]
+pub struct InvalidCursor;
+
+impl Pager {
+    /// Pages of at most so many items, at least one.
+    pub const fn new(page_items: usize) -> Self {
+        Self { page_items: if page_items == 0 { 1 } else { page_items }, key: 0, version: 0 }
+    }
+
+    /// A number that goes into every cursor: one per list, and different in every process that should
+    /// not take the cursors of another. Default 0.
+    pub const fn key(mut self, key: u64) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// The version of the list. Count it up whenever the list changes, and cursors of the old list
+    /// are refused instead of skipping or repeating items. Default 0.
+    pub const fn version(mut self, version: u64) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The page at a cursor, or the first one. The same cursor gives the same page.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidCursor`] if this pager has not made the cursor for this list.
+    pub fn page<'s, T>(
+        &self,
+        items: &'s [T],
+        cursor: Option<&Str<'_>>,
+    ) -> Result<Slice<'s, T>, InvalidCursor> {
+        let start = match cursor {
+            None => 0,
+            Some(cursor) => {
+                self.read(cursor).filter(|start| *start < items.len()).ok_or(InvalidCursor)?
+            }
+        };
+        let end = start.saturating_add(self.page_items).min(items.len());
+        let next_cursor = (end < items.len()).then(|| self.write(end));
+        Ok(Slice { items: items.get(start..end).unwrap_or_default(), next_cursor })
+    }
+
+    fn write(&self, start: usize) -> String {
+        let mut cursor = String::new();
+        // Writing into a string cannot fail.
+        _ = write!(cursor, "{start:x}-{:016x}", self.checksum(start));
+        cursor
+    }
+
+    fn read(&self, cursor: &Str<'_>) -> Option<usize> {
+        let (start, checksum) = cursor.as_plain()?.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let is_ours = u64::from_str_radix(checksum, 16) == Ok(self.checksum(start));
+        // A number can be written in several ways, and only one of them is ours.
+        (is_ours && cursor.as_plain() == Some(&self.write(start))).then_some(start)
+    }
+
+    /// Mixes everything that a cursor depends on.
+    const fn checksum(&self, start: usize) -> u64 {
+        let mut hash = mix(self.key ^ 0x9e37_79b9_7f4a_7c15);
+        hash = mix(hash ^ self.version);
+        hash = mix(hash ^ self.page_items as u64);
+        mix(hash ^ start as u64)
+    }
+}
+
+/// The finalizer of SplitMix64: every bit of the input changes half the bits of the output.
+const fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}

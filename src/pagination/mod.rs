@@ -1,0 +1,12 @@
+//! Lists in pages
+//! ([pagination](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination)):
+//! cursors that a server can check, and guards for a client that follows them.
+
+mod cursor;
+mod guard;
+
+pub use cursor::{InvalidCursor, Pager, Slice};
+pub use guard::{NextPage, PageGuard, PageLimits, PageStop};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use alloc::vec::Vec;
+
+use super::*;
+use crate::json::Str;
+
+/// Every page of a list, by following the cursors.
+fn walk(pager: Pager, items: &[u32]) -> Vec<Vec<u32>> {
+    let mut pages = Vec::new();
+    let mut cursor: Option<Str<'static>> = None;
+    loop {
+        let page = pager.page(items, cursor.as_ref()).expect("our own cursor");
+        pages.push(page.items.to_vec());
+        match page.next_cursor {
+            Some(next) => cursor = Some(Str::from(&*next)),
+            None => return pages,
+        }
+    }
+}
+
+/// Proves L-PAGE-08: the same cursor gives the same page, and all pages together are the list.
+#[test]
+fn pages_cover_the_list_once() {
+    for items in 0..20_u32 {
+        let list: Vec<u32> = (0..items).collect();
+        for page_items in 0..8 {
+            let pager = Pager::new(page_items).key(7);
+            let pages = walk(pager, &list);
+            assert_eq!(pages.concat(), list);
+            assert!(pages.iter().all(|page| page.len() <= page_items.max(1)));
+            assert_eq!(walk(pager, &list), pages, "again");
+        }
+    }
+    assert_eq!(walk(Pager::new(2), &[]), [[0_u32; 0]; 1], "an empty list has one page");
+}
+
+/// Proves L-PAGE-09, L-ERR-20, L-RACE-22 for the server: what is not a cursor of this list is refused.
+#[test]
+fn only_cursors_of_this_list_are_cursors() {
+    let list: Vec<u32> = (0..10).collect();
+    let pager = Pager::new(3).key(1).version(1);
+    let ours = pager.page(&list, None).expect("the first").next_cursor.expect("more");
+    let page = |pager: Pager, list: &[u32], cursor: &str| {
+        pager.page(list, Some(&Str::from(cursor))).map(|page| page.items.to_vec())
+    };
+    assert_eq!(page(pager, &list, &ours), Ok(alloc::vec![3, 4, 5]));
+    let (place, checksum) = ours.split_once('-').expect("two parts");
+    let forged = [
+        alloc::string::String::new(),
+        "3".into(),
+        "-".into(),
+        alloc::format!("4-{checksum}"),
+        alloc::format!("{place}-{checksum}0"),
+        alloc::format!("0{place}-{checksum}"),
+        alloc::format!("+{place}-{checksum}"),
+        alloc::format!("{place}-{}", checksum.to_uppercase() + "0"),
+        alloc::format!(" {ours}"),
+        alloc::format!("{ours}\n"),
+    ];
+    for cursor in forged {
+        assert_eq!(page(pager, &list, &cursor), Err(InvalidCursor), "{cursor:?}");
+    }
+    for other in [pager.key(2), pager.version(2), Pager::new(4).key(1).version(1)] {
+        assert_eq!(page(other, &list, &ours), Err(InvalidCursor));
+    }
+    assert_eq!(page(pager, &list[..3], &ours), Err(InvalidCursor), "the list has become shorter");
+}
+
+/// Proves L-PAGE-10, L-PAGE-05, L-PAGE-06, L-PAGE-07 for those who page by hand. Pain 76.
+#[test]
+fn a_guard_ends_what_would_not_end() {
+    let cursor = |text: &str| Some(Str::from(text));
+    let mut guard = PageGuard::new(PageLimits::default());
+    for text in ["a", "b", ""] {
+        assert_eq!(guard.page(cursor(text).as_ref(), 0), NextPage::Follows, "{text}");
+    }
+    assert_eq!(guard.page(cursor("b").as_ref(), 0), NextPage::Stop(PageStop::RepeatedCursor));
+    guard.restart();
+    assert_eq!(guard.page(cursor("b").as_ref(), 0), NextPage::Follows);
+    assert_eq!(guard.page(None, 0), NextPage::End);
+
+    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100 });
+    assert_eq!(guard.page(cursor("1").as_ref(), 1), NextPage::Follows);
+    assert_eq!(guard.page(cursor("2").as_ref(), 1), NextPage::Stop(PageStop::TooManyPages));
+    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100 });
+    assert_eq!(guard.page(cursor("1").as_ref(), 100), NextPage::Stop(PageStop::TooManyItems));
+    let mut guard = PageGuard::new(PageLimits { pages: 1, items: 1 });
+    assert_eq!(guard.page(None, 100), NextPage::End, "what is there is taken");
+}

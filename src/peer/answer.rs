@@ -1,0 +1,228 @@
+//! Answers to requests of the peer, and what they bring about.
+
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::exchanges::{observe_sent, send};
+use super::outlets::{Arrival, Lane, Outlets};
+use super::rules::{ids_in, written};
+use super::{Cause, ConnectionConfig, Peer, Role};
+use crate::capability::Capability;
+use crate::dialect::methods::RequestKind;
+use crate::dialect::{NotAllowed, features::Feature, shapes};
+use crate::error::ErrorCode;
+use crate::frame::Room;
+use crate::handle::InboundId;
+use crate::json::shape::Form;
+use crate::json::{Additions, EncodeError, Member, Str, Writer, member};
+use crate::model::LoggingLevel;
+use crate::rpc::{Answer, Ending, Fault, write_error, write_result};
+use crate::session::Phase;
+
+/// Why a request could not be answered or reported on. Nothing was sent.
+///
+/// None of this is the application's fault except [`Encode`](Self::Encode),
+/// [`NotAllowed`](Self::NotAllowed) and answering twice: a request can be cancelled while it is being
+/// worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum RespondError {
+    /// It has been answered already.
+    #[error("the request has been answered already")]
+    Answered,
+    /// The peer has cancelled it, so it must not be answered.
+    #[error("the peer has cancelled the request")]
+    Cancelled,
+    /// The connection has ended.
+    #[error("the connection has ended")]
+    Closed,
+    /// The handle is of another connection, or of a request that ended long ago.
+    #[error("no such request on this connection")]
+    Stale,
+    /// The session does not allow this answer; the request is still open.
+    #[error("the answer may not be given: {0}")]
+    NotAllowed(#[from] NotAllowed),
+    /// The answer could not be written; the request is still open.
+    #[error("the answer could not be written: {0}")]
+    Encode(#[from] EncodeError),
+}
+
+impl Peer {
+    pub(crate) fn respond<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        result: &T,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        self.send_delayed_progress(id, out);
+        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+            return Err(RespondError::Stale);
+        };
+        let form = exchange.kind.map(|kind| kind.rule().result(exchange.context.revision));
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            write_result(writer, &wire, result, Additions::default(), form)?;
+            match exchange.kind {
+                Some(kind) if kind.asks_a_person() => {
+                    let result = written(writer.since(start), Member::Result);
+                    Ok(exchange.kept.check_result(kind, result)?)
+                }
+                _ => Ok(()),
+            }
+        };
+        match exchange.batch {
+            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
+            None => send(out, Lane::Exchange(id), None, write)?,
+        }
+        self.bring_about(id);
+        self.answered(id, out);
+        Ok(())
+    }
+
+    pub(crate) fn reject<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        fault: Fault<'_, T>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
+        let form = if asks_for_urls { Some(self.clear_url_error(config, id)?) } else { None };
+        self.send_delayed_progress(id, out);
+        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+            return Err(RespondError::Stale);
+        };
+        let mut elicitations = Vec::new();
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            write_error(writer, Answer::To(&wire), fault, form)?;
+            if form.is_some() {
+                let error = written(writer.since(start), Member::Error);
+                let ids = ids_in(member(error, "data").unwrap_or_default());
+                elicitations.extend(ids.map(Str::into_owned));
+            }
+            Ok(())
+        };
+        match exchange.batch {
+            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
+            None => send(out, Lane::Exchange(id), None, write)?,
+        }
+        for elicitation in &elicitations {
+            self.elicitations.add(elicitation, config.limits.elicitations);
+        }
+        self.answered(id, out);
+        Ok(())
+    }
+
+    /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
+    /// the data.
+    fn clear_url_error(
+        &self,
+        config: &ConnectionConfig,
+        id: InboundId,
+    ) -> Result<Form, RespondError> {
+        let context = self.context(id).ok_or(RespondError::Stale)?;
+        if self.role != Role::Server {
+            return Err(NotAllowed::Direction.into());
+        }
+        if !Feature::ElicitationByUrl.is_in(context.revision) {
+            return Err(NotAllowed::Revision.into());
+        }
+        let needed = Capability::ElicitationUrl;
+        if config.capability_policy.is_strict() && !context.capabilities.contains(needed) {
+            return Err(NotAllowed::Capability(needed).into());
+        }
+        Ok(Form { record: &shapes::URL_REQUIRED, revision: context.revision })
+    }
+
+    /// Whether a request can still be answered.
+    pub(super) fn answerable(&self, id: InboundId) -> Result<(), RespondError> {
+        match self.inbound.get(id.0) {
+            Some(_) if self.phase == Phase::Closed => Err(RespondError::Closed),
+            Some(exchange) if exchange.marked => Err(RespondError::Cancelled),
+            Some(_) => Ok(()),
+            None => Err(match self.inbound.ending(id.0) {
+                Some(Ending::Answered) => RespondError::Answered,
+                Some(Ending::Cancelled) => RespondError::Cancelled,
+                Some(Ending::Closed) => RespondError::Closed,
+                None => RespondError::Stale,
+            }),
+        }
+    }
+
+    /// Does what the peer has asked for by a request that is being granted.
+    fn bring_about(&mut self, id: InboundId) {
+        let Some(exchange) = self.inbound.get(id.0) else { return };
+        let Some(subject) = exchange.kept.string() else { return };
+        match exchange.kind {
+            Some(RequestKind::SetLevel) => {
+                if let Some(level) = LoggingLevel::from_name(&subject.to_str()) {
+                    self.interests.set_level(level);
+                }
+            }
+            Some(RequestKind::Subscribe) => self.interests.subscribe(&subject.to_str()),
+            Some(RequestKind::Unsubscribe) => self.interests.unsubscribe(&subject.to_str()),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        let batch = self.drop_exchange(id.0, Ending::Answered);
+        self.settle_in_batch(batch, out);
+    }
+
+    /// Answers with an error by itself. Says whether it could.
+    pub(super) fn send_error(
+        &mut self,
+        config: &ConnectionConfig,
+        arrival: Arrival,
+        id: Answer<'_>,
+        fault: Fault<'_, ()>,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        self.answer_own(config, arrival, out, |writer| write_error(writer, id, fault, None))
+    }
+
+    /// Answers by itself, in the batch if the request came in one. Says whether it could.
+    pub(crate) fn answer_own(
+        &mut self,
+        config: &ConnectionConfig,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        let Some(batch) = arrival.batch else {
+            return self.send_own(arrival.lane, None, out, write);
+        };
+        let limits = &config.limits;
+        let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
+        self.batches.append(batch, room, write).is_ok()
+    }
+
+    /// Sends something that no caller asked for. Says whether it could.
+    ///
+    /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
+    /// connection. What does not even fit an empty outbox is no fault of the peer.
+    pub(crate) fn send_own(
+        &mut self,
+        lane: Lane,
+        method: Option<&str>,
+        out: &mut dyn Outlets,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        let outbox = out.lane(lane);
+        let has_unread = !outbox.is_empty();
+        if outbox.append(Room::Reserve, None, write).is_err() {
+            if has_unread {
+                self.close(Cause::OutboxOverflow);
+            }
+            return false;
+        }
+        observe_sent(out, lane, method);
+        true
+    }
+}

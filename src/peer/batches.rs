@@ -1,0 +1,180 @@
+//! Batches of the peer: their answers go back together
+//! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
+
+use super::Peer;
+use super::exchanges::observe_sent;
+use super::outlets::{Lane, Outlets};
+use super::rare::{Empty, Rare};
+use crate::error::ViolationKind;
+use crate::frame::{Element, Queue, Room};
+use crate::handle::{ConnectionNumber, Place};
+use crate::json::{EncodeError, Writer};
+use crate::rpc::{Ending, Recycle, Table};
+
+/// The batches of which not everything has been answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Batches {
+    table: Table<Batch>,
+    /// The one whose elements are coming in, and whether its last one has come.
+    current: Option<Place>,
+    has_all_elements: bool,
+    /// How many bytes of answers wait in all of them.
+    bytes: usize,
+}
+
+/// Answers that wait for the others of their batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Batch {
+    answers: Queue<()>,
+    lane: Lane,
+    /// How many of its requests have not been answered.
+    open: u32,
+    /// All of its elements have come.
+    complete: bool,
+    asks: bool,
+    answers_ours: bool,
+}
+
+impl Recycle for Batch {
+    fn recycle(&mut self) {
+        self.answers.clear();
+        self.answers.release();
+        self.lane = Lane::default();
+        self.open = 0;
+        self.complete = false;
+        self.asks = false;
+        self.answers_ours = false;
+    }
+}
+
+impl Empty for Batches {
+    const EMPTY: &'static Self = &Self {
+        table: Table::new(ConnectionNumber::new(0)),
+        current: None,
+        has_all_elements: false,
+        bytes: 0,
+    };
+}
+
+impl Batches {
+    /// An element comes in. Gives the batch that it is in.
+    pub(super) fn begin_element(&mut self, element: Element, lane: Lane) -> Option<Place> {
+        if self.current.is_none() {
+            self.current = Some(self.table.insert(|batch| batch.lane = lane));
+        }
+        self.has_all_elements = element.index + 1 == element.count;
+        self.current
+    }
+
+    /// Whether the last element of a batch has come in.
+    pub(super) const fn has_all_elements(&self) -> bool {
+        self.has_all_elements
+    }
+
+    /// A request or notification stands in the batch, or an answer to a call of ours.
+    pub(super) fn note(&mut self, asks: bool) {
+        let batch = self.current.and_then(|place| self.table.get_mut(place));
+        if let Some(batch) = batch {
+            batch.asks |= asks;
+            batch.answers_ours |= !asks;
+        }
+    }
+
+    /// A request of the batch has been taken in.
+    pub(super) fn open_request(&mut self, place: Place) {
+        if let Some(batch) = self.table.get_mut(place) {
+            batch.open += 1;
+        }
+    }
+
+    /// Adds an answer, unless more than `limit` bytes would wait.
+    pub(super) fn append(
+        &mut self,
+        place: Place,
+        limit: usize,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let others = self.bytes;
+        let Some(batch) = self.table.get_mut(place) else { return Ok(()) };
+        let room = limit.saturating_sub(others).saturating_add(batch.answers.len());
+        batch.answers.append(room, (), b"", write)?;
+        self.bytes += batch.answers.last_length();
+        Ok(())
+    }
+
+    fn is_settled(&self, place: Place) -> bool {
+        self.table.get(place).is_some_and(|batch| batch.complete && batch.open == 0)
+    }
+}
+
+impl Peer {
+    /// No more elements of the batch come in.
+    pub(super) fn end_batch(&mut self, out: &mut dyn Outlets) {
+        if self.batches.current.is_none() {
+            return;
+        }
+        self.batches.has_all_elements = false;
+        let Some(place) = self.batches.current.take() else { return };
+        let Some(batch) = self.batches.table.get_mut(place) else { return };
+        batch.complete = true;
+        if batch.asks && batch.answers_ours {
+            self.note(ViolationKind::MixedBatch);
+        }
+        self.send_batch_if_settled(place, out);
+    }
+
+    /// A request of a batch has been answered, or never will be.
+    pub(super) fn settle_in_batch(&mut self, place: Option<Place>, out: &mut dyn Outlets) {
+        let Some(place) = place else { return };
+        if let Some(batch) = self.batches.table.get_mut(place) {
+            batch.open = batch.open.saturating_sub(1);
+        }
+        self.send_batch_if_settled(place, out);
+    }
+
+    fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outlets) {
+        if self.batches.is_settled(place) {
+            self.send_batch(place, out);
+        }
+    }
+
+    /// Sends what there is of the answers to every batch, because no more of them can come.
+    pub(super) fn send_all_batches(&mut self, out: &mut dyn Outlets) {
+        while let Some(place) = self.batches.table.first() {
+            self.send_batch(place, out);
+        }
+        self.batches = Rare::EMPTY;
+    }
+
+    /// Sends the answers to a batch as one array, if there are any, and forgets it.
+    fn send_batch(&mut self, place: Place, out: &mut dyn Outlets) {
+        let batches = &mut *self.batches;
+        let Some(batch) = batches.table.get_mut(place) else { return };
+        let lane = batch.lane;
+        if !batch.answers.is_empty() {
+            batches.bytes -= batch.answers.len();
+            // It has been bounded already, so this cannot fail.
+            let sent = out.lane(lane).append(Room::Held, None, |writer| {
+                write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
+            });
+            if sent.is_ok() {
+                observe_sent(out, lane, None);
+            }
+        }
+        batches.table.remove(place, Ending::Answered);
+    }
+}
+
+/// Writes messages as one JSON-RPC batch.
+pub(super) fn write_array<'a>(
+    writer: &mut Writer<'_>,
+    messages: impl Iterator<Item = &'a [u8]>,
+) -> Result<(), EncodeError> {
+    let mut separator: &[u8] = b"[";
+    for message in messages {
+        writer.push(separator)?;
+        writer.push(message)?;
+        separator = b",";
+    }
+    writer.push(b"]")
+}

@@ -1,0 +1,134 @@
+//! What this side may send now: a question to the tables, and what the policy makes of the answer.
+
+use super::outlets::{Observation, Outlets};
+use super::{CapabilityPolicy, ConnectionConfig, Peer};
+use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
+use crate::json::shape::Form;
+use crate::json::{EncodeError, Writer};
+
+/// What may be sent of a message that has been found to be allowed so far.
+#[derive(Debug)]
+pub(super) struct Clearance {
+    /// What the payload has to look like; anything, if the tables do not know or the machine is not
+    /// to look.
+    pub(super) form: Option<Form>,
+    declared: Declared,
+    policy: CapabilityPolicy,
+    /// What has not been declared and is used all the same.
+    undeclared: Option<Capability>,
+    /// What has not been declared, so that nothing is sent.
+    refused: Option<Capability>,
+}
+
+impl Clearance {
+    /// Compares what a payload that has been written needs with what has been declared.
+    pub(super) fn check_needs(&mut self, writer: &Writer<'_>) -> Result<(), EncodeError> {
+        let Some(form) = self.form else { return Ok(()) };
+        let needs = writer.needs().known_to(form.revision);
+        let Some(missing) = self.declared.missing(needs) else { return Ok(()) };
+        if self.policy == CapabilityPolicy::Strict {
+            self.refused = Some(missing);
+            // `explain` says what it stands for.
+            return Err(EncodeError::Payload);
+        }
+        self.undeclared = Some(missing);
+        Ok(())
+    }
+
+    /// Why nothing was written.
+    pub(super) fn explain<E: From<EncodeError> + From<NotAllowed>>(&self, error: EncodeError) -> E {
+        match self.refused {
+            Some(capability) => NotAllowed::Capability(capability).into(),
+            None => error.into(),
+        }
+    }
+
+    /// Tells whoever watches that something was sent which should not have been.
+    pub(super) fn observe(&self, method: &str, out: &mut dyn Outlets) {
+        if let (CapabilityPolicy::Warn, Some(capability)) = (self.policy, self.undeclared) {
+            out.observe(&Observation::NotDeclared { method, capability });
+        }
+    }
+}
+
+impl Peer {
+    /// Whether this side may send a request, as far as is known.
+    pub(super) fn clear_request(
+        &self,
+        config: &ConnectionConfig,
+        method: &str,
+        kind: Option<RequestKind>,
+    ) -> Result<Clearance, NotAllowed> {
+        let rule = kind.filter(|kind| !kind.is_about_tasks()).map(RequestKind::rule);
+        self.clear(config, method, rule)
+    }
+
+    /// Whether this side may send a notification, as far as is known.
+    pub(super) fn clear_notification(
+        &self,
+        config: &ConnectionConfig,
+        method: &str,
+        kind: Option<NotificationKind>,
+    ) -> Result<Clearance, NotAllowed> {
+        self.clear(config, method, kind.map(NotificationKind::rule))
+    }
+
+    fn clear(
+        &self,
+        config: &ConnectionConfig,
+        method: &str,
+        rule: Option<&'static Rule>,
+    ) -> Result<Clearance, NotAllowed> {
+        let rule = rule.filter(|_| !config.relay.covers(method));
+        let mut clearance = Clearance {
+            form: None,
+            declared: self.declared(),
+            policy: config.capability_policy,
+            undeclared: None,
+            refused: None,
+        };
+        let Some(rule) = rule else { return Ok(clearance) };
+        let Some(session) = self.session else {
+            self.clear_early(rule, clearance.policy)?;
+            return Ok(clearance);
+        };
+        match rule.check(self.role.sender(), session.revision, clearance.declared) {
+            Err(NotAllowed::Capability(missing))
+                if clearance.policy != CapabilityPolicy::Strict =>
+            {
+                clearance.undeclared = Some(missing);
+            }
+            checked => checked?,
+        }
+        clearance.form = Some(rule.params(session.revision));
+        Ok(clearance)
+    }
+
+    /// What can be said before the handshake: only what does not depend on it.
+    fn clear_early(&self, rule: &Rule, policy: CapabilityPolicy) -> Result<(), NotAllowed> {
+        if !rule.is_sent_by(self.role.sender()) {
+            return Err(NotAllowed::Direction);
+        }
+        match rule.gate() {
+            Some(gate)
+                if policy == CapabilityPolicy::Strict
+                    && gate.owner() == self.role.owner()
+                    && !self.offered.contains(gate) =>
+            {
+                Err(NotAllowed::Capability(gate))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What both sides have declared.
+    pub(super) fn declared(&self) -> Declared {
+        let theirs = self.session.map_or(CapabilitySet::NONE, |session| session.capabilities);
+        match self.role.owner() {
+            Owner::Client => Declared { client: self.offered, server: theirs },
+            Owner::Server => Declared { client: theirs, server: self.offered },
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Asks a silent peer whether it is still there
+//! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
+
+use super::call::{Call, Purpose, Whereabouts};
+use super::calls::write_call;
+use super::event::{Cause, Outcome, PeerEvent};
+use super::exchanges::observe_sent;
+use super::outlets::{Lane, Outlets};
+use super::rare::Empty;
+use super::{ConnectionConfig, KeepAlive, Peer};
+use crate::error::ErrorCode;
+use crate::frame::Room;
+use crate::handle::CallId;
+use crate::rpc::{Ending, GivenUp};
+use crate::time::Instant;
+
+/// What is known of the silence of the peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Silence {
+    /// When to ask next. Nothing until the session is open.
+    next_ping: Option<Instant>,
+    ping: Option<Ping>,
+    /// How many pings in a row have not been answered.
+    missed: u32,
+    /// The peer does not know the method, which every peer should.
+    unsupported: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Ping {
+    /// Nothing, if there was no room for it in the outbox.
+    call: Option<CallId>,
+    deadline: Instant,
+    /// Something came after it was sent.
+    heard_since: bool,
+}
+
+impl Empty for Silence {
+    const EMPTY: &'static Self =
+        &Self { next_ping: None, ping: None, missed: 0, unsupported: false };
+}
+
+impl Silence {
+    fn due(&self) -> Option<Instant> {
+        if self.unsupported {
+            return None;
+        }
+        self.ping.map(|ping| ping.deadline).or(self.next_ping)
+    }
+}
+
+impl Peer {
+    /// Bytes of the peer have come in.
+    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
+        let Some(policy) = config.keep_alive else { return };
+        self.silence.next_ping = Some(now + policy.every);
+        self.silence.missed = 0;
+        if let Some(ping) = &mut self.silence.ping {
+            ping.heard_since = true;
+        }
+    }
+
+    /// The answer to a ping has come, whatever it says.
+    pub(super) fn ping_answered(&mut self, outcome: &Outcome<'_>) {
+        self.silence.ping = None;
+        self.silence.unsupported = matches!(
+            outcome,
+            Outcome::PeerError(error) if error.code == ErrorCode::METHOD_NOT_FOUND
+        );
+    }
+
+    /// Does not ask any more, because the connection is about to end.
+    pub(super) fn forget_ping(&mut self) {
+        if self.silence.ping.is_none() {
+            return;
+        }
+        if let Some(call) = self.silence.ping.take().and_then(|ping| ping.call) {
+            self.outbound.remove(call.0, Ending::Closed);
+        }
+    }
+
+    /// When there is something to do about the silence of the peer.
+    pub(super) fn silence_deadline(&self) -> Option<Instant> {
+        if self.phase.is_ready() { self.silence.due() } else { None }
+    }
+
+    /// Does what is due about the silence of the peer.
+    pub(super) fn next_silence(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        let policy = config.keep_alive?;
+        if now < self.silence_deadline()? {
+            return None;
+        }
+        match self.silence.ping.take() {
+            Some(ping) => self.ping_missed(policy, ping, now, out),
+            None => {
+                self.send_ping(policy, now, out);
+                None
+            }
+        }
+    }
+
+    fn send_ping(&mut self, policy: KeepAlive, now: Instant, out: &mut dyn Outlets) {
+        const METHOD: &str = "ping";
+        let id = self.outbound.next_id();
+        let call = CallId(self.outbound.next_place());
+        let lane = Lane::Connection;
+        let written = out.lane(lane).append(Room::Limit, Some(call), |writer| {
+            write_call(writer, id, METHOD, &(), false, None)
+        });
+        let call = written.ok().map(|serial| {
+            self.outbound.insert(|entry| {
+                *entry = Call {
+                    purpose: Purpose::KeepAlive,
+                    lane,
+                    whereabouts: Whereabouts::Lane(serial),
+                    ..Call::default()
+                };
+            });
+            observe_sent(out, lane, Some(METHOD));
+            call
+        });
+        let deadline = now + policy.answer_within;
+        self.silence.ping = Some(Ping { call, deadline, heard_since: false });
+    }
+
+    fn ping_missed(
+        &mut self,
+        policy: KeepAlive,
+        ping: Ping,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        if let Some(call) = ping.call {
+            self.give_up(call, GivenUp::TimedOut, None, out);
+        }
+        self.silence.next_ping = Some(now + policy.every);
+        if ping.heard_since {
+            return None;
+        }
+        self.silence.missed = self.silence.missed.saturating_add(1);
+        let missed = self.silence.missed;
+        if policy.close_after.is_some_and(|most| most <= missed) {
+            self.close(Cause::Unresponsive);
+        }
+        Some(PeerEvent::Unresponsive { missed })
+    }
+}

@@ -1,0 +1,164 @@
+//! Notifications of the peer. Whatever is wrong with one, it is never answered.
+
+use super::event::{Notification, PeerEvent, ProgressUpdate, Violation};
+use super::receive::{Incoming, Reception};
+use super::{ConnectionConfig, Peer, Role};
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::NotificationKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{MemberTexts, Misfit, Number, Raw, Str, fits, member};
+use crate::rpc::{Id, StrayCause};
+
+impl Peer {
+    pub(super) fn notification<'a>(
+        &mut self,
+        method: Str<'a>,
+        params: Option<&'a str>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let config = reception.config;
+        let kind = NotificationKind::of(&method);
+        let event = match kind {
+            Some(NotificationKind::Cancelled) => self.cancellation(params, bytes, reception),
+            Some(NotificationKind::Progress) => self.progress(params, bytes, reception),
+            Some(NotificationKind::Initialized)
+                if self.role == Role::Server && self.session.is_some() =>
+            {
+                let notification = Notification { method, params: params.map(Raw::trusted) };
+                return Some(Incoming::Notification(kind, notification));
+            }
+            _ => {
+                let is_relayed = self.session.is_some() && config.relay.covers(&method.to_str());
+                let kind = kind.filter(|_| !is_relayed);
+                match self.expected(kind, params) {
+                    Ok(true) => {
+                        let notification =
+                            Notification { method, params: params.map(Raw::trusted) };
+                        return Some(Incoming::Notification(kind, notification));
+                    }
+                    Ok(false) => None,
+                    Err((kind, misfit)) => {
+                        let violation = Violation { misfit, ..Violation::of(kind, None, bytes) };
+                        self.report(config, violation)
+                    }
+                }
+            }
+        };
+        event.map(Incoming::Event)
+    }
+
+    /// Whether a notification makes sense now. Takes in what it says; `Ok(false)` if that is nothing.
+    fn expected(
+        &mut self,
+        kind: Option<NotificationKind>,
+        params: Option<&str>,
+    ) -> Result<bool, (ViolationKind, Option<Misfit>)> {
+        const UNEXPECTED: (ViolationKind, Option<Misfit>) =
+            (ViolationKind::UnexpectedNotification, None);
+        let Some(session) = self.session else {
+            // A server may log while it starts.
+            let early = self.role == Role::Client && kind == Some(NotificationKind::Message);
+            return if early { Ok(true) } else { Err(UNEXPECTED) };
+        };
+        let Some(kind) = kind else { return Ok(true) };
+        let rule = kind.rule();
+        match rule.check(self.role.other_side(), session.revision, self.declared()) {
+            // What has not been declared is no fault worth mentioning.
+            Ok(()) | Err(NotAllowed::Capability(_)) => {}
+            Err(_) => return Err(UNEXPECTED),
+        }
+        fits(rule.params(session.revision), params)
+            .map_err(|misfit| (ViolationKind::MalformedNotification, Some(misfit)))?;
+        if let Some(list) = kind.changed() {
+            self.changes.note(list);
+        }
+        if kind == NotificationKind::ElicitationComplete {
+            let id =
+                member(params.unwrap_or_default(), "elicitationId").and_then(Str::from_literal);
+            return Ok(id.is_some_and(|id| self.elicitations.complete(&id)));
+        }
+        Ok(true)
+    }
+
+    /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
+    /// have been answered meanwhile.
+    fn cancellation<'a>(
+        &mut self,
+        params: Option<&'a str>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<PeerEvent<'a>> {
+        let config = reception.config;
+        let mut id = None;
+        let mut reason = None;
+        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
+            if key == "requestId" {
+                id = Id::from_literal(value, config.limits.id_bytes).ok();
+            } else if key == "reason" {
+                reason = Str::from_literal(value);
+            }
+        }
+        match id {
+            Some(id) => self.cancelled_by_peer(&id, reason, reception.out),
+            None => self.unanswered(ViolationKind::MalformedCancellation, bytes, config),
+        }
+    }
+
+    /// The peer reports on one of our calls. Being late is no fault.
+    fn progress<'a>(
+        &mut self,
+        params: Option<&'a str>,
+        bytes: &'a [u8],
+        reception: &Reception<'_, '_>,
+    ) -> Option<PeerEvent<'a>> {
+        let config = reception.config;
+        let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
+        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
+            if key == "progressToken" {
+                token = Id::from_literal(value, config.limits.token_bytes).ok();
+            } else if key == "progress" {
+                progress = Number::from_literal(value);
+            } else if key == "total" {
+                total = Number::from_literal(value);
+            } else if key == "message" {
+                message = Str::from_literal(value);
+            }
+        }
+        let (Some(token), Some(progress)) = (token, progress) else {
+            return self.unanswered(ViolationKind::MalformedProgress, bytes, config);
+        };
+        // The token of a call is its id.
+        let id = token.number(config.match_stringified_ids);
+        let place = id.and_then(|id| self.outbound.find(id));
+        let Some(place) = place else {
+            return match self.outbound.stray(id) {
+                StrayCause::NeverIssued => {
+                    self.unanswered(ViolationKind::UnknownToken, bytes, config)
+                }
+                _ => None,
+            };
+        };
+        let call = CallId(place);
+        let entry = self.outbound.get(place)?;
+        if !entry.wants_progress {
+            return self.unanswered(ViolationKind::UnknownToken, bytes, config);
+        }
+        if entry.progress.is_some_and(|last| progress <= last) {
+            return self.unanswered(ViolationKind::ProgressNotIncreasing, bytes, config);
+        }
+        self.has_progressed(call, progress, reception.arrival.now);
+        Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
+    }
+
+    /// Reports a notification that is wrong.
+    fn unanswered<'a>(
+        &mut self,
+        kind: ViolationKind,
+        bytes: &'a [u8],
+        config: &ConnectionConfig,
+    ) -> Option<PeerEvent<'a>> {
+        self.report(config, Violation::of(kind, None, bytes))
+    }
+}

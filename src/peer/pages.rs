@@ -1,0 +1,207 @@
+//! Lists that are read page by page under one handle, and whether what was read is still true
+//! ([pagination](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination)).
+
+use alloc::boxed::Box;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::call::{Call, CallError, CallOptions, Whereabouts};
+use super::calls::write_call;
+use super::event::{ListPage, Outcome, PagesRestarted, PeerEvent, RestartCause};
+use super::outlets::Outlets;
+use super::receive::Reception;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::Listed;
+use crate::error::ErrorCode;
+use crate::frame::Room;
+use crate::handle::CallId;
+use crate::json::{Elements, EncodeError, Raw, Str, member};
+use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
+use crate::time::Instant;
+
+/// How a list is read page by page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Paging {
+    /// How far to go.
+    pub limits: PageLimits,
+    /// How often to begin anew because the list has changed meanwhile. Default 1. After that the list
+    /// is read to its end and marked as stale.
+    pub restarts: u32,
+}
+
+impl Default for Paging {
+    fn default() -> Self {
+        Self { limits: PageLimits::default(), restarts: 1 }
+    }
+}
+
+/// How far the reading of a list is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Walk {
+    method: &'static str,
+    /// The member of the result that holds the items.
+    items: &'static str,
+    guard: PageGuard,
+    /// How often it may still begin anew because the list has changed.
+    restarts: u32,
+    /// A cursor died, and the list was begun anew once for that.
+    has_lost_cursor: bool,
+}
+
+/// How often each list of the peer has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Changes {
+    counts: [u32; Listed::COUNT],
+}
+
+impl Changes {
+    pub(super) fn note(&mut self, list: Listed) {
+        if let Some(count) = self.counts.get_mut(list as usize) {
+            *count = count.wrapping_add(1);
+        }
+    }
+
+    pub(super) fn of(&self, list: Listed) -> u32 {
+        self.counts.get(list as usize).copied().unwrap_or_default()
+    }
+}
+
+/// The params of a request for a page.
+struct PageParams<'a> {
+    /// The cursor as it came, a JSON text.
+    cursor: Option<&'a str>,
+}
+
+impl Serialize for PageParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(cursor) = self.cursor else { return serializer.serialize_unit() };
+        let mut params = serializer.serialize_struct("PageParams", 1)?;
+        params.serialize_field("cursor", &Raw::trusted(cursor))?;
+        params.end()
+    }
+}
+
+impl Peer {
+    /// Asks for a list, and for its further pages as they come.
+    pub(crate) fn list(
+        &mut self,
+        config: &ConnectionConfig,
+        (method, items): (&'static str, &'static str),
+        paging: Paging,
+        options: CallOptions,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        let call = self.call(config, method, &PageParams { cursor: None }, options, now, out)?;
+        let guard = PageGuard::new(paging.limits);
+        let restarts = paging.restarts;
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            let walk = Walk { method, items, guard, restarts, has_lost_cursor: false };
+            entry.walk = Some(Box::new(walk));
+        }
+        Ok(call)
+    }
+
+    /// How often the list that a call asks for has changed so far.
+    pub(super) fn changes_for(&self, entry: &Call) -> u32 {
+        entry.kind.and_then(|kind| kind.asks_for()).map_or(0, |list| self.changes.of(list))
+    }
+
+    /// Whether the list that a call asks for has changed since it was asked for.
+    pub(super) fn is_stale(&self, call: CallId) -> bool {
+        self.outbound.get(call.0).is_some_and(|entry| entry.changes != self.changes_for(entry))
+    }
+
+    /// Looks whether a page of a list has come, and asks for the next one. The outcome comes back if
+    /// the call ends with it.
+    pub(super) fn next_page<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        reception: &mut Reception<'_, '_>,
+    ) -> Result<PeerEvent<'a>, Outcome<'a>> {
+        let stale = self.is_stale(call);
+        let Some(entry) = self.outbound.get_mut(call.0) else { return Err(outcome) };
+        let Some(walk) = &mut entry.walk else { return Err(outcome) };
+        match outcome {
+            Outcome::Result(result) if stale && 0 < walk.restarts => {
+                walk.restarts -= 1;
+                walk.guard.restart();
+                match self.ask_for_page(call, None, reception) {
+                    Ok(()) => Ok(restarted(call, RestartCause::Changed)),
+                    Err(stop) => Err(Outcome::Cut { stop, last: result }),
+                }
+            }
+            Outcome::Result(result) => {
+                let text = result.borrowed().unwrap_or_default();
+                let cursor = member(text, "nextCursor").filter(|cursor| cursor.starts_with('"'));
+                let items = Elements::of(member(text, walk.items).unwrap_or_default()).count();
+                let next = cursor.and_then(Str::from_literal);
+                let asked = match walk.guard.page(next.as_ref(), items) {
+                    NextPage::Follows => self.ask_for_page(call, cursor, reception),
+                    NextPage::End => return Err(Outcome::Result(result)),
+                    NextPage::Stop(stop) => Err(stop),
+                };
+                match asked {
+                    Ok(()) => Ok(PeerEvent::Page(ListPage { call, result, stale })),
+                    Err(stop) => Err(Outcome::Cut { stop, last: result }),
+                }
+            }
+            Outcome::PeerError(error)
+                if error.code == ErrorCode::INVALID_PARAMS
+                    && 0 < walk.guard.pages()
+                    && !walk.has_lost_cursor =>
+            {
+                walk.has_lost_cursor = true;
+                walk.guard.restart();
+                match self.ask_for_page(call, None, reception) {
+                    Ok(()) => Ok(restarted(call, RestartCause::InvalidCursor)),
+                    Err(_) => Err(Outcome::PeerError(error)),
+                }
+            }
+            outcome => Err(outcome),
+        }
+    }
+
+    /// Asks for a page of a list, under a new id and the same handle.
+    fn ask_for_page(
+        &mut self,
+        call: CallId,
+        cursor: Option<&str>,
+        reception: &mut Reception<'_, '_>,
+    ) -> Result<(), PageStop> {
+        let id = self.outbound.next_id();
+        let now = self.clock.at(reception.arrival.now);
+        let changes = self.outbound.get(call.0).map_or(0, |entry| self.changes_for(entry));
+        let session = self.session;
+        let Some(entry) = self.outbound.get_mut(call.0) else { return Err(PageStop::NotSent) };
+        let Some(walk) = &entry.walk else { return Err(PageStop::NotSent) };
+        let method = walk.method;
+        let rule = entry.kind.map(|kind| kind.rule());
+        let form = rule.zip(session).map(|(rule, session)| rule.params(session.revision));
+        let (params, wants_progress) = (PageParams { cursor }, entry.wants_progress);
+        let written: Result<_, EncodeError> =
+            reception.out.lane(entry.lane).append(Room::Limit, Some(call), |writer| {
+                write_call(writer, id, method, &params, wants_progress, form)
+            });
+        let serial = written.map_err(|_| PageStop::NotSent)?;
+        entry.whereabouts = Whereabouts::Lane(serial);
+        entry.progress = None;
+        entry.idle_deadline = entry.idle.map(|idle| now + idle);
+        if cursor.is_none() {
+            entry.changes = changes;
+        }
+        let (lane, deadline) = (entry.lane, entry.deadline());
+        self.outbound.renew(call.0);
+        if let Some(deadline) = deadline {
+            self.deadlines.set(call.0.index, id, deadline);
+        }
+        super::exchanges::observe_sent(reception.out, lane, Some(method));
+        Ok(())
+    }
+}
+
+fn restarted(call: CallId, cause: RestartCause) -> PeerEvent<'static> {
+    PeerEvent::PagesRestarted(PagesRestarted { call, cause })
+}

@@ -1,0 +1,190 @@
+//! Reports on the work for a request of the peer
+//! ([progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress)).
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::answer::RespondError;
+use super::exchanges::{Exchange, send};
+use super::outlets::{Lane, Outlets};
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::NotificationKind;
+use crate::handle::InboundId;
+use crate::json::{EncodeError, Number, Raw};
+use crate::rpc::write_notification;
+use crate::time::Instant;
+
+/// What became of a progress report. None of it is an error: work need not know who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProgressReport {
+    /// It was sent.
+    Sent,
+    /// It comes too soon after the one before
+    /// ([`ConnectionConfig::progress_interval`](crate::ConnectionConfig::progress_interval)). It is
+    /// sent later, unless a newer one takes its place.
+    Delayed,
+    /// The peer did not ask for progress.
+    NotWanted,
+    /// It is not greater than the last one, and was not sent.
+    NotIncreasing,
+}
+
+/// How far the work on a request is.
+///
+/// ```
+/// use mcp_sansio::Progress;
+///
+/// let half = Progress::new(50_u32).total(100_u32).message("halfway there");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress<'a> {
+    progress: Number,
+    total: Option<Number>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Progress<'a> {
+    /// So far. Each report on a request must be greater than the one before.
+    pub fn new(progress: impl Into<Number>) -> Self {
+        Self { progress: progress.into(), total: None, message: None }
+    }
+
+    /// How far it has to go.
+    #[must_use]
+    pub fn total(mut self, total: impl Into<Number>) -> Self {
+        self.total = Some(total.into());
+        self
+    }
+
+    /// What is going on, for people. Left out in sessions of 2024-11-05, which has no place for it.
+    #[must_use]
+    pub const fn message(mut self, message: &'a str) -> Self {
+        self.message = Some(message);
+        self
+    }
+}
+
+/// A report that waits until it may be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Delayed {
+    progress: Number,
+    total: Option<Number>,
+    message: Option<String>,
+}
+
+impl Delayed {
+    fn of(report: Progress<'_>) -> Self {
+        let Progress { progress, total, message } = report;
+        Self { progress, total, message: message.map(String::from) }
+    }
+
+    fn report(&self) -> Progress<'_> {
+        let Self { progress, total, message } = self;
+        Progress { progress: *progress, total: *total, message: message.as_deref() }
+    }
+}
+
+/// The params of a progress notification.
+struct ProgressParams<'a> {
+    token: &'a str,
+    progress: Progress<'a>,
+}
+
+impl Serialize for ProgressParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Progress { progress, total, message } = self.progress;
+        let mut params = serializer.serialize_struct("ProgressParams", 4)?;
+        params.serialize_field("progressToken", &Raw::trusted(self.token))?;
+        params.serialize_field("progress", &progress)?;
+        if let Some(total) = total {
+            params.serialize_field("total", &total)?;
+        }
+        if let Some(message) = message {
+            params.serialize_field("message", message)?;
+        }
+        params.end()
+    }
+}
+
+impl Peer {
+    pub(crate) fn report_progress(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        report: Progress<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<ProgressReport, RespondError> {
+        self.answerable(id)?;
+        let may_be_sent_at = self.progress_deadlines.of(id.0.index);
+        let Some(exchange) = self.inbound.get_mut(id.0) else { return Err(RespondError::Stale) };
+        if exchange.token.is_empty() {
+            return Ok(ProgressReport::NotWanted);
+        }
+        if exchange.progress.is_some_and(|last| report.progress <= last) {
+            return Ok(ProgressReport::NotIncreasing);
+        }
+        if may_be_sent_at.is_some_and(|at| now < at) {
+            exchange.progress = Some(report.progress);
+            exchange.delayed = Some(Box::new(Delayed::of(report)));
+            return Ok(ProgressReport::Delayed);
+        }
+        send_progress(exchange, id, report, out)?;
+        exchange.progress = Some(report.progress);
+        exchange.delayed = None;
+        if let Some(interval) = config.progress_interval {
+            self.progress_deadlines.set(id.0.index, 0, now + interval);
+        }
+        Ok(ProgressReport::Sent)
+    }
+
+    /// Sends a report that was delayed, because the answer is about to go out.
+    pub(super) fn send_delayed_progress(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        let Some(exchange) = self.inbound.get_mut(id.0) else { return };
+        if let Some(delayed) = exchange.delayed.take() {
+            // Without room it is lost, as progress may be.
+            _ = send_progress(exchange, id, delayed.report(), out);
+        }
+    }
+
+    /// Sends the next report that has been delayed for long enough. Says whether there was something
+    /// to do.
+    pub(super) fn send_due_progress(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        let Some((at, index)) = self.progress_deadlines.first() else { return false };
+        if now < at {
+            return false;
+        }
+        self.progress_deadlines.clear(index);
+        let Some(place) = self.inbound.place_of(index) else { return true };
+        let waits = self.inbound.get(place).is_some_and(|exchange| exchange.delayed.is_some());
+        if waits {
+            self.send_delayed_progress(InboundId(place), out);
+            if let Some(interval) = config.progress_interval {
+                self.progress_deadlines.set(index, 0, now + interval);
+            }
+        }
+        true
+    }
+}
+
+fn send_progress(
+    exchange: &Exchange,
+    id: InboundId,
+    report: Progress<'_>,
+    out: &mut dyn Outlets,
+) -> Result<(), EncodeError> {
+    let params = ProgressParams { token: &exchange.token, progress: report };
+    let rule = NotificationKind::Progress.rule();
+    let form = rule.params(exchange.context.revision);
+    send(out, Lane::Exchange(id), Some(rule.name), |writer| {
+        write_notification(writer, rule.name, &params, Some(form))
+    })
+}

@@ -1,0 +1,50 @@
+//! State that most connections never have.
+
+use alloc::boxed::Box;
+use core::hash::{Hash, Hasher};
+use core::ops::{Deref, DerefMut};
+
+/// Something that takes no room until it is changed.
+///
+/// Looking at it costs nothing; changing it allocates it the first time. So an idle session stays
+/// small whatever a session can do.
+#[derive(Clone, Debug)]
+pub(super) struct Rare<T>(Option<Box<T>>);
+
+/// What a [`Rare`] is before anything has been done with it.
+pub(super) trait Empty: Clone + 'static {
+    const EMPTY: &'static Self;
+}
+
+impl<T> Rare<T> {
+    pub(super) const EMPTY: Self = Self(None);
+}
+
+impl<T: Empty> Deref for Rare<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_deref().unwrap_or(T::EMPTY)
+    }
+}
+
+impl<T: Empty> DerefMut for Rare<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.get_or_insert_with(|| Box::new(T::EMPTY.clone()))
+    }
+}
+
+/// Whether it takes room makes no difference.
+impl<T: Empty + PartialEq> PartialEq for Rare<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Empty + Eq> Eq for Rare<T> {}
+
+impl<T: Empty + Hash> Hash for Rare<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}

@@ -1,0 +1,171 @@
+//! Responses of the peer: which call they end, and how.
+
+use super::call::{Purpose, Whereabouts};
+use super::event::{CallEnded, Outcome, PeerEvent, Stray};
+use super::outlets::Lane;
+use super::receive::{Incoming, Reception};
+use super::rules::required_elicitations;
+use super::{ConnectionConfig, Peer, Role};
+use crate::dialect::forms::is_refusal;
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Elements, Misfit, Str, fits, member};
+use crate::rpc::{ErrorObject, Id, StrayCause};
+
+impl Peer {
+    pub(super) fn response<'a>(
+        &mut self,
+        id: Id<'a>,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        match self.pending(&id, reception.config) {
+            Some(call) => self.ended(call, outcome, bytes, reception),
+            None => {
+                let cause = self.stray_cause(&id, reception.config);
+                Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
+            }
+        }
+    }
+
+    /// An error that names no request. If the carrier knows which call it answers, it ends that
+    /// call; before the session is open it can only mean `initialize`.
+    pub(super) fn idless_error<'a>(
+        &mut self,
+        error: ErrorObject<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let by_lane = match reception.arrival.lane {
+            Lane::Call(call) if self.is_pending(call) => Some(call),
+            _ => None,
+        };
+        match by_lane.or(self.initialize) {
+            Some(call) => self.ended(call, Outcome::PeerError(error), bytes, reception),
+            None => Some(Incoming::Event(PeerEvent::PeerFault(error))),
+        }
+    }
+
+    /// The call that this id belongs to. One that is still held cannot have been answered.
+    pub(super) fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
+        let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
+        let entry = self.outbound.get(place)?;
+        let is_here = matches!(entry.whereabouts, Whereabouts::Held(_) | Whereabouts::Withdrawn);
+        (!is_here).then_some(CallId(place))
+    }
+
+    /// Whether a call of ours with this id was cancelled or timed out not long ago.
+    pub(super) fn was_given_up(&self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
+        matches!(self.stray_cause(id, config), StrayCause::Cancelled | StrayCause::TimedOut)
+    }
+
+    /// Why an id belongs to no call that could be answered.
+    fn stray_cause(&self, id: &Id<'_>, config: &ConnectionConfig) -> StrayCause {
+        let number = id.number(config.match_stringified_ids);
+        if number.is_some_and(|number| self.outbound.find(number).is_some()) {
+            // It is held, so nobody has heard of it.
+            return StrayCause::NeverIssued;
+        }
+        self.outbound.stray(number)
+    }
+
+    /// The answer to a call has come.
+    pub(super) fn ended<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let entry = self.outbound.get(call.0)?;
+        match entry.purpose {
+            Purpose::Initialize => {
+                self.end_call(call);
+                Some(Incoming::HandshakeEnded(outcome))
+            }
+            Purpose::KeepAlive => {
+                self.ping_answered(&outcome);
+                self.end_call(call);
+                None
+            }
+            Purpose::Application => {
+                let outcome = self.judged(call, outcome, bytes, reception.config);
+                let event = match self.next_page(call, outcome, reception) {
+                    Ok(event) => event,
+                    Err(outcome) => {
+                        let stale = self.is_stale(call);
+                        self.end_call(call);
+                        PeerEvent::CallEnded(CallEnded { call, outcome, stale })
+                    }
+                };
+                Some(Incoming::Event(event))
+            }
+        }
+    }
+
+    /// The outcome of a call, once what the peer answered has been looked at.
+    fn judged<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        config: &ConnectionConfig,
+    ) -> Outcome<'a> {
+        match &outcome {
+            Outcome::Result(result) => {
+                let result = result.borrowed().unwrap_or_default();
+                if self.check_result(call, result, config).is_err() {
+                    let kind = ViolationKind::InvalidResult;
+                    return Outcome::Malformed { kind, message: bytes.into() };
+                }
+            }
+            Outcome::PeerError(error) if self.role == Role::Client => {
+                self.register_elicitations(error, config);
+            }
+            _ => {}
+        }
+        outcome
+    }
+
+    /// Whether a result is what the method asks for. What a person has filled in is compared with the
+    /// form in any case, everything else if the configuration wants it.
+    fn check_result(
+        &mut self,
+        call: CallId,
+        result: &str,
+        config: &ConnectionConfig,
+    ) -> Result<(), Misfit> {
+        let (Some(entry), Some(session)) = (self.outbound.get(call.0), self.session) else {
+            return Ok(());
+        };
+        let Some(kind) = entry.kind else { return Ok(()) };
+        let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
+        if is_answer || (config.check_results && kind != RequestKind::Elicit) {
+            fits(kind.rule().result(session.revision), Some(result))?;
+            entry.kept.check_result(kind, result)?;
+        }
+        if kind == RequestKind::ListRoots && has_strange_root(result) {
+            self.note(ViolationKind::RootNotAFile);
+        }
+        Ok(())
+    }
+
+    /// Remembers the elicitations by URL that an error asks for, so that their completion is known.
+    fn register_elicitations(&mut self, error: &ErrorObject<'_>, config: &ConnectionConfig) {
+        let Some(session) = self.session else { return };
+        for id in required_elicitations(error, session.revision) {
+            self.elicitations.add(&id, config.limits.elicitations);
+        }
+    }
+}
+
+/// Whether a list of roots has one that is no file.
+fn has_strange_root(result: &str) -> bool {
+    Elements::of(member(result, "roots").unwrap_or_default())
+        .filter_map(|root| member(root.borrowed()?, "uri").and_then(Str::from_literal))
+        .any(|uri| !uri.chars().take(FILE.len()).eq(FILE.chars()))
+}
+
+const FILE: &str = "file://";

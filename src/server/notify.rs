@@ -1,0 +1,182 @@
+//! What a server tells without being asked.
+
+use alloc::string::String;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::Server;
+use crate::dialect::methods::NotificationKind;
+use crate::handle::InboundId;
+use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams};
+use crate::peer::{Delivery, Notice, NotifyError, Outlets};
+
+/// A log message for the client
+/// ([logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
+///
+/// Leave out secrets, personal data, and what would help an attacker.
+///
+/// ```
+/// use mcp_sansio::Log;
+/// use mcp_sansio::model::LoggingLevel;
+///
+/// let log = Log::new(LoggingLevel::Warning, "the disk is nearly full").logger("storage");
+/// ```
+#[derive(Debug)]
+pub struct Log<'a, T: ?Sized> {
+    level: LoggingLevel,
+    data: &'a T,
+    logger: Option<&'a str>,
+    about: Option<InboundId>,
+}
+
+impl<'a, T: Serialize + ?Sized> Log<'a, T> {
+    /// A message of this level. The data is any JSON, also a string or `null`.
+    pub const fn new(level: LoggingLevel, data: &'a T) -> Self {
+        Self { level, data, logger: None, about: None }
+    }
+
+    /// The part of the server that it comes from.
+    #[must_use]
+    pub const fn logger(mut self, logger: &'a str) -> Self {
+        self.logger = Some(logger);
+        self
+    }
+
+    /// The request that it is about: it goes out on the lane of that exchange.
+    #[must_use]
+    pub const fn about(mut self, request: InboundId) -> Self {
+        self.about = Some(request);
+        self
+    }
+}
+
+impl<T: Serialize + ?Sized> Serialize for Log<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_struct("LogParams", 3)?;
+        params.serialize_field("level", &self.level)?;
+        if let Some(logger) = self.logger {
+            params.serialize_field("logger", logger)?;
+        }
+        params.serialize_field("data", self.data)?;
+        params.end()
+    }
+}
+
+/// A list of a server that can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChangedList {
+    /// The tools.
+    Tools,
+    /// The resources and their templates.
+    Resources,
+    /// The prompts.
+    Prompts,
+}
+
+/// # Telling
+///
+/// A notification that nobody has asked for is not sent, and that is no error; see [`Delivery`].
+impl Server {
+    /// Sends a log message, if the client wants messages of its level. If not, nothing is serialised.
+    ///
+    /// The level is the one that the client has set; until then it is
+    /// [`ServerConfig::log_level`](crate::ServerConfig::log_level).
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn log<T: Serialize + ?Sized>(
+        &mut self,
+        log: &Log<'_, T>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let wanted = Some(self.peer.interests().wants_level(log.level));
+        self.tell(NotificationKind::Message, log, log.about, wanted, out)
+    }
+
+    /// The level of log messages that the client wants, and of all that are more severe.
+    pub const fn log_level(&self) -> LoggingLevel {
+        self.peer.interests().level()
+    }
+
+    /// Says that a resource has changed, if the client has subscribed to it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn resource_updated(
+        &mut self,
+        uri: &str,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        self.resource_updated_below(uri, uri, out)
+    }
+
+    /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn resource_updated_below(
+        &mut self,
+        subscribed: &str,
+        uri: &str,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let wanted = Some(self.peer.interests().wants_resource(subscribed));
+        let params = ResourceUpdatedParams::new(uri);
+        self.tell(NotificationKind::ResourceUpdated, &params, None, wanted, out)
+    }
+
+    /// The URIs that the client has subscribed to, in order.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
+        self.peer.interests().iter()
+    }
+
+    /// Says that a list has changed. Say it after the change, so that whoever asks again sees it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn list_changed(
+        &mut self,
+        list: ChangedList,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let kind = match list {
+            ChangedList::Tools => NotificationKind::ToolsChanged,
+            ChangedList::Resources => NotificationKind::ResourcesChanged,
+            ChangedList::Prompts => NotificationKind::PromptsChanged,
+        };
+        self.tell(kind, &(), None, None, out)
+    }
+
+    /// Says that what the user had to do at a URL is done, under the id that the elicitation had, or
+    /// that was in the error which asked for it. Once for each.
+    ///
+    /// # Errors
+    ///
+    /// [`NotifyError::UnknownElicitation`] if no such elicitation is open; otherwise as for
+    /// [`notify`](Self::notify).
+    pub fn elicitation_complete(
+        &mut self,
+        elicitation_id: &str,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let params = ElicitationCompleteParams::new(String::from(elicitation_id));
+        self.tell(NotificationKind::ElicitationComplete, &params, None, None, out)
+    }
+
+    fn tell<T: Serialize + ?Sized>(
+        &mut self,
+        kind: NotificationKind,
+        params: &T,
+        related: Option<InboundId>,
+        wanted: Option<bool>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let notice = Notice { method: kind.rule().name, params, related, wanted };
+        self.peer.notify(&self.config.connection, notice, out)
+    }
+}

@@ -1,0 +1,76 @@
+//! What a client wants to hear of: one table for everything that a server tells without being asked.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+
+use crate::json::Str;
+use crate::model::LoggingLevel;
+
+/// What one session has asked to be told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Interests {
+    /// The least severe log messages that are wanted.
+    level: LoggingLevel,
+    /// The resources whose changes are wanted, by URI.
+    resources: BTreeSet<String>,
+}
+
+impl Interests {
+    /// Log messages of this level and above, and no resource.
+    pub(crate) const fn new(level: LoggingLevel) -> Self {
+        Self { level, resources: BTreeSet::new() }
+    }
+
+    pub(crate) const fn set_level(&mut self, level: LoggingLevel) {
+        self.level = level;
+    }
+
+    pub(crate) const fn level(&self) -> LoggingLevel {
+        self.level
+    }
+
+    /// Whether log messages of this level are wanted.
+    pub(crate) fn wants_level(&self, level: LoggingLevel) -> bool {
+        self.level <= level
+    }
+
+    /// How many resources are subscribed to.
+    pub(crate) fn resources(&self) -> usize {
+        self.resources.len()
+    }
+
+    /// Subscribes to a resource; doing so twice changes nothing.
+    pub(crate) fn subscribe(&mut self, uri: &str) {
+        if !self.resources.contains(uri) {
+            self.resources.insert(String::from(uri));
+        }
+    }
+
+    /// Ends a subscription, if there is one.
+    pub(crate) fn unsubscribe(&mut self, uri: &str) {
+        self.resources.remove(uri);
+    }
+
+    /// Whether changes of this resource are wanted. URIs are compared as text and never normalised.
+    pub(crate) fn wants_resource(&self, uri: &str) -> bool {
+        self.resources.contains(uri)
+    }
+
+    /// The same for a URI as it stands on the wire.
+    pub(crate) fn wants_resource_on_wire(&self, uri: &Str<'_>) -> bool {
+        match uri.as_plain() {
+            Some(uri) => self.resources.contains(uri),
+            None => self.resources.contains(&*uri.to_str()),
+        }
+    }
+
+    /// The URIs that are subscribed to, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.resources.iter().map(String::as_str)
+    }
+
+    /// The session is over.
+    pub(crate) fn clear(&mut self) {
+        self.resources.clear();
+    }
+}
