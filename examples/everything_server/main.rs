@@ -2,10 +2,12 @@
 //!
 //! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools,
 //! prompts and resources that the official conformance suite asks a server of the handshake
-//! revisions for, and a few more: `echo`, `add_numbers`, `slow`, `test_trigger_resource_update`.
+//! revisions for, and a few more: `echo`, `add_numbers`, `slow`, `list_roots`, `announce_changes`,
+//! `visit_page`, `needs_visit`.
 
 mod everything;
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -21,6 +23,9 @@ struct Arguments {
     /// Speak this revision only, for example 2025-06-18
     #[arg(long, value_parser = revision)]
     revision: Option<Revision>,
+    /// How many tools, prompts or resources a page of a list holds; all by default
+    #[arg(long, value_name = "COUNT")]
+    page_items: Option<std::num::NonZeroUsize>,
     /// Seconds that running tools get to finish when the input ends
     #[arg(long, default_value_t = 5.0, value_parser = seconds)]
     drain: f64,
@@ -44,10 +49,15 @@ fn main() -> ExitCode {
     if let Some(revision) = arguments.revision {
         config.revisions = RevisionSet::only(revision);
     }
-    match mcp_sansio_std::serve_stdio(config, everything::Everything::default()) {
+    let everything = match arguments.page_items {
+        Some(items) => everything::Everything::with_pages_of(items.get()),
+        None => everything::Everything::default(),
+    };
+    match mcp_sansio_std::serve_stdio(config, everything) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("everything_server: cannot serve: {error}");
+            // Whoever would read this may be gone, too.
+            _ = writeln!(std::io::stderr(), "everything_server: {error}");
             ExitCode::FAILURE
         }
     }

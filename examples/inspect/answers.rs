@@ -1,17 +1,21 @@
 //! What the client answers when the server asks, and what it hears beside the protocol.
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
-    Content, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, ObjectSchema,
-    PrimitiveSchema, Root, StopReason, StringSchema, method,
+    Content, CreateMessageResult, ElicitParams, ElicitResult, ElicitationMode, ListRootsResult,
+    ObjectSchema, PrimitiveSchema, Root, StopReason, StringSchema, method,
 };
-use mcp_sansio::{Client, ClientCall, ClientEvent, ErrorCode, RespondError};
+use mcp_sansio::{Client, ClientCall, ClientEvent, ErrorCode, Notification, RespondError};
 use mcp_sansio_std::{Exchange, Handle, Handler};
 use serde_json::{Map, Value};
 
 use crate::arguments::Arguments;
+use crate::ending::Ending;
+use crate::say::say;
+use crate::watch;
 
 /// Answers the server with what the command line says.
 pub(crate) struct Answers {
@@ -19,6 +23,8 @@ pub(crate) struct Answers {
     form: Option<Raw<'static>>,
     sample: String,
     overheard: Arc<Overheard>,
+    ending: Arc<Ending>,
+    watch: bool,
 }
 
 /// What the server has written that is no message.
@@ -45,18 +51,19 @@ impl Overheard {
 }
 
 impl Answers {
-    pub(crate) fn new(arguments: &Arguments, overheard: Arc<Overheard>) -> Result<Self, String> {
+    pub(crate) fn new(
+        arguments: &Arguments,
+        overheard: Arc<Overheard>,
+        ending: Arc<Ending>,
+    ) -> Self {
         let mut roots = arguments.roots.clone();
-        if let Some(root) = roots.iter().find(|root| !root.starts_with("file://")) {
-            return Err(format!("the root {root} is not a file:// URI"));
-        }
         if roots.is_empty()
             && let Ok(directory) = std::env::current_dir()
         {
-            roots.push(file_uri(&directory.to_string_lossy()));
+            roots.push(file_uri(directory.as_os_str().as_encoded_bytes()));
         }
         let (form, sample) = (arguments.form.clone(), arguments.sample.clone());
-        Ok(Self { roots, form, sample, overheard })
+        Self { roots, form, sample, overheard, ending, watch: arguments.watch }
     }
 
     fn answer(&self, exchange: &Exchange<Client>) -> Result<(), RespondError> {
@@ -66,7 +73,7 @@ impl Answers {
                 exchange.respond(&roots.collect::<ListRootsResult<'_>>())
             }
             ClientCall::CreateMessage(_) => {
-                eprintln!("the server asks for a model; it gets {:?}", self.sample);
+                say!("the server asks for a model; it gets {:?}", self.sample);
                 let content = Content::text(self.sample.as_str());
                 let mut message = CreateMessageResult::new("inspect", content);
                 message.stop_reason = Some(StopReason::EndTurn);
@@ -80,11 +87,26 @@ impl Answers {
         }
     }
 
+    /// Shows a notification: where results go if we are here to watch.
+    fn show(&self, notification: &Notification<'_>) {
+        match watch::change(notification) {
+            // Whoever reads this may have read enough.
+            Some(change) if self.watch => _ = writeln!(std::io::stdout(), "{change}"),
+            Some(change) => say!("{change}"),
+            None => say!("{}", notification.method),
+        }
+    }
+
     fn fill_in(
         &self,
         exchange: &Exchange<Client>,
         params: &ElicitParams<'_>,
     ) -> Result<(), RespondError> {
+        if let (ElicitationMode::Url, Some(url)) = (params.mode(), &params.url) {
+            // A person would look at the address and decide; nothing is opened here.
+            say!("the server sends you to {url}: {}", params.message);
+            return exchange.respond(&ElicitResult::accept_url());
+        }
         let Some(schema) = &params.requested_schema else {
             return exchange.respond(&ElicitResult::decline());
         };
@@ -92,8 +114,14 @@ impl Answers {
             Some(form) => form.clone(),
             None => Raw::from_serialize(&whatever_fits(schema))?,
         };
-        eprintln!("the server asks {:?}; it gets {content}", params.message);
-        exchange.respond(&ElicitResult::accept(content))
+        say!("the server asks {:?}; it gets {content}", params.message);
+        match exchange.respond(&ElicitResult::accept(content)) {
+            Err(RespondError::Encode(error)) => {
+                say!("inspect: the form does not fit: {error}");
+                exchange.respond(&ElicitResult::cancel())
+            }
+            answered => answered,
+        }
     }
 }
 
@@ -103,21 +131,26 @@ impl Handler<Client> for Answers {
         _ = self.answer(exchange);
     }
 
+    fn begin(&self, handle: &Handle<Client>) {
+        self.ending.of(handle);
+    }
+
     fn event(&self, _handle: &Handle<Client>, event: ClientEvent<'static>) {
         match event {
             ClientEvent::Violation(violation) => {
                 self.overheard.note(&violation.message);
-                eprintln!("the server broke the protocol: {}", violation.kind);
+                say!("the server broke the protocol: {}", violation.kind);
             }
             ClientEvent::Notification(notification) => match notification.parse::<method::Log>() {
                 Some(Ok(log)) => {
                     let logger = log.logger.map(|logger| format!(" {logger}")).unwrap_or_default();
-                    eprintln!("{}{logger}: {}", log.level, log.data);
+                    say!("{}{logger}: {}", log.level, log.data);
                 }
-                _ => eprintln!("{}", notification.method),
+                _ => self.show(&notification),
             },
+            ClientEvent::Closed { .. } => self.ending.over(),
             ClientEvent::PeerFault(error) => {
-                eprintln!("the server could not read a message: {}", error.message);
+                say!("the server could not read a message: {}", error.message);
             }
             _ => {}
         }
@@ -174,9 +207,9 @@ fn fitting_text(schema: &StringSchema<'_>) -> String {
 }
 
 /// The URI of a path: its bytes, but for those that mean something in a URI.
-fn file_uri(path: &str) -> String {
+fn file_uri(path: &[u8]) -> String {
     let mut uri = String::from("file://");
-    for byte in path.bytes() {
+    for byte in path.iter().copied() {
         if byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte) {
             uri.push(char::from(byte));
         } else {

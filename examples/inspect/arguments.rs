@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use mcp_sansio::Revision;
 use mcp_sansio::json::{Kind, Raw};
+use mcp_sansio::model::LoggingLevel;
+
+use crate::actions::Action;
 
 /// Starts an MCP server and shows what it has: tools, prompts, resources and templates.
 ///
-/// Progress and log messages of the server go to standard error, the result to standard output. The
+/// Progress and log messages of the server go to standard error, results to standard output. The
 /// exit code is 0 only if everything asked for worked.
 #[derive(Parser, Debug)]
 #[command(version, name = "inspect", after_help = EXAMPLES)]
@@ -17,17 +21,35 @@ pub(crate) struct Arguments {
     /// Speak this revision only, for example 2025-06-18
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) revision: Option<Revision>,
-    /// Print one JSON object
+    /// Print JSON: one object per result
     #[arg(long)]
     pub(crate) json: bool,
+    /// Read a resource and print it
+    #[arg(long, value_name = "URI")]
+    read: Vec<String>,
+    /// Get a prompt with these arguments, a JSON object of strings, and print it
+    #[arg(long, num_args = 2, value_names = ["NAME", "JSON"])]
+    prompt: Vec<String>,
+    /// Complete an argument of a prompt, or of a resource template if REF has a colon
+    #[arg(long, num_args = 3, value_names = ["REF", "ARG", "VALUE"])]
+    complete: Vec<String>,
     /// Call a tool with these arguments, a JSON object, and print its result
     #[arg(long, num_args = 2, value_names = ["NAME", "JSON"])]
-    call: Option<Vec<String>>,
+    call: Vec<String>,
+    /// Ask for log messages of this level and above: debug, info, notice, warning, error, …
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) log: Option<LoggingLevel>,
+    /// Subscribe to all resources first and print what changes, until the server ends or Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How many seconds to watch
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds, requires = "watch")]
+    pub(crate) watch_time: Option<Duration>,
     /// How many seconds to wait for the server to answer or to report progress
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: Duration,
     /// Where the server may work, a file: URI; the current directory if none is given
-    #[arg(long = "root", value_name = "URI")]
+    #[arg(long = "root", value_name = "URI", value_parser = root)]
     pub(crate) roots: Vec<String>,
     /// What to fill into forms that the server asks for, a JSON object; by default whatever fits
     #[arg(long, value_name = "JSON", value_parser = object)]
@@ -35,40 +57,64 @@ pub(crate) struct Arguments {
     /// What the model says when the server asks for one
     #[arg(long, value_name = "TEXT", default_value = "This is what a model would say.")]
     pub(crate) sample: String,
+    /// Leave the server in the group of this process, for servers that ask on the terminal
+    #[arg(long)]
+    pub(crate) foreground: bool,
     /// The server and its arguments, after `--`; a built-in one if none is given
     #[arg(last = true, value_name = "SERVER")]
     pub(crate) server: Vec<OsString>,
 }
 
-/// A tool to call.
-#[derive(Debug)]
-pub(crate) struct ToolCall<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) arguments: Raw<'static>,
-}
-
 impl Arguments {
-    /// The tool to call, if there is one.
-    pub(crate) fn call(&self) -> Result<Option<ToolCall<'_>>, String> {
-        match self.call.as_deref() {
-            Some([name, arguments]) => {
-                let arguments = object(arguments)
-                    .map_err(|error| format!("the arguments for {name} cannot be used: {error}"))?;
-                Ok(Some(ToolCall { name, arguments }))
-            }
-            _ => Ok(None),
+    /// What to ask the server for; nothing for a list of what it has.
+    ///
+    /// Resources are read first, then come prompts, completions and calls, each in the order they were
+    /// given.
+    pub(crate) fn actions(&self) -> Result<Vec<Action>, clap::Error> {
+        let json = |option: &str, name: &str, text: &str| {
+            let wrong = |error| {
+                let message = format!("the arguments of {option} {name} cannot be used: {error}\n");
+                clap::Error::raw(ErrorKind::ValueValidation, message)
+            };
+            object(text).map_err(wrong)
+        };
+        let mut actions: Vec<Action> =
+            self.read.iter().map(|uri| Action::Read { uri: uri.clone() }).collect();
+        for pair in self.prompt.chunks_exact(2) {
+            let [name, arguments] = pair else { continue };
+            let arguments = json("--prompt", name, arguments)?;
+            actions.push(Action::Prompt { name: name.clone(), arguments });
         }
+        for triple in self.complete.chunks_exact(3) {
+            let [reference, argument, value] = triple else { continue };
+            let (reference, argument, value) = (reference.clone(), argument.clone(), value.clone());
+            actions.push(Action::Complete { reference, argument, value });
+        }
+        for pair in self.call.chunks_exact(2) {
+            let [name, arguments] = pair else { continue };
+            let arguments = json("--call", name, arguments)?;
+            actions.push(Action::Call { name: name.clone(), arguments });
+        }
+        Ok(actions)
     }
 }
 
 const EXAMPLES: &str = "Examples:
   inspect
   inspect -- npx -y @modelcontextprotocol/server-everything
-  inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything";
+  inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
+  inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
 
 fn revision(name: &str) -> Result<Revision, String> {
     let known = || Revision::ALL.map(Revision::name).join(", ");
     Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
+}
+
+fn level(name: &str) -> Result<LoggingLevel, String> {
+    LoggingLevel::from_name(name).ok_or_else(|| {
+        "there is no such level; try debug, info, notice, warning, error, critical, alert, emergency"
+            .into()
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -77,6 +123,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
         return Err("not a sensible number of seconds".into());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+fn root(uri: &str) -> Result<String, String> {
+    if uri.starts_with("file://") { Ok(uri.into()) } else { Err("not a file:// URI".into()) }
 }
 
 fn object(text: &str) -> Result<Raw<'static>, String> {

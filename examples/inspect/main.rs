@@ -1,14 +1,18 @@
-//! A command-line client: starts a server and shows what it has.
+//! A command-line client: starts a server, shows what it has, asks it for things, watches it.
 //!
 //! Usage: `cargo run --example inspect -- -- SERVER ARGUMENTS…`, for example
 //! `cargo run --example inspect -- -- npx -y @modelcontextprotocol/server-everything stdio`.
 //! Without a server it inspects a built-in one, in process.
 
+mod actions;
 mod answers;
 mod arguments;
 mod contents;
+mod ending;
 mod report;
+mod say;
 mod session;
+mod watch;
 
 #[path = "../everything_server/everything/mod.rs"]
 mod everything;
@@ -19,58 +23,72 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use crate::actions::{Action, Output};
 use crate::arguments::Arguments;
 use crate::contents::Contents;
+use crate::say::say;
 use crate::session::Session;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match inspect(&arguments) {
-        Ok(Output { text, succeeded }) => match print(&text) {
-            Ok(()) if succeeded => ExitCode::SUCCESS,
-            Ok(()) => ExitCode::FAILURE,
-            Err(error) => fail(&format!("cannot print: {error}")),
-        },
-        Err(error) => fail(&error),
+    // Looked at first: a mistake on the command line should not start a server.
+    let actions = arguments.actions().unwrap_or_else(|error| error.exit());
+    match inspect(&arguments, &actions) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say!("inspect: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 
-/// What goes to standard output, and whether everything asked for worked.
-struct Output {
-    text: String,
-    succeeded: bool,
+/// Does everything that was asked for. Says whether all of it worked.
+fn inspect(arguments: &Arguments, actions: &[Action]) -> Result<bool, String> {
+    let mut session = Session::open(arguments)?;
+    let done = run(&session, arguments, actions);
+    let done = done.map_err(|error| error + &session.fate());
+    session.close(Duration::from_secs(1));
+    done
 }
 
-fn inspect(arguments: &Arguments) -> Result<Output, String> {
-    // Looked at first: a mistake on the command line should not start a server.
-    let call = arguments.call()?;
-    let session = Session::open(arguments)?;
-    let output = match call {
-        Some(call) => {
-            let reply = session.call_tool(call)?;
-            let (text, succeeded) = report::call(&reply, arguments.json)?;
-            Output { text, succeeded }
+fn run(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<bool, String> {
+    if let Some(level) = arguments.log {
+        session.set_level(level)?;
+    }
+    if arguments.watch {
+        watch::subscribe(session)?;
+    } else if actions.is_empty() && arguments.log.is_none() {
+        let contents = Contents::read(session)?;
+        print(&report::contents(session.connected(), &contents, arguments.json))?;
+    }
+    let mut succeeded = true;
+    for action in actions {
+        match action.run(session, arguments.json) {
+            Ok(Output { text, succeeded: worked }) => {
+                print(&text)?;
+                succeeded &= worked;
+            }
+            Err(error) if session.is_over() => return Err(error),
+            Err(error) => {
+                say!("inspect: {error}");
+                succeeded = false;
+            }
         }
-        None => {
-            let contents = Contents::read(&session)?;
-            let text = report::contents(session.connected(), &contents, arguments.json);
-            Output { text, succeeded: true }
-        }
-    };
-    session.close(Duration::from_secs(1));
-    Ok(output)
+    }
+    if arguments.watch {
+        session.wait(arguments.watch_time);
+    }
+    Ok(succeeded)
 }
 
 /// Prints, and takes it easy when nobody reads to the end.
-fn print(text: &str) -> std::io::Result<()> {
+fn print(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot print: {error}"))
+        }
+        _ => Ok(()),
     }
-}
-
-fn fail(message: &str) -> ExitCode {
-    eprintln!("inspect: {message}");
-    ExitCode::FAILURE
 }

@@ -4,11 +4,14 @@ use std::fmt::Write;
 
 use mcp_sansio::Connected;
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolResult, Content, InitializeResult, ResourceContents};
+use mcp_sansio::model::method::{self, Method};
+use mcp_sansio::model::{Content, InitializeResult, ResourceContents};
 use mcp_sansio_std::Reply;
 use serde::Serialize;
 
+use crate::actions::Output;
 use crate::contents::{Contents, Entry};
+use crate::say::say;
 
 /// The one object of `--json`.
 #[derive(Serialize)]
@@ -101,23 +104,58 @@ fn shortened(line: &str) -> String {
     }
 }
 
-/// The result of a tool, and whether the tool succeeded.
-pub(crate) fn call(reply: &Reply, json: bool) -> Result<(String, bool), String> {
-    let result: CallToolResult<'_> =
-        reply.raw().parse().map_err(|error| format!("tools/call: {error}"))?;
-    let succeeded = !result.failed();
-    if json {
-        let line = Raw::from_serialize(reply.raw()).map_err(|error| error.to_string())?;
-        return Ok((line.to_string(), succeeded));
+/// The contents of a resource.
+pub(crate) fn resource(reply: &Reply) -> Result<Output, String> {
+    let result = parsed::<method::ReadResource>(reply)?;
+    let contents = result.contents.iter().map(|contents| match contents {
+        ResourceContents::Text(contents) => contents.text.to_string(),
+        ResourceContents::Blob(contents) => {
+            format!("[{}, {} base64 characters]", contents.uri, contents.blob.len())
+        }
+        contents => format!("[{}]", contents.uri()),
+    });
+    Ok(Output { text: lines(contents), succeeded: true })
+}
+
+/// The messages of a prompt.
+pub(crate) fn prompt(reply: &Reply) -> Result<Output, String> {
+    let result = parsed::<method::GetPrompt>(reply)?;
+    let messages = result.messages.iter();
+    let messages =
+        messages.map(|message| format!("{}: {}", message.role.as_str(), block(&message.content)));
+    Ok(Output { text: lines(messages), succeeded: true })
+}
+
+/// The values that an argument could have.
+pub(crate) fn completion(reply: &Reply) -> Result<Output, String> {
+    let completion = parsed::<method::Complete>(reply)?.completion;
+    if completion.has_more == Some(true) {
+        say!("there are more values");
     }
+    let values = completion.values.iter().map(|value| value.to_string());
+    Ok(Output { text: lines(values), succeeded: true })
+}
+
+/// The result of a tool, and whether the tool succeeded.
+pub(crate) fn call(reply: &Reply) -> Result<Output, String> {
+    let result = parsed::<method::CallTool>(reply)?;
+    let succeeded = !result.failed();
     let mut blocks: Vec<String> = result.content.iter().map(block).collect();
     if let Some(structured) = result.structured_content.as_ref().filter(|_| blocks.is_empty()) {
         blocks.push(structured.to_string());
     }
     if !succeeded {
-        eprintln!("inspect: the tool failed");
+        say!("inspect: the tool failed");
     }
-    Ok((blocks.join("\n"), succeeded))
+    Ok(Output { text: blocks.join("\n"), succeeded })
+}
+
+fn parsed<M: Method>(reply: &Reply) -> Result<M::Result<'_>, String> {
+    reply.parse::<M>().map_err(|error| format!("{}: {error}", M::NAME))
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn block(content: &Content<'_>) -> String {

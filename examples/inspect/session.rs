@@ -6,20 +6,26 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::model::method::{Method, PagedMethod};
 use mcp_sansio::model::{
-    CallToolParams, ElicitationCapability, ListChanged, SamplingCapability, method,
+    ElicitationCapability, ElicitationRequired, ListChanged, LoggingLevel, SamplingCapability,
+    SetLevelParams, method,
 };
-use mcp_sansio::{CallOptions, ClientConfig, Connected, RevisionSet, Timeout};
-use mcp_sansio_std::{CallFailure, Connection, OpenError, Reply};
-use serde::Serialize;
+use mcp_sansio::{
+    CallOptions, ClientConfig, Connected, ErrorCode, Paging, Phase, RevisionSet, Timeout,
+};
+use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply};
 
 use crate::answers::{Answers, Overheard};
-use crate::arguments::{Arguments, ToolCall};
+use crate::arguments::Arguments;
+use crate::ending::Ending;
 use crate::everything;
+use crate::say::say;
 
 pub(crate) struct Session {
     connection: Connection,
     timeout: Duration,
+    ending: Arc<Ending>,
 }
 
 impl Session {
@@ -27,17 +33,20 @@ impl Session {
     pub(crate) fn open(arguments: &Arguments) -> Result<Self, String> {
         let config = config(arguments);
         let overheard = Arc::new(Overheard::default());
-        let answers = Answers::new(arguments, Arc::clone(&overheard))?;
+        let ending = Ending::on_signals();
+        let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
         let connection = match arguments.server.split_first() {
             None => built_in(config, answers).map_err(|error| error.to_string())?,
             Some((program, rest)) => {
                 let mut command = Command::new(program);
                 command.args(rest);
-                Connection::spawn(config, command, answers)
+                let mut options = ProcessOptions::default();
+                options.own_group = !arguments.foreground;
+                Connection::spawn_with(config, command, options, answers)
                     .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
             }
         };
-        Ok(Self { connection, timeout: arguments.timeout })
+        Ok(Self { connection, timeout: arguments.timeout, ending })
     }
 
     /// What the server said of itself.
@@ -46,29 +55,65 @@ impl Session {
     }
 
     /// Calls a method and shows progress meanwhile.
-    pub(crate) fn call<T: Serialize + ?Sized>(
-        &self,
-        method: &str,
-        params: &T,
-    ) -> Result<Reply, CallFailure> {
-        let options = CallOptions::new().progress().idle(Timeout::After(self.timeout));
-        let pending = self.connection.handle().start_method(method, params, options)?;
+    pub(crate) fn call<M: Method>(&self, params: &M::Params<'_>) -> Result<Reply, CallFailure> {
+        let method = M::NAME;
+        let pending =
+            self.connection.handle().start_method(method, params, self.options().progress())?;
         pending.wait_with(|update| {
             let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
-            eprintln!("{method}: {}{total}{message}", update.progress);
+            say!("{method}: {}{total}{message}", update.progress);
         })
     }
 
-    pub(crate) fn call_tool(&self, call: ToolCall<'_>) -> Result<Reply, String> {
-        let params = CallToolParams::with(call.name, call.arguments);
-        let name = <method::CallTool as method::Method>::NAME;
-        self.call(name, &params).map_err(|failure| format!("{name} failed: {failure}"))
+    /// The same, with a failure in words.
+    pub(crate) fn ask<M: Method>(&self, params: &M::Params<'_>) -> Result<Reply, String> {
+        self.call::<M>(params).map_err(|failure| {
+            let urls = urls(&failure);
+            format!("{} failed: {failure}{urls}", M::NAME)
+        })
+    }
+
+    /// All pages of a list.
+    pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
+        let pages = self.connection.handle().list::<M>(Paging::default(), self.options())?;
+        if pages.stale {
+            say!("{}: the list has changed meanwhile", M::NAME);
+        }
+        Ok(pages.pages)
+    }
+
+    /// Asks for log messages of this level and above.
+    pub(crate) fn set_level(&self, level: LoggingLevel) -> Result<(), String> {
+        self.ask::<method::SetLevel>(&SetLevelParams::new(level)).map(|_| ())
+    }
+
+    /// Whether the session has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.connection.handle().phase() == Phase::Closed
+    }
+
+    /// Waits until the session has ended, at most so long.
+    pub(crate) fn wait(&self, patience: Option<Duration>) {
+        self.ending.wait(patience);
+    }
+
+    /// What has become of the server, if it has ended.
+    pub(crate) fn fate(&mut self) -> String {
+        match self.connection.exit_status() {
+            Some(status) => format!("\nThe server has ended ({status})."),
+            None => String::new(),
+        }
     }
 
     pub(crate) fn close(self, grace: Duration) {
         // What we came for is there; how the server ends is its own affair.
         _ = self.connection.close(grace);
+    }
+
+    /// As long as there is progress there is hope.
+    fn options(&self) -> CallOptions {
+        CallOptions::new().idle(Timeout::After(self.timeout)).total(Timeout::Never)
     }
 }
 
@@ -77,7 +122,7 @@ fn config(arguments: &Arguments) -> ClientConfig {
     config.info.title = Some("mcp-sansio inspect".into());
     config.capabilities.roots = Some(ListChanged::default());
     config.capabilities.sampling = Some(SamplingCapability::default());
-    config.capabilities.elicitation = Some(ElicitationCapability::default());
+    config.capabilities.elicitation = Some(ElicitationCapability::both());
     config.connection.timeouts.handshake = Some(arguments.timeout);
     if let Some(revision) = arguments.revision {
         config.revisions = RevisionSet::only(revision);
@@ -94,6 +139,16 @@ fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenEr
         mcp_sansio_std::serve(everything::config(), from_client, to_client, handler)
     });
     Connection::open(config, from_server, to_server, answers)
+}
+
+/// Where the user has to go first, if that is why a call failed.
+fn urls(failure: &CallFailure) -> String {
+    let CallFailure::PeerError(error) = failure else { return String::new() };
+    let data = error.data.as_ref().filter(|_| error.code == ErrorCode::URL_ELICITATION_REQUIRED);
+    let required = data.and_then(|data| data.parse::<ElicitationRequired<'_>>().ok());
+    let elicitations = required.iter().flat_map(|required| required.elicitations.iter());
+    let urls = elicitations.filter_map(|elicitation| elicitation.url.as_ref());
+    urls.map(|url| format!("\nvisit {url}")).collect()
 }
 
 /// Why there is no session, and what to do about it.

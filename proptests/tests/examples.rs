@@ -2,21 +2,30 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The path of an example, which is built first.
+/// The path of an example, which is built first, into the directory of this test.
 fn example(name: &str) -> PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     let directory = DIRECTORY.get_or_init(|| {
+        let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
+        let target = profile.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--package", "mcp-sansio", "--examples"]);
-        let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-        if profile.ends_with("release") {
-            build.arg("--release");
+        let name = profile.file_name().unwrap().to_str().unwrap();
+        if name != "debug" {
+            build.args(["--profile", name]);
+        }
+        // With `--target` there is a directory of that name in between, which cargo adds by itself.
+        let triple = target.file_name().unwrap().to_str().unwrap();
+        if triple.matches('-').count() == 3 || triple.starts_with("wasm32-") {
+            build.args(["--target", triple, "--target-dir"]).arg(target.parent().unwrap());
+        } else {
+            build.arg("--target-dir").arg(target);
         }
         assert!(build.status().unwrap().success());
         profile.join("examples")
@@ -39,7 +48,7 @@ fn texts(output: &Output, code: i32) -> (String, String) {
 fn inspect_shows_the_built_in_server() {
     let (stdout, stderr) = texts(&inspect(&[]), 0);
     assert!(stdout.starts_with("revision: 2025-11-25\nserver: everything "), "{stdout}");
-    assert!(stdout.contains("\ntools: 18\n  echo: Says what it is told\n"), "{stdout}");
+    assert!(stdout.contains("\ntools: 22\n  echo: Says what it is told\n"), "{stdout}");
     assert!(
         stdout.ends_with("\nresource templates: 1\n  test://template/{id}/data: Data for any id\n")
     );
@@ -56,7 +65,7 @@ fn inspect_prints_one_object_as_json() {
         assert_eq!(json["protocolVersion"], revision);
         assert_eq!(json["serverInfo"]["name"], "everything");
         assert_eq!(json["capabilities"]["resources"]["subscribe"], true);
-        assert_eq!(json["tools"].as_array().unwrap().len(), 18);
+        assert_eq!(json["tools"].as_array().unwrap().len(), 22);
         assert_eq!(json["prompts"][0], "test_simple_prompt");
         assert_eq!(json["resources"][2], "test://watched-resource");
         assert_eq!(json["resourceTemplates"], serde_json::json!(["test://template/{id}/data"]));
@@ -65,10 +74,10 @@ fn inspect_prints_one_object_as_json() {
 
 #[test]
 fn inspect_calls_tools() {
-    let (stdout, stderr) = texts(&inspect(&["--call", "slow", r#"{"ms":120}"#]), 0);
-    assert_eq!(stdout, "slept 120 ms\n");
-    let lines: Vec<&str> = stderr.lines().collect();
-    assert!(2 <= lines.len() && lines.iter().all(|line| line.ends_with(" of 120")), "{stderr}");
+    let (stdout, stderr) = texts(&inspect(&["--call", "test_tool_with_progress", "{}"]), 0);
+    assert_eq!(stdout, "Tool with progress executed successfully\n");
+    let progress = |step| format!("tools/call: {step} of 100\n");
+    assert_eq!(stderr, [progress(0), progress(50), progress(100)].concat());
 
     let (stdout, _) = texts(&inspect(&["--json", "--call", "echo", r#"{"text":"a\nb"}"#]), 0);
     assert_eq!(stdout, "{\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\"}]}\n");
@@ -83,8 +92,143 @@ fn inspect_calls_tools() {
         stderr,
         "inspect: tools/call failed: the peer answered with error -32602: unknown tool\n"
     );
-    let (_, stderr) = texts(&inspect(&["--call", "echo", "[1]"]), 1);
-    assert_eq!(stderr, "inspect: the arguments for echo cannot be used: not a JSON object\n");
+    let (stdout, stderr) = texts(&inspect(&["--call", "test_tool_with_logging", "{}"]), 0);
+    assert_eq!(stdout, "Tool with logging executed successfully\n");
+    assert_eq!(stderr.matches("info everything: \"Tool ").count(), 3, "{stderr}");
+}
+
+#[test]
+fn inspect_does_several_things() {
+    let arguments = [
+        "--call",
+        "echo",
+        r#"{"text":"last"}"#,
+        "--read",
+        "test://static-text",
+        "--prompt",
+        "test_prompt_with_arguments",
+        r#"{"arg1":"a","arg2":"b"}"#,
+        "--complete",
+        "test_prompt_with_arguments",
+        "arg1",
+        "par",
+        "--call",
+        "add_numbers",
+        r#"{"a":1,"b":2}"#,
+    ];
+    let (stdout, stderr) = texts(&inspect(&arguments), 0);
+    let expected = "This is the content of the static text resource.
+user: Prompt with arguments: arg1='a', arg2='b'
+paris
+park
+party
+last
+3
+";
+    assert_eq!((stdout.as_str(), stderr.as_str()), (expected, ""));
+    let json =
+        inspect(&["--json", "--read", "test://static-text", "--call", "echo", r#"{"text":"x"}"#]);
+    let (stdout, _) = texts(&json, 0);
+    for line in stdout.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).unwrap().is_object());
+    }
+    assert_eq!(stdout.lines().count(), 2);
+    // One that fails does not keep the others from being tried.
+    let failing =
+        ["--read", "test://none", "--prompt", "none", "{}", "--call", "echo", r#"{"text":"x"}"#];
+    let (stdout, stderr) = texts(&inspect(&failing), 1);
+    assert_eq!(stdout, "x\n");
+    assert!(
+        stderr.contains("resources/read failed: the peer answered with error -32002"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("prompts/get failed: the peer answered with error -32602"), "{stderr}");
+    let (_, stderr) = texts(&inspect(&["--call", "needs_visit", "{}"]), 1);
+    assert!(
+        stderr.contains("-32042: Please sign in first\nvisit https://example.com/sign-in\n"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn inspect_reads_every_page() {
+    let server = example("everything_server");
+    let arguments = ["--json", "--", server.to_str().unwrap(), "--page-items", "3"];
+    let (paged, stderr) = texts(&inspect(&arguments), 0);
+    let (whole, _) = texts(&inspect(&["--json"]), 0);
+    assert_eq!((paged, stderr.as_str()), (whole, ""));
+}
+
+#[test]
+fn inspect_sets_the_level_of_the_log() {
+    let quiet = inspect(&["--log", "error", "--call", "test_tool_with_logging", "{}"]);
+    assert_eq!(texts(&quiet, 0).1, "");
+    let (_, stderr) = texts(&inspect(&["--log", "loud"]), 2);
+    assert!(stderr.contains("there is no such level; try debug, "), "{stderr}");
+}
+
+#[test]
+fn inspect_watches() {
+    let mut watching = Command::new(example("inspect"))
+        .args(["--watch", "--call", "test_trigger_resource_update", "{}"])
+        .args(["--call", "announce_changes", "{}", "--call", "visit_page", "{}"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let output = BufReader::new(watching.stdout.take().unwrap());
+    let mut lines: Vec<String> = output.lines().take(8).map(Result::unwrap).collect();
+    // The results of the calls and what is heard meanwhile come from different threads.
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "Announced",
+            "Resource updated",
+            "The user has been to the page",
+            "done visit-1",
+            "prompts changed",
+            "resources changed",
+            "tools changed",
+            "updated test://watched-resource",
+        ]
+    );
+    interrupt(&watching);
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let (stdout, stderr) = texts(&inspect(&["--watch", "--for", "0.1"]), 0);
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", "watching\n"));
+}
+
+/// What the terminal does at Ctrl-C.
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+}
+
+/// A server that ignores the end of its input is not left behind when we are told to end.
+#[cfg(unix)]
+#[test]
+fn inspect_takes_its_server_with_it() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
+    for script in [
+        format!("read line; echo '{answer}'; echo $$ >&2; exec sleep 600"),
+        "echo $$ >&2; exec sleep 600".into(),
+    ] {
+        let mut inspecting = Command::new(example("inspect"))
+            .args(["--", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(inspecting.stderr.take().unwrap());
+        let mut server = String::new();
+        said.read_line(&mut server).unwrap();
+        interrupt(&inspecting);
+        assert_eq!(inspecting.wait().unwrap().code(), Some(1));
+        let alive = Command::new("kill").args(["-0", server.trim()]).stderr(Stdio::null()).status();
+        assert!(!alive.unwrap().success(), "{server}");
+    }
 }
 
 #[test]
@@ -106,7 +250,15 @@ fn inspect_answers_the_server() {
 
 #[test]
 fn inspect_explains_wrong_arguments() {
-    let table: [(&[&str], &str); 5] = [
+    let table: [(&[&str], &str); 10] = [
+        (
+            &["--call", "echo", "[1]"],
+            "the arguments of --call echo cannot be used: not a JSON object",
+        ),
+        (&["--prompt", "p", "{"], "the arguments of --prompt p cannot be used: "),
+        (&["--root", "/tmp"], "not a file:// URI"),
+        (&["--form", "1"], "not a JSON object"),
+        (&["--for", "1"], "--watch"),
         (&["--revision", "2026-01-01"], "there is no such revision; try 2024-11-05, "),
         (&["--timeout", "soon"], "not a number"),
         (&["--timeout", "0"], "not a sensible number of seconds"),
@@ -117,8 +269,6 @@ fn inspect_explains_wrong_arguments() {
         let (stdout, stderr) = texts(&inspect(arguments), 2);
         assert!(stdout.is_empty() && stderr.contains(text), "{arguments:?}: {stderr}");
     }
-    let (_, stderr) = texts(&inspect(&["--root", "/tmp"]), 1);
-    assert_eq!(stderr, "inspect: the root /tmp is not a file:// URI\n");
     let (stdout, _) = texts(&inspect(&["--help"]), 0);
     assert!(stdout.contains("Usage: inspect") && stdout.contains("Examples:"));
 }
@@ -152,16 +302,16 @@ fn inspect_explains_bad_servers() {
                 "-c",
                 r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}'; read line; read line; exit 1"#,
             ],
-            "inspect: tools/list failed: the connection ended first: the peer ended the connection\n",
+            "\nThe server has ended (exit status: 1).\n",
         ),
     ];
     for (server, text) in table {
         let started = Instant::now();
-        let mut arguments = vec!["--timeout", "1", "--"];
+        let mut arguments = vec!["--timeout", "3", "--"];
         arguments.extend(server);
         let (stdout, stderr) = texts(&inspect(&arguments), 1);
         assert!(stdout.is_empty() && stderr.ends_with(text), "{server:?}: {stderr}");
-        assert!(started.elapsed() < Duration::from_secs(10), "{server:?}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{server:?}");
     }
 }
 
@@ -209,4 +359,5 @@ fn everything_server_explains_itself() {
     assert!(texts(&run(&["--help"]), 0).0.contains("Usage: everything_server"));
     assert!(texts(&run(&["--revision", "x"]), 2).1.contains("there is no such revision"));
     assert!(texts(&run(&["--drain=-1"]), 2).1.contains("not a sensible number of seconds"));
+    assert!(texts(&run(&["--page-items", "0"]), 2).1.contains("--page-items"));
 }

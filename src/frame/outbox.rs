@@ -104,6 +104,14 @@ impl Outbox {
         Messages { framing: self.framing, messages: self.queue.drain() }
     }
 
+    /// Takes in whatever comes from here on, however much waits already.
+    ///
+    /// For a connection that is about to end, of which no more can come than the answers to what is in
+    /// flight: a peer that is slow to read should not lose them to the deadline.
+    pub const fn lift_limit(&mut self) {
+        self.limit = usize::MAX;
+    }
+
     /// Gives the buffer back to the allocator if everything has been sent.
     pub fn release(&mut self) {
         self.queue.release();

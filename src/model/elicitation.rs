@@ -358,3 +358,10 @@ pub struct ElicitationRequired<'a> {
     #[serde(borrow)]
     pub elicitations: List<'a, ElicitParams<'a>>,
 }
+
+impl<'a> ElicitationRequired<'a> {
+    /// These have to be done first, each of them [by URL](ElicitParams::url).
+    pub fn new(elicitations: impl Into<List<'a, ElicitParams<'a>>>) -> Self {
+        Self { elicitations: elicitations.into() }
+    }
+}

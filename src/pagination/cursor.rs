@@ -3,7 +3,10 @@
 use alloc::string::String;
 use core::fmt::Write;
 
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
 use crate::json::Str;
+use crate::model::method::PagedMethod;
 
 /// Cuts a list into pages, for a server.
 ///
@@ -42,6 +45,43 @@ pub struct Slice<'s, T> {
     pub items: &'s [T],
     /// Where the next one begins, if there is one: the `nextCursor` of the result.
     pub next_cursor: Option<String>,
+}
+
+/// A page as the result of a request for it, see [`Slice::result`].
+#[derive(Clone, Copy, Debug)]
+pub struct PageResult<'p, T> {
+    items: (&'static str, &'p [T]),
+    next_cursor: Option<&'p str>,
+}
+
+impl<T> Slice<'_, T> {
+    /// The result of a request for this page: what to answer it with, without copying the items.
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::method::ListTools;
+    /// use mcp_sansio::pagination::Pager;
+    ///
+    /// let page = Pager::new(10).page(&["a tool"], None)?;
+    /// let result = Raw::from_serialize(&page.result::<ListTools>())?;
+    /// assert_eq!(result.as_str(), r#"{"tools":["a tool"]}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn result<M: PagedMethod>(&self) -> PageResult<'_, T> {
+        PageResult { items: (M::ITEMS, self.items), next_cursor: self.next_cursor.as_deref() }
+    }
+}
+
+impl<T: Serialize> Serialize for PageResult<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (name, items) = self.items;
+        let mut result = serializer.serialize_struct("PageResult", 2)?;
+        result.serialize_field(name, items)?;
+        if let Some(cursor) = self.next_cursor {
+            result.serialize_field("nextCursor", cursor)?;
+        }
+        result.end()
+    }
 }
 
 /// The cursor is not one of this list as it is now: the client is at fault, or the list has changed.

@@ -5,7 +5,7 @@
 mod cursor;
 mod guard;
 
-pub use cursor::{InvalidCursor, Pager, Slice};
+pub use cursor::{InvalidCursor, PageResult, Pager, Slice};
 pub use guard::{NextPage, PageGuard, PageLimits, PageStop};
 
 #[cfg(test)]

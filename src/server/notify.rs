@@ -21,7 +21,7 @@ use crate::peer::{Delivery, Notice, NotifyError, Outlets};
 ///
 /// let log = Log::new(LoggingLevel::Warning, "the disk is nearly full").logger("storage");
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Log<'a, T: ?Sized> {
     level: LoggingLevel,
     data: &'a T,
@@ -47,6 +47,23 @@ impl<'a, T: Serialize + ?Sized> Log<'a, T> {
     pub const fn about(mut self, request: InboundId) -> Self {
         self.about = Some(request);
         self
+    }
+}
+
+impl<'a, T: ?Sized> Log<'a, T> {
+    /// How severe it is.
+    pub const fn level(&self) -> LoggingLevel {
+        self.level
+    }
+
+    /// What it says.
+    pub const fn data(&self) -> &'a T {
+        self.data
+    }
+
+    /// The same message with other data, for instance with what was serialised before.
+    pub const fn with_data<U: ?Sized>(self, data: &'a U) -> Log<'a, U> {
+        Log { level: self.level, data, logger: self.logger, about: self.about }
     }
 }
 

@@ -7,13 +7,19 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mcp_sansio::{
-    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected,
+    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected, Phase,
 };
 
 use crate::handle::Handle;
-use crate::process::{Patience, Process};
+use crate::process::{Process, ProcessOptions};
 use crate::serve::Handler;
 use crate::wire::Wire;
+
+/// How long a server that does not read may hold up the end.
+const LAST_WRITE: Duration = Duration::from_millis(500);
+
+/// How long a server whose output has ended may take to end itself.
+const EXIT: Duration = Duration::from_millis(500);
 
 /// How many requests of a server are served at the same time.
 const THREADS: usize = 16;
@@ -94,7 +100,8 @@ fn failure_text(failure: &ConnectFailure<'_>) -> String {
 }
 
 impl Connection {
-    /// Connects over a pair of streams, and waits until the session is open.
+    /// Connects over a pair of streams, and waits until the session is open. On a socket, give the
+    /// writing half as a [`SocketWriter`](crate::SocketWriter).
     ///
     /// # Errors
     ///
@@ -111,16 +118,20 @@ impl Connection {
         let (sender, opening) = channel();
         let limits = &config.connection.limits;
         let wire = Wire::new(client, limits, THREADS, Arc::new(handler), Some(sender));
+        wire.begin_with_handler();
         wire.with(|client, out, now| client.connect(now, out))?;
         wire.start(reader, writer).map_err(OpenError::Threads)?;
-        match opening.recv() {
+        let failure = match opening.recv() {
             Ok(ClientEvent::Connected(connected)) => {
-                Ok(Self { handle: Handle::new(&wire), connected, process: None })
+                return Ok(Self { handle: Handle::new(&wire), connected, process: None });
             }
-            Ok(ClientEvent::ConnectFailed(failure)) => Err(OpenError::Connect(failure)),
+            Ok(ClientEvent::ConnectFailed(failure)) => failure,
             // The machine tells exactly once how the handshake went.
-            Ok(_) | Err(_) => Err(OpenError::Connect(ConnectFailure::Closed(Cause::ShutDown))),
-        }
+            Ok(_) | Err(_) => ConnectFailure::Closed(Cause::ShutDown),
+        };
+        // What the server said instead is told before this returns.
+        _ = wire.wait_closed(LAST_WRITE);
+        Err(OpenError::Connect(failure))
     }
 
     /// Starts a server as a child process and connects to it. Its standard error goes where the
@@ -128,16 +139,16 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open). The process has been ended then.
+    /// As for [`open`](Self::open). The process has been ended then, as [`ProcessOptions`] says.
     pub fn spawn(
         config: ClientConfig,
         command: Command,
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
-        Self::spawn_with(config, command, Patience::default(), handler)
+        Self::spawn_with(config, command, ProcessOptions::default(), handler)
     }
 
-    /// The same with another patience for the end of the process.
+    /// The same with a process that is run and ended in another way.
     ///
     /// # Errors
     ///
@@ -145,24 +156,26 @@ impl Connection {
     pub fn spawn_with(
         config: ClientConfig,
         mut command: Command,
-        patience: Patience,
+        options: ProcessOptions,
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
         let (mut process, stdin, stdout) =
-            Process::spawn(&mut command, patience).map_err(OpenError::Spawn)?;
-        match Self::open(config, stdout, stdin, handler) {
+            Process::spawn(&mut command, options).map_err(OpenError::Spawn)?;
+        let error = match Self::open(config, stdout, stdin, handler) {
             Ok(mut connection) => {
                 connection.process = Some(process);
-                Ok(connection)
+                return Ok(connection);
             }
-            Err(OpenError::Connect(ConnectFailure::Closed(cause))) => {
-                match process.wait(Duration::from_millis(500)) {
-                    Ok(Some(status)) => Err(OpenError::Ended(status)),
-                    _ => Err(OpenError::Connect(ConnectFailure::Closed(cause))),
-                }
-            }
-            Err(error) => Err(error),
+            Err(error) => error,
+        };
+        if matches!(error, OpenError::Connect(ConnectFailure::Closed(_)))
+            && let Ok(Some(status)) = process.wait(EXIT)
+        {
+            return Err(OpenError::Ended(status));
         }
+        // Its input is closed by now. If the system cannot tell what became of it, nobody can.
+        _ = process.end();
+        Err(error)
     }
 
     /// What the server said of itself.
@@ -175,8 +188,16 @@ impl Connection {
         &self.handle
     }
 
-    /// Ends the session when nothing is in flight, at the latest after `grace`; then ends the
-    /// process: its input is closed, it is asked to terminate, it is killed, as [`Patience`] says.
+    /// How the process ended, if there is one and it has: a server that is gone has reasons.
+    ///
+    /// Waits for that at most half a second.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        self.process.as_mut()?.wait(EXIT).ok().flatten()
+    }
+
+    /// Ends the session when nothing is in flight, at the latest after `grace`, and writes what is left
+    /// to write; then ends the process: its input is closed, it is asked to terminate, it is killed, as
+    /// [`ProcessOptions`] says.
     ///
     /// Gives the exit status of the process, if there is one.
     ///
@@ -189,15 +210,18 @@ impl Connection {
 
     fn end(&mut self, grace: Duration) -> io::Result<Option<ExitStatus>> {
         self.handle.shut_down(grace);
-        let Some(mut process) = self.process.take() else { return Ok(None) };
-        // The writing thread closes the input of the process once everything is written.
-        self.handle.wire().wait_closed(Duration::from_millis(500));
-        process.end().map(Some)
+        // The writing thread closes the input of the server once everything is written. If that fails,
+        // the server is gone, which is what this is for.
+        _ = self.handle.wire().wait_closed(LAST_WRITE);
+        self.process.take().map(|mut process| process.end()).transpose()
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        if self.handle.phase() == Phase::Closed && self.process.is_none() {
+            return;
+        }
         // There is nobody to tell.
         _ = self.end(Duration::ZERO);
     }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallOptions, Delivery, ErrorCode, InboundId, Progress, ProgressReport, RespondError,
+    CallOptions, Delivery, ErrorCode, InboundId, Log, Outbox, Progress, ProgressReport,
+    RespondError, Server,
 };
 use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
-use crate::wire::Signal;
+use crate::signal::Signal;
 
 /// A request to answer, once.
 ///
@@ -54,13 +55,15 @@ impl<M: Machine> Exchange<M> {
 
     /// Answers it. The result serialises to an object; `()` is an empty one.
     ///
+    /// While the peer is slow to read, this waits until there is room for the answer.
+    ///
     /// # Errors
     ///
-    /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] another
-    /// one can be.
+    /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] and
+    /// [`RespondError::NotAllowed`] another one can be.
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let result = Raw::from_serialize(result)?;
-        self.answer(|wire| wire.with(|machine, out, _| machine.respond(self.id, &result, out)))
+        self.answer(|machine, out| machine.respond(self.id, &result, out))
     }
 
     /// Answers it with an error. The message is one short sentence.
@@ -69,9 +72,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
-        self.answer(|wire| {
-            wire.with(|machine, out, _| machine.reject(self.id, code, message, None, out))
-        })
+        self.answer(|machine, out| machine.reject(self.id, code, message, None, out))
     }
 
     /// Answers it with an error and something more to say, any JSON.
@@ -86,9 +87,7 @@ impl<M: Machine> Exchange<M> {
         data: &T,
     ) -> Result<(), RespondError> {
         let data = Raw::from_serialize(data)?;
-        self.answer(|wire| {
-            wire.with(|machine, out, _| machine.reject(self.id, code, message, Some(&data), out))
-        })
+        self.answer(|machine, out| machine.reject(self.id, code, message, Some(&data), out))
     }
 
     /// Tells the peer how far the work is, if it asked for that.
@@ -113,7 +112,7 @@ impl<M: Machine> Exchange<M> {
         self.handle.notify_about(method, params, Some(self.id))
     }
 
-    /// Whether the answer is not wanted any more. Work should stop.
+    /// Whether the answer is not wanted any more, or has been given. Work should stop.
     pub fn is_cancelled(&self) -> bool {
         self.signal.is_raised()
     }
@@ -127,10 +126,10 @@ impl<M: Machine> Exchange<M> {
 
     fn answer(
         &self,
-        send: impl FnOnce(&Arc<crate::wire::Wire<M>>) -> Result<(), RespondError>,
+        send: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        let sent = send(self.handle.wire());
-        if !matches!(sent, Err(RespondError::Encode(_))) {
+        let sent = self.handle.wire().answer(send);
+        if !matches!(sent, Err(RespondError::Encode(_) | RespondError::NotAllowed(_))) {
             self.answered.store(true, Ordering::Relaxed);
             self.handle.wire().answered(self.id);
         }
@@ -138,11 +137,26 @@ impl<M: Machine> Exchange<M> {
     }
 }
 
+impl Exchange<Server> {
+    /// Sends a log message about this request, if the client wants messages of its level. Says what
+    /// became of it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Handle::notify_method`].
+    pub fn log<T: Serialize + ?Sized>(
+        &self,
+        log: Log<'_, T>,
+    ) -> Result<Delivery, mcp_sansio::NotifyError> {
+        self.handle.log(log.about(self.id))
+    }
+}
+
 impl<M: Machine> Drop for Exchange<M> {
     fn drop(&mut self) {
         if !self.answered.load(Ordering::Relaxed) {
-            // It may have been cancelled, or the connection may have ended: then nobody waits.
-            _ = self.reject(ErrorCode::INTERNAL_ERROR, "the request was not answered");
+            // If it has been cancelled or the connection has ended, nobody waits.
+            self.handle.wire().refuse_unanswered(self.id);
         }
     }
 }

@@ -2,78 +2,24 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mcp_sansio::json::{ParseError, Raw};
-use mcp_sansio::model::method::{Method, Notification};
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Cause, Delivery, ErrorObject, Expiry, InboundId, NotifyError,
-    Outcome, Phase, ProgressUpdate, ViolationKind,
+    CallError, CallId, CallOptions, ChangedList, Delivery, InboundId, Instant, Log, NotifyError,
+    Outbox, Paging, Phase, Server,
 };
 use serde::Serialize;
 
 use crate::machine::Machine;
+use crate::pending::{CallFailure, Pages, PendingCall, Reply};
 use crate::wire::{Update, Wire};
 
 /// Calls the other side. Clones share the connection.
 pub struct Handle<M: Machine> {
     wire: Arc<Wire<M>>,
-}
-
-/// Why a call has no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CallFailure {
-    /// It was not made.
-    #[error("{0}")]
-    NotMade(#[from] CallError),
-    /// The other side refused.
-    #[error("the peer answered with error {}: {}", .0.code, .0.message)]
-    PeerError(ErrorObject<'static>),
-    /// The other side answered with something that is no response.
-    #[error("the peer answered with something that is no response: {0}")]
-    Malformed(ViolationKind),
-    /// No answer came in time.
-    #[error("no answer came in time")]
-    TimedOut(Expiry),
-    /// The connection ended first.
-    #[error("the connection ended first: {0}")]
-    Closed(Cause),
-    /// The connection ended before the call was sent.
-    #[error("the connection ended before the call was sent")]
-    Unsent,
-}
-
-/// A result, with the text it borrows from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    raw: Raw<'static>,
-}
-
-impl Reply {
-    /// The result as it came.
-    pub const fn raw(&self) -> &Raw<'static> {
-        &self.raw
-    }
-
-    /// The result of a method, decoded.
-    ///
-    /// # Errors
-    ///
-    /// [`ParseError`] if it does not fit the method: the peer is at fault.
-    pub fn parse<M: Method>(&self) -> Result<M::Result<'_>, ParseError> {
-        self.raw.parse()
-    }
-}
-
-/// A call that has been made. Dropping it cancels the call.
-#[derive(Debug)]
-pub struct PendingCall<M: Machine> {
-    call: CallId,
-    handle: Handle<M>,
-    updates: Receiver<Update>,
-    ended: bool,
 }
 
 impl<M: Machine> Handle<M> {
@@ -112,6 +58,28 @@ impl<M: Machine> Handle<M> {
         self.start_method(method, params, options)?.wait()
     }
 
+    /// Asks for all pages of a list and waits for them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`call`](Self::call).
+    pub fn list<P: PagedMethod>(
+        &self,
+        paging: Paging,
+        options: CallOptions,
+    ) -> Result<Pages, CallFailure> {
+        let pending =
+            self.start(|machine, out, now| machine.list::<P>(paging, options, now, out))?;
+        let mut pages = Vec::new();
+        let (last, stale) = pending.finish(|update| match update {
+            Update::Page(page) => pages.push(Reply { raw: page.result }),
+            Update::Restarted => pages.clear(),
+            _ => {}
+        })?;
+        pages.push(last);
+        Ok(Pages { pages, stale })
+    }
+
     /// Calls a method by name without waiting.
     ///
     /// # Errors
@@ -124,11 +92,16 @@ impl<M: Machine> Handle<M> {
         options: CallOptions,
     ) -> Result<PendingCall<M>, CallError> {
         let params = Raw::from_serialize(params)?;
+        self.start(|machine, out, now| machine.call(method, &params, options, now, out))
+    }
+
+    fn start(
+        &self,
+        make: impl FnOnce(&mut M, &mut Outbox, Instant) -> Result<CallId, CallError>,
+    ) -> Result<PendingCall<M>, CallError> {
         let (sender, updates) = channel();
-        let call = self
-            .wire
-            .call(sender, |machine, out, now| machine.call(method, &params, options, now, out))?;
-        Ok(PendingCall { call, handle: self.clone(), updates, ended: false })
+        let call = self.wire.call(sender, make)?;
+        Ok(PendingCall::new(call, self.clone(), updates))
     }
 
     /// Sends a notification.
@@ -174,63 +147,66 @@ impl<M: Machine> Handle<M> {
     }
 }
 
-impl<M: Machine> PendingCall<M> {
-    /// Waits for the result.
+/// # What a server tells without being asked
+///
+/// What nobody has asked for is not sent, and that is no error; see [`Delivery`].
+impl Handle<Server> {
+    /// Sends a log message, if the client wants messages of its level. If not, nothing is serialised.
     ///
     /// # Errors
     ///
-    /// [`CallFailure`] says why there is none.
-    pub fn wait(self) -> Result<Reply, CallFailure> {
-        self.wait_with(|_| {})
+    /// As for [`notify`](Self::notify).
+    pub fn log<T: Serialize + ?Sized>(&self, log: Log<'_, T>) -> Result<Delivery, NotifyError> {
+        let wanted = self.wire.with(|server, _, _| server.log_level() <= log.level());
+        // Nothing of the application's runs under the lock.
+        let data = if wanted { Raw::from_serialize(log.data())? } else { Raw::NULL };
+        self.wire.with(|server, out, _| server.log(&log.with_data(&data), out))
     }
 
-    /// Waits for the result, and hears of progress meanwhile if the call asked for it.
+    /// Says that a resource has changed, if the client has subscribed to it.
     ///
     /// # Errors
     ///
-    /// As for [`wait`](Self::wait).
-    pub fn wait_with(
-        mut self,
-        mut on_progress: impl FnMut(ProgressUpdate<'static>),
-    ) -> Result<Reply, CallFailure> {
-        let outcome = loop {
-            match self.updates.recv() {
-                Ok(Update::Progress(update)) => on_progress(update),
-                Ok(Update::Ended(outcome)) => break outcome,
-                // Every call ends once, so the sender is only gone after it said so.
-                Err(_) => break Outcome::Closed(Cause::ShutDown),
-            }
-        };
-        self.ended = true;
-        match outcome {
-            Outcome::Result(raw) => Ok(Reply { raw }),
-            Outcome::PeerError(error) => Err(CallFailure::PeerError(error)),
-            Outcome::Malformed { kind, .. } => Err(CallFailure::Malformed(kind)),
-            Outcome::TimedOut(expiry) => Err(CallFailure::TimedOut(expiry)),
-            Outcome::Closed(cause) => Err(CallFailure::Closed(cause)),
-            _ => Err(CallFailure::Unsent),
-        }
+    /// As for [`notify`](Self::notify).
+    pub fn resource_updated(&self, uri: &str) -> Result<Delivery, NotifyError> {
+        self.wire.with(|server, out, _| server.resource_updated(uri, out))
     }
 
-    /// Cancels the call: its result is not wanted any more.
-    pub fn cancel(mut self, reason: &str) {
-        self.give_up(Some(reason));
+    /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn resource_updated_below(
+        &self,
+        subscribed: &str,
+        uri: &str,
+    ) -> Result<Delivery, NotifyError> {
+        self.wire.with(|server, out, _| server.resource_updated_below(subscribed, uri, out))
     }
 
-    fn give_up(&mut self, reason: Option<&str>) {
-        if !self.ended {
-            self.ended = true;
-            let wire = &self.handle.wire;
-            // It may have ended meanwhile, which is as good.
-            _ = wire.with(|machine, out, _| machine.cancel(self.call, reason, out));
-            wire.forget(self.call);
-        }
+    /// The URIs that the client has subscribed to, in order.
+    pub fn subscriptions(&self) -> Vec<String> {
+        self.wire.with(|server, _, _| server.subscriptions().map(String::from).collect())
     }
-}
 
-impl<M: Machine> Drop for PendingCall<M> {
-    fn drop(&mut self) {
-        self.give_up(None);
+    /// Says that a list has changed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn list_changed(&self, list: ChangedList) -> Result<Delivery, NotifyError> {
+        self.wire.with(|server, out, _| server.list_changed(list, out))
+    }
+
+    /// Says that what the user had to do at a URL is done.
+    ///
+    /// # Errors
+    ///
+    /// [`NotifyError::UnknownElicitation`] if no such elicitation is open; otherwise as for
+    /// [`notify`](Self::notify).
+    pub fn elicitation_complete(&self, elicitation_id: &str) -> Result<Delivery, NotifyError> {
+        self.wire.with(|server, out, _| server.elicitation_complete(elicitation_id, out))
     }
 }
 

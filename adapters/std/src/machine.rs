@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
-    ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, NotifyError,
-    Outbox, Phase, Progress, ProgressReport, ProgressUpdate, Request, RespondError, Server,
-    ServerEvent,
+    ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
+    NotifyError, Outbox, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate,
+    Request, RespondError, Server, ServerEvent,
 };
 
 /// [`Server`] or [`Client`]. There are no others.
@@ -32,6 +33,10 @@ pub(crate) mod sealed {
         Cancelled(InboundId),
         /// A call of ours goes on.
         Progress(ProgressUpdate<'static>),
+        /// A page of a list that is read page by page.
+        Page(ListPage<'static>),
+        /// Such a list is read from its beginning again.
+        Restarted(PagesRestarted),
         /// A call of ours has ended.
         Ended(CallEnded<'static>),
         /// This is how opening the connection went.
@@ -46,6 +51,10 @@ pub(crate) mod sealed {
         /// down may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
 
+        /// Whether an event is one of those that tell of the end.
+        fn is_last_word(event: &Self::Event) -> bool
+        where
+            Self: Machine;
         fn receive(
             &mut self,
             frame: Frame<'_>,
@@ -90,6 +99,14 @@ pub(crate) mod sealed {
             now: Instant,
             out: &mut Outbox,
         ) -> Result<CallId, CallError>;
+        fn list<P: PagedMethod>(
+            &mut self,
+            paging: Paging,
+            options: CallOptions,
+            now: Instant,
+            out: &mut Outbox,
+        ) -> Result<CallId, CallError>;
+        fn calls_made_for(&self, id: InboundId) -> Vec<CallId>;
         fn cancel(
             &mut self,
             call: CallId,
@@ -122,6 +139,8 @@ macro_rules! machine {
                     $Event::Request(request) => Self::Request(request.id, request.into_owned()),
                     $Event::Cancelled(cancelled) => Self::Cancelled(cancelled.id),
                     $Event::Progress(update) => Self::Progress(update.into_owned()),
+                    $Event::Page(page) => Self::Page(page.into_owned()),
+                    $Event::PagesRestarted(restarted) => Self::Restarted(restarted),
                     $Event::CallEnded(ended) => Self::Ended(ended.into_owned()),
                     event @ $opening => Self::Opening(event.into_owned()),
                     event => Self::Event(event.into_owned()),
@@ -131,6 +150,10 @@ macro_rules! machine {
 
         impl sealed::Steer for $Machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
+
+            fn is_last_word(event: &$Event<'static>) -> bool {
+                matches!(event, $Event::Draining { .. } | $Event::Closed { .. })
+            }
 
             fn receive(
                 &mut self,
@@ -207,6 +230,20 @@ macro_rules! machine {
                 out: &mut Outbox,
             ) -> Result<CallId, CallError> {
                 self.call_method(method, params, options, now, out)
+            }
+
+            fn list<P: PagedMethod>(
+                &mut self,
+                paging: Paging,
+                options: CallOptions,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Result<CallId, CallError> {
+                self.list::<P>(paging, options, now, out)
+            }
+
+            fn calls_made_for(&self, id: InboundId) -> Vec<CallId> {
+                Self::calls_made_for(self, id).collect()
             }
 
             fn cancel(

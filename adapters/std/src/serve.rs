@@ -33,9 +33,15 @@ pub trait Handler<M: Machine>: Send + Sync + 'static {
     /// for it; other requests are served meanwhile.
     fn serve(&self, exchange: &Exchange<M>);
 
+    /// Told of the connection before anything happens on it: keep the handle to end it from elsewhere.
+    fn begin(&self, handle: &Handle<M>) {
+        _ = handle;
+    }
+
     /// Told of everything that is not a request, one after the other in the order it came.
     ///
-    /// Events that come while 1024 others wait are dropped.
+    /// Events that come while 1024 others wait, or as many bytes as four of the largest frames have,
+    /// are dropped; those that tell of the end are not.
     fn event(&self, handle: &Handle<M>, event: M::Event) {
         _ = (handle, event);
     }
@@ -73,13 +79,18 @@ impl<M: Machine> Handler<M> for RefuseAll {
 /// Serves one client on a pair of streams, until it is gone and every answer has been written.
 ///
 /// Handlers run concurrently, at most 64 at a time; further requests wait, and a cancellation takes
-/// them out again. Reading goes on whatever handlers and writes do. When the input ends, handlers
-/// have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish; so has the last write. The
-/// reading thread ends when its read does, which may be later.
+/// them out again. What waits holds at most as many bytes as four of the largest frames; requests
+/// beyond that are refused with `-32603`. Reading goes on whatever handlers and writes do.
+///
+/// When the input ends, handlers have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish. What
+/// they have answered is written as long as the client goes on reading; it may pause for the same time.
+/// The reading thread ends when its read does, which may be later. On a socket, give the writing half
+/// as a [`SocketWriter`](crate::SocketWriter).
 ///
 /// # Errors
 ///
-/// What the system says if it has no threads. A client that goes away is no error.
+/// What the system says if it has no threads, if reading or writing fails, or if the client stops
+/// reading before it has everything. A client that goes away is no error.
 pub fn serve(
     config: ServerConfig,
     reader: impl Read + Send + 'static,
@@ -90,9 +101,9 @@ pub fn serve(
     let server = Server::new(Arc::clone(&config));
     let limits = &config.connection.limits;
     let wire = Wire::new(server, limits, THREADS, Arc::new(handler), None);
+    wire.begin_with_handler();
     wire.start(reader, writer)?;
-    wire.wait_closed(config.connection.timeouts.drain);
-    Ok(())
+    wire.wait_closed(config.connection.timeouts.drain)
 }
 
 /// Serves one client on standard input and output, as the stdio transport has it.

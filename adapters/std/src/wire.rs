@@ -1,20 +1,18 @@
-//! A machine, its outbox, and the threads that move bytes and time.
+//! A machine and its outbox behind one lock, and what follows from what happens to them.
 //!
-//! The machine and its outbox are behind one lock, which nobody holds while reading, writing or
-//! running a handler. Three threads use it: one reads and feeds, one writes what there is, one waits
-//! for deadlines. None of them ever waits for another.
+//! Nobody holds the lock while reading, writing or running a handler. The threads that use it are in
+//! `threads`.
 
 use std::collections::HashMap;
-use std::io::{ErrorKind, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant as Monotonic};
 
+use mcp_sansio::json::EncodeError;
 use mcp_sansio::{
-    CallId, Cause, Framing, InboundId, Inbox, Instant, Limits, Outbox, Outcome, Phase,
-    ProgressUpdate,
+    CallId, ErrorCode, Frame, Framing, InboundId, Instant, Limits, ListPage, Outbox, Outcome,
+    Phase, ProgressUpdate, RespondError,
 };
 
 use crate::Handler;
@@ -23,43 +21,55 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
+use crate::signal::Signal;
 use crate::workers::{Job, Workers};
-
-/// How much is handed to the system in one write. A call that is in there counts as sent.
-const WRITE_BYTES: usize = 64 << 10;
 
 /// How many events may wait for a handler that takes its time. Later ones are dropped.
 const WAITING_EVENTS: usize = 1024;
 
+/// How many of the largest frames may wait, as requests for a thread, and again as events.
+const WAITING_FRAMES: usize = 4;
+
+/// How long handlers of events that came before the end may take after it.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
 pub(crate) struct Wire<M: Machine> {
     state: Mutex<State<M>>,
     /// There is something to write, or nothing will be any more.
-    output: Condvar,
+    pub(crate) output: Condvar,
     /// A deadline may have changed, or the outbox may have become empty.
-    change: Condvar,
-    clock: Clock,
-    limits: Limits,
+    pub(crate) change: Condvar,
+    /// Something has left the outbox, or those who wait for that need not wait any more.
+    room: Condvar,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
     handler: Arc<dyn Handler<M>>,
     requests: Arc<Workers>,
     events: Arc<Workers>,
 }
 
-struct State<M: Machine> {
-    machine: M,
-    out: Outbox,
+pub(crate) struct State<M: Machine> {
+    pub(crate) machine: M,
+    pub(crate) out: Outbox,
+    pub(crate) writing: Writing,
+    /// What went wrong while reading or writing, if it was more than that the peer has gone.
+    pub(crate) failure: Option<io::Error>,
+    /// How many chunks have been written.
+    pub(crate) chunks: u64,
     /// Those who wait for the outcome of a call.
     calls: HashMap<CallId, Sender<Update>>,
     /// The signals of requests that are being worked on.
     signals: HashMap<InboundId, Arc<Signal>>,
+    /// Requests that nobody has answered and for whose refusal there was no room yet.
+    unanswered: Vec<InboundId>,
     /// Who waits for the connection to be opened.
     opening: Option<Sender<M::Event>>,
-    writing: Writing,
     /// Jobs that will not run. Dropping one needs the machine, so it waits until the lock is free.
     dropped: Vec<Job>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Writing {
+pub(crate) enum Writing {
     Idle,
     /// Bytes that have left the outbox are being written.
     Busy,
@@ -70,36 +80,13 @@ enum Writing {
 /// What those who wait for a call are told.
 pub(crate) enum Update {
     Progress(ProgressUpdate<'static>),
-    Ended(Outcome<'static>),
-}
-
-/// Says to a handler that its answer is not wanted any more.
-#[derive(Default)]
-pub(crate) struct Signal {
-    raised: AtomicBool,
-    lock: Mutex<()>,
-    change: Condvar,
-}
-
-impl Signal {
-    pub(crate) fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::Acquire)
-    }
-
-    /// Waits until it is raised, at most so long. Says whether it is.
-    pub(crate) fn wait(&self, patience: Duration) -> bool {
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.change.wait_timeout_while(guard, patience, |()| !self.is_raised());
-        drop(waited);
-        self.is_raised()
-    }
-
-    fn raise(&self) {
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.raised.store(true, Ordering::Release);
-        drop(guard);
-        self.change.notify_all();
-    }
+    Page(ListPage<'static>),
+    /// The pages so far do not count.
+    Restarted,
+    /// How it ended, and whether the list that it asked for has changed meanwhile.
+    Ended(Outcome<'static>, bool),
+    /// The request that it was made because of has been cancelled.
+    Cancelled,
 }
 
 impl<M: Machine> Wire<M> {
@@ -113,43 +100,32 @@ impl<M: Machine> Wire<M> {
         let state = State {
             machine,
             out: Outbox::new(Framing::Lines, limits),
+            writing: Writing::Idle,
+            failure: None,
+            chunks: 0,
             calls: HashMap::new(),
             signals: HashMap::new(),
+            unanswered: Vec::new(),
             opening,
-            writing: Writing::Idle,
             dropped: Vec::new(),
         };
+        let waiting_bytes = limits.frame_bytes.saturating_mul(WAITING_FRAMES);
         Arc::new(Self {
             state: Mutex::new(state),
             output: Condvar::new(),
             change: Condvar::new(),
+            room: Condvar::new(),
             clock: Clock::new(),
             limits: limits.clone(),
             handler,
-            requests: Workers::new("mcp handler", threads),
-            events: Workers::new("mcp events", 1),
+            requests: Workers::new("mcp handler", threads, usize::MAX, waiting_bytes),
+            events: Workers::new("mcp events", 1, WAITING_EVENTS, waiting_bytes),
         })
     }
 
-    /// Starts the threads that read, write and wait for deadlines.
-    ///
-    /// # Errors
-    ///
-    /// What the system says if it has no thread.
-    pub(crate) fn start(
-        self: &Arc<Self>,
-        reader: impl Read + Send + 'static,
-        writer: impl Write + Send + 'static,
-    ) -> std::io::Result<()> {
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            thread::Builder::new().name(name.into()).spawn(run).map(|_| ())
-        };
-        let wire = Arc::clone(self);
-        spawn("mcp writer", Box::new(move || wire.write(writer)))?;
-        let wire = Arc::clone(self);
-        spawn("mcp timer", Box::new(move || wire.keep_time()))?;
-        let wire = Arc::clone(self);
-        spawn("mcp reader", Box::new(move || wire.read(reader)))
+    /// Tells the handler of the connection.
+    pub(crate) fn begin_with_handler(self: &Arc<Self>) {
+        self.handler.begin(&Handle::new(self));
     }
 
     /// Does something with the machine, and then all that follows from it.
@@ -165,13 +141,56 @@ impl<M: Machine> Wire<M> {
         result
     }
 
+    /// Answers a request, and waits for room in the outbox if the peer is slow to read. It does not
+    /// wait for what is not wanted any more, nor for what would not fit if there were nothing else.
+    pub(crate) fn answer(
+        self: &Arc<Self>,
+        act: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
+    ) -> Result<(), RespondError> {
+        let mut state = self.lock();
+        let answered = loop {
+            let state_ref = &mut *state;
+            match act(&mut state_ref.machine, &mut state_ref.out) {
+                Err(RespondError::Encode(EncodeError::Full)) if !state.out.is_empty() => {
+                    state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                answered => break answered,
+            }
+        };
+        self.settle(&mut state);
+        self.release(state);
+        answered
+    }
+
+    /// Refuses a request that its handler has not answered, now or as soon as there is room.
+    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: InboundId) {
+        let mut state = self.lock();
+        state.unanswered.push(id);
+        refuse_all(&mut state);
+        self.settle(&mut state);
+        self.release(state);
+    }
+
     /// Gives the lock back and wakes whoever has something to do.
-    fn release(&self, mut state: MutexGuard<'_, State<M>>) {
+    pub(crate) fn release(&self, mut state: MutexGuard<'_, State<M>>) {
         let dropped = std::mem::take(&mut state.dropped);
         drop(state);
         self.output.notify_all();
         self.change.notify_all();
+        self.room.notify_all();
         drop(dropped);
+    }
+
+    /// Wakes whoever may have something to do because of what has become due.
+    pub(crate) fn wake(&self) {
+        self.output.notify_all();
+        self.room.notify_all();
+    }
+
+    /// Something has left the outbox: what waited for room may go in.
+    pub(crate) fn made_room(&self, state: &mut State<M>) {
+        refuse_all(state);
+        self.room.notify_all();
     }
 
     /// Makes a call whose updates go to a sender.
@@ -182,10 +201,13 @@ impl<M: Machine> Wire<M> {
     ) -> Result<CallId, E> {
         let mut state = self.lock();
         let state_ref = &mut *state;
-        let call = make(&mut state_ref.machine, &mut state_ref.out, self.clock.now())?;
-        state.calls.insert(call, updates);
+        let made = make(&mut state_ref.machine, &mut state_ref.out, self.clock.now());
+        if let Ok(call) = &made {
+            state.calls.insert(*call, updates);
+        }
+        self.settle(&mut state);
         self.release(state);
-        Ok(call)
+        made
     }
 
     /// Forgets who waits for a call.
@@ -198,178 +220,172 @@ impl<M: Machine> Wire<M> {
         self.lock().machine.phase()
     }
 
-    /// Waits until the connection has ended and everything has been written, the latter at most
-    /// so long.
-    pub(crate) fn wait_closed(&self, patience: Duration) {
+    /// Waits until the connection has ended, everything has been written and every event has been
+    /// told. Writing may take as long as the peer goes on reading, and may pause for `patience`.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while reading or writing, and [`io::ErrorKind::TimedOut`] if the peer stopped
+    /// reading before it had everything. That it has gone is no error.
+    pub(crate) fn wait_closed(&self, patience: Duration) -> io::Result<()> {
         let mut state = self.lock();
         while state.machine.phase() != Phase::Closed {
             state = self.change.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let unwritten = |state: &mut State<M>| {
-            state.writing != Writing::Over
-                && (state.writing == Writing::Busy || !state.out.is_empty())
-        };
-        drop(self.change.wait_timeout_while(state, patience, unwritten));
-    }
-
-    fn read(self: &Arc<Self>, mut reader: impl Read) {
-        let mut inbox = Inbox::new(&self.limits);
-        let cause = loop {
-            match reader.read(inbox.space()) {
-                Ok(0) => break Cause::EndOfInput,
-                Ok(bytes) => inbox.filled(bytes),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => break Cause::ReadFailed,
+        let (mut chunks, mut since) = (state.chunks, Monotonic::now());
+        while state.is_unwritten() {
+            if state.chunks != chunks {
+                (chunks, since) = (state.chunks, Monotonic::now());
             }
-            self.take(&mut inbox);
-            if !M::READS_TO_THE_END && self.phase() == Phase::Closed {
-                return;
-            }
-        };
-        inbox.finish();
-        self.take(&mut inbox);
-        self.with(|machine, _, now| machine.disconnected(cause, now));
-    }
-
-    fn take(self: &Arc<Self>, inbox: &mut Inbox) {
-        while let Some(frame) = inbox.next() {
-            let mut state = self.lock();
-            let state_ref = &mut *state;
-            let now = self.clock.now();
-            let happening = state_ref.machine.receive(frame, now, &mut state_ref.out);
-            if let Some(happening) = happening {
-                self.deliver(&mut state, happening);
-            }
-            self.settle(&mut state);
-            self.release(state);
+            let Some(left) = patience.checked_sub(since.elapsed()) else { break };
+            let waited = self.change.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    /// Writes until the connection has ended and the outbox is empty.
-    fn write(self: &Arc<Self>, mut writer: impl Write) {
-        let mut chunk = Vec::with_capacity(WRITE_BYTES);
-        while self.next_chunk(&mut chunk) {
-            let written = writer.write_all(&chunk).and_then(|()| writer.flush());
-            let mut state = self.lock();
-            state.writing = if written.is_ok() { Writing::Idle } else { Writing::Over };
-            drop(state);
-            if written.is_err() {
-                self.with(|machine, _, now| machine.disconnected(Cause::WriteFailed, now));
-                return;
-            }
-            self.change.notify_all();
-        }
-        let mut state = self.lock();
-        state.writing = Writing::Over;
+        let abandoned = state.is_unwritten();
+        let failure = state.failure.take();
         drop(state);
-        self.change.notify_all();
+        self.events.wait_idle(LAST_EVENTS);
+        match failure {
+            Some(error) => Err(error),
+            None if abandoned => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the peer stopped reading before everything was written",
+            )),
+            None => Ok(()),
+        }
     }
 
-    /// Waits for output and copies a chunk of it. Says whether there was any.
-    fn next_chunk(&self, chunk: &mut Vec<u8>) -> bool {
+    /// Hands a frame to the machine.
+    pub(crate) fn receive(self: &Arc<Self>, frame: Frame<'_>) {
         let mut state = self.lock();
-        while state.out.is_empty() {
-            if state.machine.phase() == Phase::Closed {
-                return false;
-            }
-            state = self.output.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let state_ref = &mut *state;
+        let (now, bytes) = (self.clock.now(), frame.bytes().len());
+        let happening = state_ref.machine.receive(frame, now, &mut state_ref.out);
+        if let Some(happening) = happening {
+            self.deliver(&mut state, happening, bytes);
         }
-        chunk.clear();
-        let unsent = state.out.unsent();
-        chunk.extend_from_slice(unsent.get(..WRITE_BYTES).unwrap_or(unsent));
-        state.out.sent(chunk.len());
-        state.writing = Writing::Busy;
-        true
-    }
-
-    /// Hands out what time brings about, until the connection has ended.
-    fn keep_time(self: &Arc<Self>) {
-        loop {
-            let mut state = self.lock();
-            self.settle(&mut state);
-            let deadline = state.machine.poll_timeout();
-            if state.machine.phase() == Phase::Closed && deadline.is_none() {
-                return self.release(state);
-            }
-            if !state.dropped.is_empty() || !state.out.is_empty() {
-                self.release(state);
-                state = self.lock();
-            }
-            drop(match state.machine.poll_timeout() {
-                None => self.change.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let patience = deadline - self.clock.now();
-                    let waited = self.change.wait_timeout(state, patience);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-            });
-        }
+        self.settle(&mut state);
+        self.release(state);
     }
 
     /// Takes everything that is due.
-    fn settle(self: &Arc<Self>, state: &mut State<M>) {
+    pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>) {
         let now = self.clock.now();
         while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
-            self.deliver(state, happening);
+            self.deliver(state, happening, 0);
+        }
+        if state.machine.phase() == Phase::Draining {
+            // No more can come than the answers to what is in flight, and those are in memory anyway.
+            state.out.lift_limit();
         }
     }
 
-    fn deliver(self: &Arc<Self>, state: &mut State<M>, happening: Happening<M>) {
+    /// Passes on what has happened. It holds so many bytes of the peer.
+    fn deliver(self: &Arc<Self>, state: &mut State<M>, happening: Happening<M>, bytes: usize) {
         match happening {
-            Happening::Request(id, request) => self.begin(state, id, request),
-            Happening::Cancelled(id) => {
-                if let Some(signal) = state.signals.remove(&id) {
-                    signal.raise();
-                }
-                state.dropped.extend(self.requests.remove(id));
-            }
-            Happening::Progress(update) => {
-                if let Some(updates) = state.calls.get(&update.call) {
-                    _ = updates.send(Update::Progress(update));
-                }
-            }
+            Happening::Request(id, request) => self.begin(state, id, request, bytes),
+            Happening::Cancelled(id) => self.cancelled(state, id),
+            Happening::Progress(update) => state.update(update.call, Update::Progress(update)),
+            Happening::Page(page) => state.update(page.call, Update::Page(page)),
+            Happening::Restarted(restarted) => state.update(restarted.call, Update::Restarted),
             Happening::Ended(ended) => {
                 if let Some(updates) = state.calls.remove(&ended.call) {
-                    _ = updates.send(Update::Ended(ended.outcome));
+                    _ = updates.send(Update::Ended(ended.outcome, ended.stale));
                 }
             }
             Happening::Opening(event) => match state.opening.take() {
                 Some(opening) => _ = opening.send(event),
-                None => self.tell(state, event),
+                None => self.tell(state, event, bytes),
             },
-            Happening::Event(event) => self.tell(state, event),
+            Happening::Event(event) => self.tell(state, event, bytes),
         }
     }
 
     /// Has a request served.
-    fn begin(self: &Arc<Self>, state: &mut State<M>, id: InboundId, request: M::Request) {
+    fn begin(
+        self: &Arc<Self>,
+        state: &mut State<M>,
+        id: InboundId,
+        request: M::Request,
+        bytes: usize,
+    ) {
         let signal = Arc::new(Signal::default());
         state.signals.insert(id, Arc::clone(&signal));
         let exchange = Exchange::new(id, request, signal, Handle::new(self));
         let handler = Arc::clone(&self.handler);
         let run = Box::new(move || handler.serve(&exchange));
-        state.dropped.extend(self.requests.submit(Job { request: Some(id), run }));
+        let job = Job { request: Some(id), bytes, run };
+        // Dropped, it refuses the request.
+        state.dropped.extend(self.requests.submit(job));
+    }
+
+    /// The answer to a request is not wanted any more, so neither are those to the calls that were
+    /// made because of it.
+    fn cancelled(&self, state: &mut State<M>, id: InboundId) {
+        if let Some(signal) = state.signals.remove(&id) {
+            signal.raise();
+        }
+        state.dropped.extend(self.requests.remove(id));
+        for call in state.machine.calls_made_for(id) {
+            let reason = Some("the request that it was made for was cancelled");
+            if state.machine.cancel(call, reason, &mut state.out).is_ok()
+                && let Some(updates) = state.calls.remove(&call)
+            {
+                _ = updates.send(Update::Cancelled);
+            }
+        }
     }
 
     /// Tells the application, in order.
-    fn tell(self: &Arc<Self>, state: &mut State<M>, event: M::Event) {
-        if WAITING_EVENTS <= self.events.waiting() {
-            return;
-        }
+    fn tell(self: &Arc<Self>, state: &mut State<M>, event: M::Event, bytes: usize) {
+        let is_last_word = M::is_last_word(&event);
         let handler = Arc::clone(&self.handler);
         let handle = Handle::new(self);
         let run = Box::new(move || handler.event(&handle, event));
-        state.dropped.extend(self.events.submit(Job { request: None, run }));
+        let job = Job { request: None, bytes, run };
+        let refused =
+            if is_last_word { self.events.submit_always(job) } else { self.events.submit(job) };
+        state.dropped.extend(refused);
     }
 
-    /// Forgets the signal of a request that has been answered.
+    /// A request has been answered: whoever waits for the end of it need not any more.
     pub(crate) fn answered(&self, id: InboundId) {
-        self.lock().signals.remove(&id);
+        let signal = self.lock().signals.remove(&id);
+        if let Some(signal) = signal {
+            signal.raise();
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<M>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Payloads are serialised before the lock is taken, so nothing of the application's runs
         // under it and could panic; and a machine survives a panic unchanged.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl<M: Machine> State<M> {
+    pub(crate) fn has_dropped_jobs(&self) -> bool {
+        !self.dropped.is_empty()
+    }
+
+    /// Whether there is output that has not been written and still may be.
+    fn is_unwritten(&self) -> bool {
+        self.writing != Writing::Over && (self.writing == Writing::Busy || !self.out.is_empty())
+    }
+
+    fn update(&self, call: CallId, update: Update) {
+        if let Some(updates) = self.calls.get(&call) {
+            _ = updates.send(update);
+        }
+    }
+}
+
+/// Refuses what nobody has answered, as far as there is room for it.
+fn refuse_all<M: Machine>(state: &mut State<M>) {
+    let State { machine, out, unanswered, .. } = state;
+    unanswered.retain(|id| {
+        let (code, text) = (ErrorCode::INTERNAL_ERROR, "the request was not answered");
+        let refused = machine.reject(*id, code, text, None, out);
+        matches!(refused, Err(RespondError::Encode(_)))
+    });
 }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use mcp_sansio::InboundId;
 
@@ -11,40 +12,71 @@ use mcp_sansio::InboundId;
 pub(crate) struct Workers {
     name: &'static str,
     most_threads: usize,
+    /// How many jobs may wait, and how many bytes of the peer they may hold together.
+    most_jobs: usize,
+    most_bytes: usize,
     state: Mutex<State>,
+    /// The last thread has ended.
+    idle: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<Job>,
+    bytes: usize,
     threads: usize,
 }
 
 /// Something to run, and the request that it is for.
 pub(crate) struct Job {
     pub(crate) request: Option<InboundId>,
+    /// How many bytes of the peer it holds.
+    pub(crate) bytes: usize,
     pub(crate) run: Box<dyn FnOnce() + Send>,
 }
 
 impl Workers {
     /// No threads yet, and at most so many. With one thread, jobs run in order.
-    pub(crate) fn new(name: &'static str, most_threads: usize) -> Arc<Self> {
-        Arc::new(Self { name, most_threads: most_threads.max(1), state: Mutex::default() })
+    pub(crate) fn new(
+        name: &'static str,
+        most_threads: usize,
+        most_jobs: usize,
+        most_bytes: usize,
+    ) -> Arc<Self> {
+        let (state, idle) = (Mutex::default(), Condvar::new());
+        Arc::new(Self {
+            name,
+            most_threads: most_threads.max(1),
+            most_jobs,
+            most_bytes,
+            state,
+            idle,
+        })
     }
 
-    /// How many jobs wait for a thread.
-    pub(crate) fn waiting(&self) -> usize {
-        self.lock().queue.len()
-    }
-
-    /// Runs a job as soon as a thread is free. Gives it back if the system has no thread at all.
+    /// Runs a job as soon as a thread is free. Gives it back if too much waits already, or if the
+    /// system has no thread at all.
     ///
     /// Jobs are never dropped here: dropping one answers its request, for which the caller must not
     /// hold the machine.
     #[must_use = "a job that is dropped answers its request"]
     pub(crate) fn submit(self: &Arc<Self>, job: Job) -> Option<Job> {
+        let state = self.lock();
+        let waits = !state.queue.is_empty();
+        let is_full = self.most_jobs <= state.queue.len()
+            || self.most_bytes < state.bytes.saturating_add(job.bytes);
+        if waits && is_full {
+            return Some(job);
+        }
+        drop(state);
+        self.submit_always(job)
+    }
+
+    /// The same, however much waits.
+    #[must_use = "a job that is dropped answers its request"]
+    pub(crate) fn submit_always(self: &Arc<Self>, job: Job) -> Option<Job> {
         let mut state = self.lock();
-        state.queue.push_back(job);
+        state.push(job);
         if state.threads == self.most_threads {
             return None;
         }
@@ -58,22 +90,33 @@ impl Workers {
         let mut state = self.lock();
         state.threads -= 1;
         // Others will get to it if there are others.
-        if state.threads == 0 { state.queue.pop_back() } else { None }
+        if state.threads == 0 { state.pop_back() } else { None }
     }
 
     /// Takes out the job of a request that no thread has begun.
     #[must_use = "a job that is dropped answers its request"]
     pub(crate) fn remove(&self, request: InboundId) -> Option<Job> {
         let mut state = self.lock();
-        let waiting = state.queue.iter().position(|job| job.request == Some(request));
-        waiting.and_then(|index| state.queue.remove(index))
+        let waiting = state.queue.iter().position(|job| job.request == Some(request))?;
+        let job = state.queue.remove(waiting)?;
+        state.bytes -= job.bytes;
+        Some(job)
+    }
+
+    /// Waits, at most so long, until nothing is waiting or running.
+    pub(crate) fn wait_idle(&self, patience: Duration) {
+        let state = self.lock();
+        drop(self.idle.wait_timeout_while(state, patience, |state| 0 < state.threads));
     }
 
     fn work(&self) {
         loop {
             let mut state = self.lock();
-            let Some(job) = state.queue.pop_front() else {
+            let Some(job) = state.pop_front() else {
                 state.threads -= 1;
+                if state.threads == 0 {
+                    self.idle.notify_all();
+                }
                 return;
             };
             drop(state);
@@ -86,5 +129,24 @@ impl Workers {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No job runs under the lock, so a panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn push(&mut self, job: Job) {
+        self.bytes += job.bytes;
+        self.queue.push_back(job);
+    }
+
+    fn pop_front(&mut self) -> Option<Job> {
+        let job = self.queue.pop_front()?;
+        self.bytes -= job.bytes;
+        Some(job)
+    }
+
+    fn pop_back(&mut self) -> Option<Job> {
+        let job = self.queue.pop_back()?;
+        self.bytes -= job.bytes;
+        Some(job)
     }
 }

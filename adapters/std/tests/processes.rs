@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure};
-use mcp_sansio_std::{Connection, OpenError, Patience, RefuseAll};
+use mcp_sansio_std::{Connection, OpenError, ProcessOptions, RefuseAll};
 
 /// A server in the shell: it answers `initialize` and then does something else.
 fn shell(rest: &str) -> Command {
@@ -23,21 +23,33 @@ fn config() -> ClientConfig {
     config
 }
 
-fn patience() -> Patience {
-    let mut patience = Patience::default();
-    patience.exit = Duration::from_millis(200);
-    patience.terminate = Duration::from_millis(200);
-    patience
+/// Little, for servers that are going to use it up.
+fn impatient() -> ProcessOptions {
+    let mut options = ProcessOptions::default();
+    options.exit = Duration::from_millis(200);
+    options.terminate = Duration::from_millis(200);
+    options
+}
+
+/// More than a server needs that is going to end by itself, however busy the machine is.
+fn patient() -> ProcessOptions {
+    let mut options = ProcessOptions::default();
+    // Not so much as would overflow a clock, and more.
+    options.exit = Duration::MAX;
+    options.terminate = Duration::from_secs(60);
+    options
 }
 
 fn spawn(command: Command) -> Result<Connection, OpenError> {
-    Connection::spawn_with(config(), command, patience(), RefuseAll::new())
+    Connection::spawn_with(config(), command, impatient(), RefuseAll::new())
 }
 
 /// Proves L-LIFE-30: a server that ends when its input does is left in peace.
 #[test]
 fn a_server_that_goes_by_itself_is_not_killed() {
-    let connection = spawn(shell("cat > /dev/null; exit 7")).unwrap();
+    let command = shell("cat > /dev/null; exit 7");
+    let connection =
+        Connection::spawn_with(config(), command, patient(), RefuseAll::new()).unwrap();
     let status = connection.close(Duration::ZERO).unwrap().unwrap();
     assert_eq!(status.code(), Some(7));
 }
@@ -57,28 +69,63 @@ fn a_server_that_does_not_go_is_made_to() {
     }
 }
 
-/// What the server started goes with it: `npx` and `uvx` put a process in between.
+/// What the server started goes with it: `npx` and `uvx` put a process in between, which can end
+/// first.
 #[test]
 fn the_children_of_a_server_go_too() {
     let directory = std::env::temp_dir().join(format!("mcp-sansio-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
-    let file = directory.join("pid");
-    let script = format!("sleep 60 & echo $! > '{}'; wait", file.display());
-    let connection = spawn(shell(&script)).unwrap();
-    let grandchild = loop {
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        if text.ends_with('\n') {
-            break text.trim().to_string();
+    let scripts = [
+        "sleep 600 & echo $! > 'FILE'; wait",
+        "sleep 600 & echo $! > 'FILE'; exec cat > /dev/null",
+        "sh -c 'trap \"\" TERM; sleep 600' & echo $! > 'FILE'; exec cat > /dev/null",
+    ];
+    for (number, script) in scripts.into_iter().enumerate() {
+        for close in [false, true] {
+            let file = directory.join(format!("{number} {close}"));
+            let script = script.replace("FILE", &file.display().to_string());
+            let connection = spawn(shell(&script)).unwrap();
+            let grandchild = soon(|| {
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                text.ends_with('\n').then(|| text.trim().to_string())
+            });
+            if close {
+                connection.close(Duration::ZERO).unwrap();
+            } else {
+                drop(connection);
+            }
+            // It may take a moment until somebody has reaped it.
+            soon(|| (!is_running(&grandchild)).then_some(()));
         }
-    };
-    drop(connection);
-    // It may take a moment until somebody has reaped it.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while is_running(&grandchild) {
-        assert!(Instant::now() < deadline, "the grandchild lives on");
-        std::thread::yield_now();
     }
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// A server that refuses is told to end like any other, and has time to clean up.
+#[test]
+fn a_failed_handshake_ends_the_server_gently() {
+    let file = std::env::temp_dir().join(format!("mcp-sansio-clean-{}", std::process::id()));
+    let answer = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#;
+    let script =
+        format!("read line; echo '{answer}'; cat > /dev/null; echo clean > '{}'", file.display());
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]);
+    let error = Connection::spawn_with(config(), command, patient(), RefuseAll::new());
+    assert!(matches!(error, Err(OpenError::Connect(ConnectFailure::PeerError(_)))), "{error:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "clean\n");
+    std::fs::remove_file(file).unwrap();
+}
+
+/// Waits until there is something.
+fn soon<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "it never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Whether a process exists and is more than an entry that nobody has reaped.
@@ -113,7 +160,7 @@ fn a_server_that_never_answers_times_out() {
         config.connection.timeouts.handshake = Some(Duration::from_millis(300));
         let started = Instant::now();
         let error =
-            Connection::spawn_with(config, command, patience(), RefuseAll::new()).unwrap_err();
+            Connection::spawn_with(config, command, impatient(), RefuseAll::new()).unwrap_err();
         assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
         assert_eq!(error.to_string(), "the server did not answer initialize in time");
         assert!(started.elapsed() < Duration::from_secs(10));

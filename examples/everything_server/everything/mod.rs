@@ -1,38 +1,31 @@
 //! The handler of the everything server.
 
+mod asking;
 mod elicitation;
 mod media;
 mod prompts;
 mod resources;
 mod tools;
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
-use mcp_sansio::model::method::{Log, Notification, ResourceUpdated};
-use mcp_sansio::model::{
-    EmptyCapability, ListChanged, LogParams, LoggingLevel, ResourceUpdatedParams,
-    ResourcesCapability,
+use mcp_sansio::model::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
-use mcp_sansio::{Call, ErrorCode, RespondError, Server, ServerConfig};
+use mcp_sansio::model::{EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::pagination::Pager;
+use mcp_sansio::{Call, ErrorCode, Log, Page, RespondError, Server, ServerConfig};
 use mcp_sansio_std::{Exchange, Handler};
+use serde::Serialize;
 
-/// Everything, and what the client has asked for.
+/// Everything, and how much of it is on a page.
 #[derive(Debug)]
 pub(crate) struct Everything {
-    session: Mutex<Session>,
-}
-
-#[derive(Debug)]
-struct Session {
-    subscriptions: BTreeSet<String>,
-    level: LoggingLevel,
+    pager: Pager,
+    visits: asking::Visits,
 }
 
 impl Default for Everything {
     fn default() -> Self {
-        let session = Session { subscriptions: BTreeSet::new(), level: LoggingLevel::Info };
-        Self { session: Mutex::new(session) }
+        Self::with_pages_of(usize::MAX)
     }
 }
 
@@ -46,6 +39,7 @@ pub(crate) fn config() -> ServerConfig {
     config.capabilities.completions = Some(EmptyCapability::default());
     config.capabilities.logging = Some(EmptyCapability::default());
     config.instructions = Some("Something of everything, to try clients with.".into());
+    config.log_level = LoggingLevel::Info;
     config
 }
 
@@ -57,66 +51,51 @@ impl Handler<Server> for Everything {
 }
 
 impl Everything {
+    /// With so many tools, prompts or resources on each page of their lists.
+    pub(crate) fn with_pages_of(items: usize) -> Self {
+        Self { pager: Pager::new(items), visits: asking::Visits::default() }
+    }
+
     fn answer(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
         match &exchange.request().call {
-            Call::ListTools(page) => first_page(exchange, page, &tools::list()),
+            Call::ListTools(page) => self.list::<ListTools, _>(exchange, page, &tools::list()),
             Call::CallTool(call) => self.call_tool(exchange, call),
-            Call::ListResources(page) => first_page(exchange, page, &resources::list()),
+            Call::ListResources(page) => {
+                self.list::<ListResources, _>(exchange, page, &resources::list())
+            }
             Call::ListResourceTemplates(page) => {
-                first_page(exchange, page, &resources::list_templates())
+                self.list::<ListResourceTemplates, _>(exchange, page, &resources::templates())
             }
             Call::ReadResource { uri } => resources::read(exchange, &uri.to_str()),
-            Call::Subscribe { uri } => {
-                self.with(|session| session.subscriptions.insert(uri.to_string()));
-                exchange.respond(&())
+            Call::ListPrompts(page) => {
+                self.list::<ListPrompts, _>(exchange, page, &prompts::list())
             }
-            Call::Unsubscribe { uri } => {
-                self.with(|session| session.subscriptions.remove(&*uri.to_str()));
-                exchange.respond(&())
-            }
-            Call::ListPrompts(page) => first_page(exchange, page, &prompts::list()),
             Call::GetPrompt(prompt) => prompts::get(exchange, prompt),
             Call::Complete(complete) => prompts::complete(exchange, complete),
-            Call::SetLevel(level) => {
-                self.with(|session| session.level = *level);
+            // The machine keeps the level and the subscriptions.
+            Call::SetLevel(_) | Call::Subscribe { .. } | Call::Unsubscribe { .. } => {
                 exchange.respond(&())
             }
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         }
     }
 
-    /// Sends a log message, if the client wants to hear of its level.
-    fn log(&self, exchange: &Exchange<Server>, level: LoggingLevel, text: &str) {
-        if self.with(|session| level < session.level) {
-            return;
+    /// Answers with the page of a list that is asked for.
+    fn list<M: PagedMethod, T: Serialize>(
+        &self,
+        exchange: &Exchange<Server>,
+        page: &Page<'_>,
+        all: &[T],
+    ) -> Result<(), RespondError> {
+        match self.pager.page(all, page.cursor.as_ref()) {
+            Ok(page) => exchange.respond(&page.result::<M>()),
+            Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
         }
-        if let Ok(data) = mcp_sansio::json::Raw::from_serialize(text) {
-            // A log message that cannot be sent is not worth failing for.
-            _ = exchange.notify_method(Log::NAME, &LogParams::new(level, data));
-        }
-    }
-
-    /// Tells the client that a resource has changed, if it has subscribed to it.
-    fn publish(&self, exchange: &Exchange<Server>, uri: &str) {
-        if self.with(|session| session.subscriptions.contains(uri)) {
-            let params = ResourceUpdatedParams::new(uri);
-            _ = exchange.handle().notify::<ResourceUpdated>(&params);
-        }
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> T {
-        act(&mut self.session.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Answers with a list that has one page. No other page has a cursor, so every cursor is wrong.
-fn first_page<T: serde::Serialize>(
-    exchange: &Exchange<Server>,
-    page: &mcp_sansio::Page<'_>,
-    list: &T,
-) -> Result<(), RespondError> {
-    match page.cursor {
-        None => exchange.respond(list),
-        Some(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "invalid cursor"),
-    }
+/// Sends a log message. That the client does not want it, or that it cannot be sent, is no reason to
+/// fail.
+fn log(exchange: &Exchange<Server>, level: LoggingLevel, text: &str) {
+    _ = exchange.log(Log::new(level, text).logger("everything"));
 }

@@ -1,16 +1,15 @@
 //! The prompts, and completion of their arguments.
 
 use mcp_sansio::model::{
-    CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent,
-    ListPromptsResult, Map, Prompt, PromptArgument, PromptMessage, Reference, ResourceContents,
-    Text,
+    CompleteResult, Completion, Content, EmbeddedResource, GetPromptResult, ImageContent, Map,
+    Prompt, PromptArgument, PromptMessage, Reference, ResourceContents, Text,
 };
 use mcp_sansio::{Complete, ErrorCode, GetPrompt, RespondError, Server};
 use mcp_sansio_std::Exchange;
 
 use super::media::PNG;
 
-pub(super) fn list() -> ListPromptsResult<'static> {
+pub(super) fn list() -> [Prompt<'static>; 4] {
     let prompt = |name: &'static str, description: &'static str, arguments: &[&'static str]| {
         let mut prompt = Prompt::new(name);
         prompt.description = Some(description.into());
@@ -20,12 +19,12 @@ pub(super) fn list() -> ListPromptsResult<'static> {
         }
         prompt
     };
-    ListPromptsResult::new([
+    [
         prompt("test_simple_prompt", "A message", &[]),
         prompt("test_prompt_with_arguments", "A message with arguments", &["arg1", "arg2"]),
         prompt("test_prompt_with_embedded_resource", "A resource", &["resourceUri"]),
         prompt("test_prompt_with_image", "A picture", &[]),
-    ])
+    ]
 }
 
 pub(super) fn get(exchange: &Exchange<Server>, prompt: &GetPrompt<'_>) -> Result<(), RespondError> {
@@ -67,9 +66,7 @@ pub(super) fn complete(
     complete: &Complete<'_>,
 ) -> Result<(), RespondError> {
     let known = match complete.reference.parse::<Reference<'_>>() {
-        Ok(Reference::Prompt { name, .. }) => {
-            list().prompts.iter().any(|prompt| prompt.name == name)
-        }
+        Ok(Reference::Prompt { name, .. }) => list().iter().any(|prompt| prompt.name == name),
         Ok(Reference::Resource { .. }) => true,
         _ => false,
     };

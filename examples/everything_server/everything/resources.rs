@@ -1,10 +1,7 @@
 //! The resources.
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{
-    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate,
-};
+use mcp_sansio::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use mcp_sansio::{ErrorCode, RespondError, Server};
 use mcp_sansio_std::Exchange;
 use serde::Serialize;
@@ -25,25 +22,25 @@ struct Data<'a> {
     data: String,
 }
 
-pub(super) fn list() -> ListResourcesResult<'static> {
+pub(super) fn list() -> [Resource<'static>; 3] {
     let resource = |uri, name, mime_type, description| {
         let mut resource = Resource::new(uri, name);
         resource.mime_type = Some(mime_type);
         resource.description = Some(description);
         resource
     };
-    ListResourcesResult::new([
+    [
         resource(TEXT, "static-text", "text/plain".into(), "A text".into()),
         resource(BINARY, "static-binary", "image/png".into(), "A picture".into()),
         resource(WATCHED, "watched-resource", "text/plain".into(), "Subscribe to it".into()),
-    ])
+    ]
 }
 
-pub(super) fn list_templates() -> ListResourceTemplatesResult<'static> {
+pub(super) fn templates() -> [ResourceTemplate<'static>; 1] {
     let mut template = ResourceTemplate::new("test://template/{id}/data", "template-data");
     template.mime_type = Some("application/json".into());
     template.description = Some("Data for any id".into());
-    ListResourceTemplatesResult::new([template])
+    [template]
 }
 
 pub(super) fn read(exchange: &Exchange<Server>, uri: &str) -> Result<(), RespondError> {

@@ -4,16 +4,15 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
-    AudioContent, CallToolResult, Content, CreateMessageParams, ElicitParams, ElicitResult,
-    EmbeddedResource, ImageContent, ListToolsResult, LoggingLevel, ObjectSchema, ResourceContents,
-    Role, SamplingMessage, Tool, method,
+    AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, LoggingLevel,
+    ResourceContents, Tool,
 };
-use mcp_sansio::{CallTool, Capability, ErrorCode, Progress, RespondError, Server};
-use mcp_sansio_std::{CallFailure, Exchange};
+use mcp_sansio::{CallTool, ChangedList, ErrorCode, Progress, RespondError, Server};
+use mcp_sansio_std::Exchange;
 use serde::Deserialize;
 
 use super::media::{PNG, WAV};
-use super::{Everything, elicitation, resources};
+use super::{Everything, asking, elicitation, log, resources};
 
 /// How often a tool that takes its time looks up.
 const TICK: Duration = Duration::from_millis(50);
@@ -52,15 +51,19 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("test_elicitation_sep1330_enums", "Asks the user to choose", NO_ARGUMENTS),
     ("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", DIALECT_2020_12),
     ("test_reconnection", "Answers after a moment", NO_ARGUMENTS),
+    ("list_roots", "Asks the client for its roots", NO_ARGUMENTS),
+    ("announce_changes", "Says that every list has changed", NO_ARGUMENTS),
+    ("visit_page", "Sends the user to a web page, and says when it is done", NO_ARGUMENTS),
+    ("needs_visit", "Fails until the user has visited a web page", NO_ARGUMENTS),
 ];
 
-pub(super) fn list() -> ListToolsResult<'static> {
+pub(super) fn list() -> Vec<Tool<'static>> {
     let tools = TOOLS.iter().filter_map(|(name, description, schema)| {
         let mut tool = Tool::new(*name, Raw::new(schema).ok()?);
         tool.description = Some((*description).into());
         Some(tool)
     });
-    ListToolsResult::new(tools.collect::<Vec<_>>())
+    tools.collect()
 }
 
 /// A text argument, under whatever name it has.
@@ -81,7 +84,7 @@ struct Milliseconds {
     ms: u32,
 }
 
-type ToolResult = CallToolResult<'static>;
+pub(super) type ToolResult = CallToolResult<'static>;
 
 impl Everything {
     pub(super) fn call_tool(
@@ -94,7 +97,8 @@ impl Everything {
             "add_numbers" => with(call, |Numbers { a, b }| ToolResult::text((a + b).to_string())),
             "slow" => with(call, |Milliseconds { ms }| slow(exchange, ms)),
             "test_trigger_resource_update" => {
-                self.publish(exchange, resources::WATCHED);
+                // Nobody has to be watching.
+                _ = exchange.handle().resource_updated(resources::WATCHED);
                 ToolResult::text("Resource updated")
             }
             "test_simple_text" => ToolResult::text("This is a simple text response for testing."),
@@ -104,22 +108,27 @@ impl Everything {
             }
             "test_embedded_resource" => embedded(),
             "test_multiple_content_types" => several(),
-            "test_tool_with_logging" => self.logging(exchange),
+            "test_tool_with_logging" => logging(exchange),
             "test_tool_with_progress" => progress(exchange),
             "test_error_handling" => {
                 ToolResult::error("This tool intentionally returns an error for testing")
             }
-            "test_sampling" => with(call, |Words { text }| sampling(exchange, text)),
+            "test_sampling" => with(call, |Words { text }| asking::sampling(exchange, text)),
             "test_elicitation" => with(call, |Words { text }| {
-                elicit(exchange, text, elicitation::user(), "User response:")
+                asking::elicit(exchange, text, elicitation::user(), "User response:")
             }),
             "test_elicitation_sep1034_defaults" => {
                 let question = "Please review and update the form fields with defaults".into();
-                elicit(exchange, question, elicitation::defaults(), "Elicitation completed:")
+                asking::elicit(
+                    exchange,
+                    question,
+                    elicitation::defaults(),
+                    "Elicitation completed:",
+                )
             }
             "test_elicitation_sep1330_enums" => {
                 let question = "Please select options from the enum fields".into();
-                elicit(exchange, question, elicitation::choices(), "Elicitation completed:")
+                asking::elicit(exchange, question, elicitation::choices(), "Elicitation completed:")
             }
             "json_schema_2020_12_tool" => {
                 let arguments = call.arguments.as_ref().map_or("{}", |raw| raw.as_str());
@@ -129,21 +138,40 @@ impl Everything {
                 exchange.wait_cancelled(2 * TICK);
                 ToolResult::text("Reconnection test completed")
             }
+            "list_roots" => asking::roots(exchange),
+            "announce_changes" => announce(exchange),
+            "visit_page" => self.visits.visit(exchange),
+            "needs_visit" => return self.visits.need(exchange),
             _ => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         };
-        exchange.respond(&result)
-    }
-
-    fn logging(&self, exchange: &Exchange<Server>) -> ToolResult {
-        let lines = ["Tool execution started", "Tool processing data", "Tool execution completed"];
-        for (index, line) in lines.into_iter().enumerate() {
-            if 0 < index {
-                exchange.wait_cancelled(TICK);
+        match exchange.respond(&result) {
+            // The revision of the session has no word for it.
+            Err(RespondError::Encode(error)) => {
+                exchange.respond(&ToolResult::error(error.to_string()))
             }
-            self.log(exchange, LoggingLevel::Info, line);
+            answered => answered,
         }
-        ToolResult::text("Tool with logging executed successfully")
     }
+}
+
+fn logging(exchange: &Exchange<Server>) -> ToolResult {
+    let lines = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+    for (index, line) in lines.into_iter().enumerate() {
+        if 0 < index {
+            exchange.wait_cancelled(TICK);
+        }
+        log(exchange, LoggingLevel::Info, line);
+    }
+    ToolResult::text("Tool with logging executed successfully")
+}
+
+fn announce(exchange: &Exchange<Server>) -> ToolResult {
+    for list in [ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts] {
+        if let Err(error) = exchange.handle().list_changed(list) {
+            return ToolResult::error(error.to_string());
+        }
+    }
+    ToolResult::text("Announced")
 }
 
 /// Runs a tool on its arguments. What does not fit is told to the model, which can try again.
@@ -206,51 +234,4 @@ fn progress(exchange: &Exchange<Server>) -> ToolResult {
         _ = exchange.progress(Progress::new(step).total(100_u8));
     }
     ToolResult::text("Tool with progress executed successfully")
-}
-
-fn sampling(exchange: &Exchange<Server>, prompt: String) -> ToolResult {
-    if !exchange.request().context.capabilities.contains(Capability::Sampling) {
-        return ToolResult::error("The client does not support sampling");
-    }
-    let message = SamplingMessage::new(Role::User, Content::text(prompt));
-    let params = CreateMessageParams::new([message], 100);
-    let options = exchange.call_options();
-    match exchange.handle().call::<method::CreateMessage>(&params, options) {
-        Ok(reply) => match reply.parse::<method::CreateMessage>() {
-            Ok(answer) => {
-                let text = answer.content.iter().find_map(Content::as_text).unwrap_or("");
-                ToolResult::text(format!("LLM response: {text}"))
-            }
-            Err(error) => ToolResult::error(error.to_string()),
-        },
-        Err(failure) => failed(&failure),
-    }
-}
-
-fn elicit(
-    exchange: &Exchange<Server>,
-    question: String,
-    schema: ObjectSchema<'_>,
-    preface: &str,
-) -> ToolResult {
-    if !exchange.request().context.capabilities.contains(Capability::ElicitationForm) {
-        return ToolResult::error("The client does not support elicitation");
-    }
-    let params = ElicitParams::form(question, schema);
-    let options = exchange.call_options();
-    match exchange.handle().call::<method::Elicit>(&params, options) {
-        Ok(reply) => match reply.parse::<method::Elicit>() {
-            Ok(ElicitResult { action, content, .. }) => {
-                let content = content.unwrap_or(Raw::EMPTY_OBJECT);
-                let action = action.as_str();
-                ToolResult::text(format!("{preface} action={action}, content={content}"))
-            }
-            Err(error) => ToolResult::error(error.to_string()),
-        },
-        Err(failure) => failed(&failure),
-    }
-}
-
-fn failed(failure: &CallFailure) -> ToolResult {
-    ToolResult::error(failure.to_string())
 }

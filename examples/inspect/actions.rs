@@ -1,0 +1,72 @@
+//! What the server is asked for.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    CallToolParams, CompleteParams, GetPromptParams, Reference, UriParams, method,
+};
+use mcp_sansio_std::Reply;
+
+use crate::report;
+use crate::session::Session;
+
+/// One thing to ask for.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Read { uri: String },
+    Prompt { name: String, arguments: Raw<'static> },
+    Complete { reference: String, argument: String, value: String },
+    Call { name: String, arguments: Raw<'static> },
+}
+
+/// What goes to standard output, and whether it is what was hoped for.
+pub(crate) struct Output {
+    pub(crate) text: String,
+    pub(crate) succeeded: bool,
+}
+
+impl Action {
+    /// Asks, and says what came of it.
+    pub(crate) fn run(&self, session: &Session, json: bool) -> Result<Output, String> {
+        let (reply, render) = self.ask(session)?;
+        let mut output = render(&reply)?;
+        if json {
+            // On one line, whatever it was before.
+            let line = Raw::from_serialize(reply.raw()).map_err(|error| error.to_string())?;
+            output.text = line.to_string();
+        }
+        Ok(output)
+    }
+
+    fn ask(&self, session: &Session) -> Result<(Reply, Render), String> {
+        match self {
+            Self::Read { uri } => {
+                let params = UriParams::new(uri.as_str());
+                Ok((session.ask::<method::ReadResource>(&params)?, report::resource))
+            }
+            Self::Prompt { name, arguments } => {
+                let mut params = GetPromptParams::new(name.as_str());
+                let arguments = arguments.parse().map_err(|_| {
+                    format!("the arguments of the prompt {name} must be strings: {arguments}")
+                })?;
+                params.arguments = Some(arguments);
+                Ok((session.ask::<method::GetPrompt>(&params)?, report::prompt))
+            }
+            Self::Complete { reference, argument, value } => {
+                let reference = if reference.contains(':') {
+                    Reference::resource(reference.as_str())
+                } else {
+                    Reference::prompt(reference.as_str())
+                };
+                let params = CompleteParams::new(reference, argument.as_str(), value.as_str());
+                Ok((session.ask::<method::Complete>(&params)?, report::completion))
+            }
+            Self::Call { name, arguments } => {
+                let params = CallToolParams::with(name.as_str(), arguments.clone());
+                Ok((session.ask::<method::CallTool>(&params)?, report::call))
+            }
+        }
+    }
+}
+
+/// Makes text of a result.
+type Render = fn(&Reply) -> Result<Output, String>;
