@@ -175,7 +175,7 @@ pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
     Connected,
 };
-pub use dialect::NotAllowed;
+pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
@@ -190,8 +190,8 @@ pub use peer::{
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
-    Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
-    ServerConfig, ServerEvent,
+    BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request,
+    Server, ServerConfig, ServerEvent,
 };
 pub use session::Phase;
 pub use time::Instant;

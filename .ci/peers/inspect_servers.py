@@ -104,8 +104,8 @@ def everything():
     server = [f"{NPM}/mcp-server-everything", "stdio"]
 
     def differing(revision):
-        # The Python client offers URL elicitation, too; before 2025-06-18 nobody can offer any.
-        by_url = ["trigger-url-elicitation"]
+        # What the revision has no word for cannot be offered to the server.
+        by_url = [] if revision == "2025-11-25" else ["trigger-url-elicitation"]
         return by_url if "2025-06-18" <= revision else [*by_url, "trigger-elicitation-request"]
 
     compare("server-everything", server,

@@ -11,6 +11,10 @@ pub(crate) enum Feature {
     AbsentErrorId,
     /// Elicitation by URL, and the error that asks for it.
     ElicitationByUrl,
+    /// The second label of a prefix of a `_meta` key says that it is reserved.
+    ReservedBySecondLabel,
+    /// Arguments that do not fit a tool are the failure of the tool, not of the request.
+    ArgumentsAreTheTools,
 }
 
 impl Feature {
@@ -18,9 +22,10 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
-            Self::AbsentErrorId | Self::ElicitationByUrl => {
-                RevisionSet::since(Revision::V2025_11_25)
-            }
+            Self::AbsentErrorId
+            | Self::ElicitationByUrl
+            | Self::ReservedBySecondLabel
+            | Self::ArgumentsAreTheTools => RevisionSet::since(Revision::V2025_11_25),
         }
     }
 

@@ -10,10 +10,12 @@ mod capabilities;
 pub(crate) mod features;
 mod formats;
 pub(crate) mod forms;
+mod meta_key;
 pub(crate) mod methods;
 pub(crate) mod sampling;
 pub(crate) mod shapes;
 
+pub use meta_key::{InvalidMetaKey, MetaKey};
 pub use methods::NotAllowed;
 
 pub(crate) use capabilities::sayable;

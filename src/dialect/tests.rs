@@ -227,6 +227,8 @@ fn features_came_and_went() {
     assert_eq!(has(Feature::Batches), [false, true, false, false]);
     assert_eq!(has(Feature::AbsentErrorId), [false, false, false, true]);
     assert_eq!(has(Feature::ElicitationByUrl), [false, false, false, true]);
+    assert_eq!(has(Feature::ReservedBySecondLabel), [false, false, false, true]);
+    assert_eq!(has(Feature::ArgumentsAreTheTools), [false, false, false, true]);
 }
 
 /// Proves L-ELIC-14 for what a client says of itself.

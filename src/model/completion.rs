@@ -180,8 +180,20 @@ pub struct Completion<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Proposes these values.
+    /// How many values there may be at once.
+    pub const MOST_VALUES: usize = 100;
+
+    /// Proposes these values. If there are more than [`MOST_VALUES`](Self::MOST_VALUES), it proposes the
+    /// first ones and says how many there are.
     pub fn new<T: Into<Text<'a>>>(values: impl IntoIterator<Item = T>) -> Self {
-        Self { values: values.into_iter().map(Into::into).collect(), ..Self::default() }
+        let mut values = values.into_iter();
+        let first: Vec<_> = values.by_ref().take(Self::MOST_VALUES).map(Into::into).collect();
+        let left = values.count();
+        let all = u64::try_from(first.len().saturating_add(left)).unwrap_or(u64::MAX);
+        Self {
+            values: first,
+            total: (0 < left).then_some(all),
+            has_more: (0 < left).then_some(true),
+        }
     }
 }

@@ -105,6 +105,11 @@ impl<'a> ElicitResult<'a> {
         Self { action: ElicitAction::Decline, content: None, meta: None }
     }
 
+    /// What the user filled in, if they did: content that comes with a refusal does not count.
+    pub fn filled_in(&self) -> Option<&Raw<'a>> {
+        self.content.as_ref().filter(|_| self.action == ElicitAction::Accept)
+    }
+
     /// The user went away without an answer.
     pub const fn cancel() -> Self {
         Self { action: ElicitAction::Cancel, content: None, meta: None }

@@ -37,6 +37,7 @@ mod prompts;
 mod resources;
 mod roots;
 mod sampling;
+mod schema;
 mod text;
 mod tools;
 
@@ -77,6 +78,7 @@ pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
     SamplingContent, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
 };
+pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
 pub use text::Text;
 pub use tools::{
     CallToolParams, CallToolResult, ListToolsResult, PageParams, TaskSupport, Tool,

@@ -1,15 +1,17 @@
 //! Tools ([server/tools](https://modelcontextprotocol.io/specification/2025-11-25/server/tools)).
 
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::content::Content;
+use super::content::{Content, borrowed_json, parse};
 use super::lifecycle::Icon;
 use super::list::List;
 use super::open::open_enum;
 use super::text::Text;
-use crate::json::Raw;
+use crate::json::{MemberTexts, Raw};
 
 /// Something a server can be asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +60,13 @@ impl<'a> Tool<'a> {
             icons: None,
             meta: None,
         }
+    }
+
+    /// Whether its name is one that every client can be expected to take: 1 to 128 of the letters,
+    /// digits, `_`, `-` and `.` of ASCII. The specification recommends this and refuses no other name.
+    pub fn has_portable_name(&self) -> bool {
+        let portable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        (1..=128).contains(&self.name.len()) && self.name.chars().all(portable)
     }
 
     /// What to call it in front of people: the title, the title among the annotations, or the name.
@@ -201,21 +210,53 @@ impl<'a> CallToolParams<'a> {
 }
 
 /// The result of `tools/call`, also of a tool that failed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// Some servers leave `content` out where they have structured content or nothing to say. That is
+/// read as no content, unless the result has members that make it something else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallToolResult<'a> {
     /// What the tool returned, or what went wrong.
-    #[serde(borrow)]
     pub content: List<'a, Content<'a>>,
     /// The same as structured data, an object (from 2025-06-18 on).
-    #[serde(borrow, rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Raw<'a>>,
     /// Whether the tool failed. Absent means it did not.
     #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for CallToolResult<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Parts<'a> {
+            #[serde(borrow)]
+            content: Option<List<'a, Content<'a>>>,
+            #[serde(borrow, rename = "structuredContent")]
+            structured_content: Option<Raw<'a>>,
+            #[serde(rename = "isError")]
+            is_error: Option<bool>,
+            #[serde(borrow, rename = "_meta")]
+            meta: Option<Raw<'a>>,
+        }
+        let text = borrowed_json(deserializer)?;
+        let parts: Parts<'a> = parse(text)?;
+        let Some(content) = parts.content else {
+            let known = ["content", "structuredContent", "isError", "_meta"];
+            let is_tools =
+                MemberTexts::of(text).all(|(key, _)| known.into_iter().any(|name| key == *name));
+            if !is_tools {
+                return Err(Error::missing_field("content"));
+            }
+            let Parts { structured_content, is_error, meta, .. } = parts;
+            return Ok(Self { content: List::default(), structured_content, is_error, meta });
+        };
+        let Parts { structured_content, is_error, meta, .. } = parts;
+        Ok(Self { content, structured_content, is_error, meta })
+    }
 }
 
 impl<'a> CallToolResult<'a> {
@@ -227,6 +268,12 @@ impl<'a> CallToolResult<'a> {
     /// A result of one block of text.
     pub fn text(text: impl Into<Text<'a>>) -> Self {
         Self::new([Content::text(text)])
+    }
+
+    /// A result of structured data, an object, and of the same as text for those who read only that.
+    pub fn structured(content: Raw<'a>) -> Self {
+        let text = Content::text(content.to_string());
+        Self { structured_content: Some(content), ..Self::new([text]) }
     }
 
     /// A tool that failed, with what went wrong. The model sees this; it is not a protocol error.

@@ -96,6 +96,15 @@ impl<'a> ErrorObject<'a> {
         Some(Self { code: code?, message: message?, data })
     }
 
+    /// Whether it says that there is no such resource, in one of the ways in which servers say that:
+    /// with [`RESOURCE_NOT_FOUND`](ErrorCode::RESOURCE_NOT_FOUND), or with
+    /// [`INVALID_PARAMS`](ErrorCode::INVALID_PARAMS) and the URI.
+    pub fn is_resource_not_found(&self) -> bool {
+        let has_uri = || self.data.as_ref().and_then(|data| data.get("uri")).is_some();
+        self.code == ErrorCode::RESOURCE_NOT_FOUND
+            || (self.code == ErrorCode::INVALID_PARAMS && has_uri())
+    }
+
     /// The same error with its own copy of the text.
     pub fn into_owned(self) -> ErrorObject<'static> {
         ErrorObject {

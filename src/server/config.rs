@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use super::BadArguments;
 use crate::model::{Implementation, LoggingLevel, ServerCapabilities};
 use crate::peer::ConnectionConfig;
 use crate::version::RevisionSet;
@@ -32,6 +33,9 @@ pub struct ServerConfig {
     pub refuse_other_revisions: bool,
     /// The least severe log messages that are sent before the client names a level. Default all.
     pub log_level: LoggingLevel,
+    /// Whose failure it is if the arguments of a call do not fit the tool: how
+    /// [`Server::refuse_arguments`](crate::Server::refuse_arguments) answers. Default by revision.
+    pub bad_arguments: BadArguments,
     /// Limits, timeouts and policies.
     pub connection: ConnectionConfig,
 }
@@ -46,6 +50,7 @@ impl ServerConfig {
             revisions: RevisionSet::ALL,
             refuse_other_revisions: false,
             log_level: LoggingLevel::Debug,
+            bad_arguments: BadArguments::default(),
             connection: ConnectionConfig::default(),
         }
     }

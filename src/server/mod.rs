@@ -1,5 +1,6 @@
 //! The server role.
 
+mod arguments;
 mod call;
 mod config;
 mod event;
@@ -11,6 +12,7 @@ use core::time::Duration;
 
 use serde::ser::Serialize;
 
+pub use arguments::BadArguments;
 pub use call::{Call, CallTool, Complete, GetPrompt, Page};
 pub use config::ServerConfig;
 pub use event::{Opened, Request, ServerEvent};

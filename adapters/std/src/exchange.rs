@@ -150,6 +150,16 @@ impl Exchange<Server> {
     ) -> Result<Delivery, mcp_sansio::NotifyError> {
         self.handle.log(log.about(self.id))
     }
+
+    /// Answers a call of a tool whose arguments do not fit it:
+    /// see [`Server::refuse_arguments`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn refuse_arguments(&self, text: &str) -> Result<(), RespondError> {
+        self.answer(|server, out| server.refuse_arguments(self.id, text, out))
+    }
 }
 
 impl<M: Machine> Drop for Exchange<M> {

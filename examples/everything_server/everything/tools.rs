@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use mcp_sansio::json::ParseError;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, LoggingLevel,
@@ -92,10 +93,27 @@ impl Everything {
         exchange: &Exchange<Server>,
         call: &CallTool<'_>,
     ) -> Result<(), RespondError> {
-        let result = match &*call.name.to_str() {
-            "echo" => with(call, |Words { text }| ToolResult::text(text)),
-            "add_numbers" => with(call, |Numbers { a, b }| ToolResult::text((a + b).to_string())),
-            "slow" => with(call, |Milliseconds { ms }| slow(exchange, ms)),
+        if call.name == *"needs_visit" {
+            return self.visits.need(exchange);
+        }
+        let done = with_arguments(exchange, call).or_else(|| self.without(exchange, call).map(Ok));
+        let result = match done {
+            Some(Ok(result)) => result,
+            Some(Err(error)) => return exchange.refuse_arguments(&error.to_string()),
+            None => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        };
+        match exchange.respond(&result) {
+            // The revision of the session has no word for it.
+            Err(RespondError::Encode(error)) => {
+                exchange.respond(&ToolResult::error(error.to_string()))
+            }
+            answered => answered,
+        }
+    }
+
+    /// Runs a tool that has no arguments, or takes any.
+    fn without(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
+        Some(match &*call.name.to_str() {
             "test_trigger_resource_update" => {
                 // Nobody has to be watching.
                 _ = exchange.handle().resource_updated(resources::WATCHED);
@@ -113,18 +131,10 @@ impl Everything {
             "test_error_handling" => {
                 ToolResult::error("This tool intentionally returns an error for testing")
             }
-            "test_sampling" => with(call, |Words { text }| asking::sampling(exchange, text)),
-            "test_elicitation" => with(call, |Words { text }| {
-                asking::elicit(exchange, text, elicitation::user(), "User response:")
-            }),
             "test_elicitation_sep1034_defaults" => {
                 let question = "Please review and update the form fields with defaults".into();
-                asking::elicit(
-                    exchange,
-                    question,
-                    elicitation::defaults(),
-                    "Elicitation completed:",
-                )
+                let form = elicitation::defaults();
+                asking::elicit(exchange, question, form, "Elicitation completed:")
             }
             "test_elicitation_sep1330_enums" => {
                 let question = "Please select options from the enum fields".into();
@@ -141,17 +151,26 @@ impl Everything {
             "list_roots" => asking::roots(exchange),
             "announce_changes" => announce(exchange),
             "visit_page" => self.visits.visit(exchange),
-            "needs_visit" => return self.visits.need(exchange),
-            _ => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
-        };
-        match exchange.respond(&result) {
-            // The revision of the session has no word for it.
-            Err(RespondError::Encode(error)) => {
-                exchange.respond(&ToolResult::error(error.to_string()))
-            }
-            answered => answered,
-        }
+            _ => return None,
+        })
     }
+}
+
+/// Runs a tool that has arguments of a certain shape.
+fn with_arguments(
+    exchange: &Exchange<Server>,
+    call: &CallTool<'_>,
+) -> Option<Result<ToolResult, ParseError>> {
+    Some(match &*call.name.to_str() {
+        "echo" => call.parse().map(|Words { text }| ToolResult::text(text)),
+        "add_numbers" => call.parse().map(|Numbers { a, b }| ToolResult::text((a + b).to_string())),
+        "slow" => call.parse().map(|Milliseconds { ms }| slow(exchange, ms)),
+        "test_sampling" => call.parse().map(|Words { text }| asking::sampling(exchange, text)),
+        "test_elicitation" => call.parse().map(|Words { text }| {
+            asking::elicit(exchange, text, elicitation::user(), "User response:")
+        }),
+        _ => return None,
+    })
 }
 
 fn logging(exchange: &Exchange<Server>) -> ToolResult {
@@ -172,17 +191,6 @@ fn announce(exchange: &Exchange<Server>) -> ToolResult {
         }
     }
     ToolResult::text("Announced")
-}
-
-/// Runs a tool on its arguments. What does not fit is told to the model, which can try again.
-fn with<T: for<'de> Deserialize<'de>>(
-    call: &CallTool<'_>,
-    run: impl FnOnce(T) -> ToolResult,
-) -> ToolResult {
-    match call.parse() {
-        Ok(arguments) => run(arguments),
-        Err(error) => ToolResult::error(error.to_string()),
-    }
 }
 
 fn image() -> Content<'static> {

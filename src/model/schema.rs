@@ -1,0 +1,193 @@
+//! JSON Schemas: in which dialect they are, and whether the results of tools fit theirs
+//! ([JSON Schema usage](https://modelcontextprotocol.io/specification/2025-11-25/basic#json-schema-usage)).
+
+use alloc::string::String;
+
+use super::tools::{CallToolResult, Tool};
+use crate::json::Raw;
+
+/// The dialect of a JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SchemaDialect<'a> {
+    /// 2020-12, which is meant if the schema does not say. Every implementation has to support it.
+    V2020_12,
+    /// Draft 7.
+    Draft7,
+    /// The one with this URI.
+    Other(&'a str),
+}
+
+impl<'a> SchemaDialect<'a> {
+    /// The dialect that a schema says it is in; 2020-12 if it says nothing readable.
+    pub fn of(schema: &'a Raw<'_>) -> Self {
+        let uri = crate::json::member(schema.as_str(), "$schema")
+            .and_then(|literal| literal.strip_prefix('"')?.strip_suffix('"'));
+        match uri.map(|uri| uri.trim_end_matches('#')) {
+            None | Some("https://json-schema.org/draft/2020-12/schema") => Self::V2020_12,
+            Some("http://json-schema.org/draft-07/schema") => Self::Draft7,
+            Some(other) => Self::Other(other),
+        }
+    }
+}
+
+/// Compares values with JSON Schemas. MCP needs one, and which one is the application's choice: this
+/// crate brings none.
+pub trait SchemaValidator {
+    /// Compares a value with a schema in this dialect.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError::UnsupportedDialect`] rather than a guess, and [`SchemaError::Mismatch`] if the
+    /// value does not fit.
+    fn validate(
+        &self,
+        dialect: SchemaDialect<'_>,
+        schema: &Raw<'_>,
+        value: &Raw<'_>,
+    ) -> Result<(), SchemaError>;
+}
+
+/// Why a value cannot be said to fit a schema.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// The validator does not know the dialect. Tell the other side with
+    /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) if it is waiting.
+    #[error("the schema dialect {0} is not supported")]
+    UnsupportedDialect(String),
+    /// The tool says what its structured results look like, and the result has none.
+    #[error("the result has no structured content")]
+    Missing,
+    /// The value does not fit.
+    #[error("{0}")]
+    Mismatch(String),
+}
+
+impl Tool<'_> {
+    /// Whether arguments fit the tool; absent ones count as `{}`.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`]; whoever calls the tool is at fault, unless the dialect is not supported.
+    pub fn check_arguments(
+        &self,
+        arguments: Option<&Raw<'_>>,
+        validator: &impl SchemaValidator,
+    ) -> Result<(), SchemaError> {
+        let dialect = SchemaDialect::of(&self.input_schema);
+        validator.validate(dialect, &self.input_schema, arguments.unwrap_or(&Raw::EMPTY_OBJECT))
+    }
+
+    /// Whether a result is what the tool says its results are. One that tells of a failure may be
+    /// anything, and so may any result of a tool that has not said.
+    ///
+    /// A server should look before it answers, a client before it believes.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`]; the server is at fault, unless the dialect is not supported.
+    pub fn check_result(
+        &self,
+        result: &CallToolResult<'_>,
+        validator: &impl SchemaValidator,
+    ) -> Result<(), SchemaError> {
+        let Some(schema) = self.output_schema.as_ref().filter(|_| !result.failed()) else {
+            return Ok(());
+        };
+        let content = result.structured_content.as_ref().ok_or(SchemaError::Missing)?;
+        validator.validate(SchemaDialect::of(schema), schema, content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::borrow::ToOwned;
+
+    /// Knows one dialect, and of that one keyword.
+    struct Required;
+
+    impl SchemaValidator for Required {
+        fn validate(
+            &self,
+            dialect: SchemaDialect<'_>,
+            schema: &Raw<'_>,
+            value: &Raw<'_>,
+        ) -> Result<(), SchemaError> {
+            match dialect {
+                SchemaDialect::V2020_12 => {}
+                SchemaDialect::Draft7 => {
+                    return Err(SchemaError::UnsupportedDialect("draft 7".to_owned()));
+                }
+                SchemaDialect::Other(uri) => {
+                    return Err(SchemaError::UnsupportedDialect(uri.to_owned()));
+                }
+            }
+            let required = schema.get("required").unwrap_or(Raw::NULL);
+            for name in required.elements().filter_map(|name| name.into_str()) {
+                let name = name.to_str();
+                if value.get(&name).is_none() {
+                    return Err(SchemaError::Mismatch(alloc::format!("no {name}")));
+                }
+            }
+            Ok(())
+        }
+    }
+
+    fn tool(output: Option<&'static str>) -> Tool<'static> {
+        let schema = Raw::new(r#"{"type":"object","required":["a"]}"#).expect("JSON");
+        let mut tool = Tool::new("t", schema);
+        tool.output_schema = output.map(|schema| Raw::new(schema).expect("JSON"));
+        tool
+    }
+
+    /// Proves L-TOOL-12, L-TOOL-13, L-TOOL-14, L-AMB-47.
+    #[test]
+    fn results_fit_what_their_tool_says() {
+        let strict = tool(Some(r#"{"type":"object","required":["t"]}"#));
+        let with = |json: Option<&'static str>, failed| {
+            let mut result = CallToolResult::text("text");
+            result.structured_content = json.map(|json| Raw::new(json).expect("JSON"));
+            result.is_error = failed;
+            result
+        };
+        let mismatch = Err(SchemaError::Mismatch("no t".to_owned()));
+        let check = |tool: &Tool<'_>, result| tool.check_result(&result, &Required);
+        assert_eq!(check(&strict, with(Some(r#"{"t":1}"#), None)), Ok(()));
+        assert_eq!(check(&strict, with(Some("{}"), None)), mismatch);
+        assert_eq!(check(&strict, with(None, None)), Err(SchemaError::Missing));
+        assert_eq!(check(&strict, with(None, Some(false))), Err(SchemaError::Missing));
+        assert_eq!(check(&strict, with(None, Some(true))), Ok(()), "a failure may be anything");
+        assert_eq!(check(&strict, with(Some("{}"), Some(true))), Ok(()));
+        assert_eq!(check(&tool(None), with(Some("{}"), None)), Ok(()), "it has not said");
+        let arguments = Raw::new(r#"{"a":1}"#).expect("JSON");
+        assert_eq!(strict.check_arguments(Some(&arguments), &Required), Ok(()));
+        let missing = Err(SchemaError::Mismatch("no a".to_owned()));
+        assert_eq!(strict.check_arguments(None, &Required), missing);
+    }
+
+    /// Proves L-META-10, L-ERR-37.
+    #[test]
+    fn a_dialect_is_said_or_is_2020_12() {
+        let table = [
+            (r#"{"type":"object"}"#, SchemaDialect::V2020_12),
+            (
+                r#"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#,
+                SchemaDialect::V2020_12,
+            ),
+            (r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#, SchemaDialect::Draft7),
+            (r#"{"$schema":"urn:x"}"#, SchemaDialect::Other("urn:x")),
+            (r#"{"$schema":7}"#, SchemaDialect::V2020_12),
+        ];
+        for (schema, dialect) in table {
+            let schema = Raw::new(schema).expect("JSON");
+            assert_eq!(SchemaDialect::of(&schema), dialect);
+        }
+        let strange = tool(Some(r#"{"$schema":"urn:x"}"#));
+        let mut result = CallToolResult::text("t");
+        result.structured_content = Some(Raw::EMPTY_OBJECT);
+        let unsupported = Err(SchemaError::UnsupportedDialect("urn:x".to_owned()));
+        assert_eq!(strange.check_result(&result, &Required), unsupported);
+    }
+}

@@ -1,0 +1,79 @@
+//! What is known of a list while it is read again.
+
+use alloc::vec::Vec;
+
+/// The items of a list as they were read last, and those of the walk that is going on.
+///
+/// What has been learned of a list (the schemas of tools, for instance) is good until the list has been
+/// read again to its end: a page replaces nothing, and a walk that fails neither.
+///
+/// ```
+/// use mcp_sansio::pagination::Catalog;
+///
+/// let mut tools = Catalog::default();
+/// tools.page(["a", "b"]);
+/// tools.page(["c"]);
+/// assert_eq!(tools.items(), [""; 0], "the walk is not over");
+/// tools.finish();
+/// assert_eq!(tools.items(), ["a", "b", "c"]);
+/// tools.page(["a"]);
+/// tools.restart();
+/// assert_eq!(tools.items(), ["a", "b", "c"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Catalog<T> {
+    items: Vec<T>,
+    coming: Vec<T>,
+}
+
+impl<T> Default for Catalog<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), coming: Vec::new() }
+    }
+}
+
+impl<T> Catalog<T> {
+    /// The items of the last walk that came to its end.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// A page has come.
+    pub fn page(&mut self, items: impl IntoIterator<Item = T>) {
+        self.coming.extend(items);
+    }
+
+    /// The walk begins anew, or is given up: its pages do not count.
+    pub fn restart(&mut self) {
+        self.coming.clear();
+    }
+
+    /// The walk has come to its end: what it found is what there is.
+    pub fn finish(&mut self) {
+        self.items = core::mem::take(&mut self.coming);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves L-PAGE-13.
+    #[test]
+    fn only_a_complete_walk_replaces_what_is_known() {
+        let mut catalog = Catalog::default();
+        catalog.page([1, 2]);
+        catalog.page([3]);
+        assert_eq!(catalog.items(), [0; 0]);
+        catalog.finish();
+        assert_eq!(catalog.items(), [1, 2, 3]);
+        catalog.page([9]);
+        assert_eq!(catalog.items(), [1, 2, 3]);
+        catalog.restart();
+        catalog.page([4]);
+        catalog.finish();
+        assert_eq!(catalog.items(), [4]);
+        catalog.finish();
+        assert_eq!(catalog.items(), [0; 0], "an empty list is a list");
+    }
+}
