@@ -1,0 +1,122 @@
+//! The official schemas, and the same without room for members that they do not name.
+
+use std::path::PathBuf;
+
+use jsonschema::Validator;
+use mcp_sansio::Revision;
+use serde_json::{Map, Value, json};
+
+/// The schema of one revision.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    open: Value,
+    closed: Value,
+    /// The member that holds the definitions.
+    place: &'static str,
+}
+
+impl Schemas {
+    /// Reads the schema of a revision. `None`, and a loud line, if it is not there: then nothing can be
+    /// checked. With `CI_REQUIRE_SHARED` that is a failure.
+    pub(crate) fn of(revision: Revision) -> Option<Self> {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
+        let path = root.join(revision.to_string()).join("schema.json");
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            assert!(std::env::var_os("CI_REQUIRE_SHARED").is_none(), "no {}", path.display());
+            eprintln!("NOT CHECKED: there is no schema of {revision}");
+            return None;
+        };
+        let open: Value = serde_json::from_str(&text).unwrap();
+        let place = if open.get("$defs").is_some() { "$defs" } else { "definitions" };
+        let mut closed = open.clone();
+        for (name, definition) in closed[place].as_object_mut().unwrap() {
+            close(definition, name.ends_with("Result") || name.ends_with("Params"));
+        }
+        Some(Self { open, closed, place })
+    }
+
+    /// Whether there is a definition.
+    pub(crate) fn defines(&self, name: &str) -> bool {
+        self.open[self.place].get(name).is_some()
+    }
+
+    /// The names of the definitions that a union names.
+    pub(crate) fn union(&self, name: &str) -> Vec<String> {
+        let members = self.open[self.place][name]["anyOf"].as_array().unwrap();
+        let names = members.iter().map(|member| member["$ref"].as_str().unwrap());
+        names.map(|path| path.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    /// Whether something fits a definition and holds nothing that it does not name.
+    pub(crate) fn closed(&self, name: &str, value: &Value) -> Result<(), String> {
+        self.check(&self.closed, name, value)
+    }
+
+    /// Whether something fits a definition as it is.
+    pub(crate) fn open(&self, name: &str, value: &Value) -> Result<(), String> {
+        self.check(&self.open, name, value)
+    }
+
+    /// A request or notification. Until 2025-06-18 the definitions leave the envelope out.
+    pub(crate) fn message(&self, name: &str, message: &Value) -> Result<(), String> {
+        let definition = &self.open[self.place][name];
+        let mut message = message.clone();
+        if definition["properties"].get("jsonrpc").is_none() {
+            let members = message.as_object_mut().unwrap();
+            assert_eq!(members.remove("jsonrpc"), Some(json!("2.0")));
+            members.remove("id");
+        }
+        self.closed(name, &message)
+    }
+
+    fn check(&self, schema: &Value, name: &str, value: &Value) -> Result<(), String> {
+        assert!(self.defines(name), "the schema does not define {name}");
+        let mut root = Map::new();
+        root.insert("$schema".into(), schema["$schema"].clone());
+        root.insert(self.place.into(), schema[self.place].clone());
+        root.insert("$ref".into(), format!("#/{}/{name}", self.place).into());
+        let root = match self.place {
+            // Before 2019-09, what stands beside `$ref` is ignored, but not what it refers to.
+            "definitions" => json!({
+                "$schema": schema["$schema"], "definitions": schema["definitions"],
+                "allOf": [{ "$ref": format!("#/definitions/{name}") }],
+            }),
+            _ => Value::Object(root),
+        };
+        let validator: Validator = jsonschema::validator_for(&root).unwrap();
+        validator.validate(value).map_err(|error| format!("{name}: {error}: {value}"))
+    }
+}
+
+/// Forbids members that are not named, in a definition and all that is in it. Metadata stays open, and
+/// so do the schemas of tools, which are JSON Schema. `has_meta`: params and results may have `_meta`
+/// also where the schema relies on being open.
+fn close(schema: &mut Value, has_meta: bool) {
+    let Some(members) = schema.as_object_mut() else {
+        if let Value::Array(list) = schema {
+            list.iter_mut().for_each(|each| close(each, has_meta));
+        }
+        return;
+    };
+    let is_union = members.contains_key("anyOf") || members.contains_key("allOf");
+    if let Some(Value::Object(properties)) = members.get_mut("properties") {
+        for (name, property) in properties.iter_mut() {
+            if !matches!(name.as_str(), "_meta" | "inputSchema" | "outputSchema" | "data") {
+                close(property, name == "params");
+            }
+        }
+        if has_meta {
+            properties.entry("_meta").or_insert_with(|| json!({ "type": "object" }));
+        }
+        if !is_union && !properties.is_empty() {
+            members.insert("additionalProperties".into(), false.into());
+        }
+    }
+    for (name, inner) in members.iter_mut() {
+        match name.as_str() {
+            "items" | "anyOf" | "oneOf" => close(inner, has_meta),
+            "additionalProperties" if inner.is_object() => close(inner, false),
+            _ => {}
+        }
+    }
+}
