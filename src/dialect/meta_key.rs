@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_is_reserved_depends_on_the_revision() {
         let table = [
-            ("io.modelcontextprotocol/x", [true, true]),
+            ("io.modelcontextprotocol/x", [false, true]),
             ("mcp.dev/x", [true, false]),
             ("modelcontextprotocol.io/x", [true, false]),
             ("com.mcp.tools/x", [true, true]),
