@@ -1,0 +1,108 @@
+"""A server of the official Python SDK that does to its client whatever a server can do.
+
+Usage: python_server.py FILE
+
+The tool `wait` writes `cancelled` into the file when it is.
+"""
+
+import asyncio
+import pathlib
+import sys
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+FILE = pathlib.Path(sys.argv[1])
+WATCHED = "test://watched"
+FORM = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def text(words):
+    return types.CallToolResult(content=[types.TextContent(type="text", text=words)])
+
+
+async def list_tools(context, params):
+    def tool(name):
+        return types.Tool(name=name, input_schema={"type": "object"})
+
+    if params is None or params.cursor is None:
+        return types.ListToolsResult(tools=[tool("ask"), tool("tell")], next_cursor="2")
+    return types.ListToolsResult(tools=[tool("wait")])
+
+
+async def ask(session):
+    question = types.TextContent(type="text", text="?")
+    sampled = await session.create_message(
+        [types.SamplingMessage(role="user", content=question)], max_tokens=9)
+    roots = await session.list_roots()
+    filled = await session.elicit_form("Which city?", FORM)
+    return text(f"{sampled.content.text}|{roots.roots[0].uri}|{filled.action} {filled.content}")
+
+
+async def tell(context):
+    session = context.session
+    await session.send_log_message("info", "too quiet", logger="l")
+    await session.send_log_message("warning", "loud enough", logger="l")
+    await session.send_progress_notification(context.meta["progress_token"], 1, 2, "half")
+    await session.send_resource_updated(WATCHED)
+    return text("told")
+
+
+async def call_tool(context, params):
+    if params.name == "ask":
+        return await ask(context.session)
+    if params.name == "tell":
+        return await tell(context)
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        FILE.write_text("cancelled")
+        raise
+
+
+async def list_resources(context, params):
+    return types.ListResourcesResult(resources=[types.Resource(uri=WATCHED, name="watched")])
+
+
+async def read_resource(context, params):
+    contents = types.TextResourceContents(uri=params.uri, text="words")
+    return types.ReadResourceResult(contents=[contents])
+
+
+async def subscribe(context, params):
+    await context.session.send_resource_updated(params.uri)
+    return types.EmptyResult()
+
+
+async def list_prompts(context, params):
+    argument = types.PromptArgument(name="city", required=True)
+    return types.ListPromptsResult(prompts=[types.Prompt(name="travel", arguments=[argument])])
+
+
+async def get_prompt(context, params):
+    content = types.TextContent(type="text", text=f"Off to {params.arguments['city']}")
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+
+async def complete(context, params):
+    found = [city for city in ("paris", "park") if city.startswith(params.argument.value)]
+    return types.CompleteResult(completion=types.Completion(values=found))
+
+
+async def set_level(context, params):
+    return types.EmptyResult()
+
+
+async def main():
+    server = Server(
+        "python", version="1", on_list_tools=list_tools, on_call_tool=call_tool,
+        on_list_resources=list_resources, on_read_resource=read_resource,
+        on_subscribe_resource=subscribe, on_list_prompts=list_prompts, on_get_prompt=get_prompt,
+        on_completion=complete, on_set_logging_level=set_level,
+    )
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+asyncio.run(main())
