@@ -108,8 +108,29 @@
 //! # Revisions
 //!
 //! The handshake settles a [`Revision`]; a server serves what that revision has, and what was declared.
-//! Nothing in an application depends on it unless it asks. Not there yet: the stateless revision
-//! 2026-07-28, tasks, and the HTTP transports.
+//! Nothing in an application depends on it unless it asks. What a message looks like in which revision
+//! is a table: members that came later do not leave, kinds of content that came later are an error of
+//! the command that would send them, and whatever the peer sends against the rules is refused with the
+//! name of the field that is wrong. Not there yet: the stateless revision 2026-07-28, tasks, and the
+//! HTTP transports.
+//!
+//! What the peer has not declared is not asked of it, see [`CapabilityPolicy`]. A gateway switches both
+//! off, for some methods or for all: [`Relay`].
+//!
+//! # What the machine keeps
+//!
+//! - **Pages.** `client.list::<method::ListTools>(…)` asks for page after page: every page but the last
+//!   is a [`ListPage`] event, the last one ends the call. It begins anew, once, if the list changes or
+//!   a cursor dies meanwhile ([`PagesRestarted`]). A server cuts its lists with a
+//!   [`Pager`](pagination::Pager), whose cursors it recognises.
+//! - **Subscriptions and log levels.** A server remembers them: [`Server::resource_updated`] and
+//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`]).
+//! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
+//! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
+//!   with [`Client::batch`] or [`Server::batch`].
+//! - **Time.** The timers of a client stand still while a server's request waits for a person, for
+//!   [`Timeouts::person`] at most; [`Client::pause`] stops them for anything else. [`KeepAlive`] asks a
+//!   silent peer whether it is still there.
 //!
 //! # When things go wrong
 //!
