@@ -15,6 +15,8 @@ pub(crate) enum Feature {
     ReservedBySecondLabel,
     /// Arguments that do not fit a tool are the failure of the tool, not of the request.
     ArgumentsAreTheTools,
+    /// Tasks.
+    Tasks,
 }
 
 impl Feature {
@@ -25,7 +27,8 @@ impl Feature {
             Self::AbsentErrorId
             | Self::ElicitationByUrl
             | Self::ReservedBySecondLabel
-            | Self::ArgumentsAreTheTools => RevisionSet::since(Revision::V2025_11_25),
+            | Self::ArgumentsAreTheTools
+            | Self::Tasks => RevisionSet::since(Revision::V2025_11_25),
         }
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     is_empty: bool,
     meta_written: bool,
     pending: Pending,
+    /// A member that only some kinds have, written before the kind was known, and where it ends.
+    doubtful: Option<(KnownMember, usize)>,
 }
 
 /// What is known of the members.
@@ -80,6 +82,8 @@ struct KnownMember {
     is_tag: bool,
     /// It is written only to see what kind of object this is.
     read_only: bool,
+    /// Whether it may be there depends on the kind of object, which is not known yet.
+    doubtful: bool,
     /// Where it began, its comma included, and whether it is the first one.
     start: usize,
     is_first: bool,
@@ -104,8 +108,15 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         };
         writer.push(b"{")?;
         let pending = Pending::Skipped;
-        let mut object =
-            Self { writer, members, additions, is_empty: true, meta_written: false, pending };
+        let mut object = Self {
+            writer,
+            members,
+            additions,
+            is_empty: true,
+            meta_written: false,
+            pending,
+            doubtful: None,
+        };
         for (name, value) in additions.members {
             let separator = object.separator();
             object.writer.push_key(separator, name)?;
@@ -195,7 +206,9 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     /// Looks at a member that has been written, and takes it out again if it should not be there.
     fn end_member(&mut self, member: &KnownMember) -> Result {
         if self.writer.wrote_null() {
-            // Absent and `null` mean the same, and only the former is ever sent.
+            // Absent and `null` mean the same, and only the former is ever sent. The object around it is
+            // there all the same.
+            self.writer.expect(Shape::Any);
             self.take_out(member);
             return Ok(());
         }
@@ -215,7 +228,26 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         if member.read_only {
             self.take_out(member);
         }
+        if member.doubtful {
+            self.doubtful = Some((*member, self.writer.position()));
+        }
         Ok(())
+    }
+
+    /// Takes a member out again that the kind of the object turned out not to have.
+    fn settle_doubt(&mut self) {
+        let (Some((member, end)), Members::Known(sight)) = (self.doubtful.take(), &self.members)
+        else {
+            return;
+        };
+        if member.field.is_in(self.writer.revision(), sight.kind()) {
+            return;
+        }
+        let is_followed = end < self.writer.position();
+        // The comma that goes with it is in front of it, or behind it if it is the first one.
+        self.writer
+            .remove(member.start, if member.is_first && is_followed { end + 1 } else { end });
+        self.is_empty = member.is_first && !is_followed;
     }
 
     fn take_out(&mut self, member: &KnownMember) {
@@ -224,6 +256,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     pub(super) fn close(mut self) -> Result {
+        self.settle_doubt();
         if let Members::Known(sight) = &self.members {
             let needs = sight.end(self.writer.revision(), Strictness::Exact)?;
             self.writer.need(needs);
@@ -246,7 +279,10 @@ fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending>
     let Some((index, field)) = sight.record().field(key) else { return Ok(Pending::Plain) };
     let is_tag = sight.record().kinds.as_ref().is_some_and(|kinds| kinds.tag == key);
     let in_revision = field.is_in(revision, sight.kind());
-    if !in_revision && !is_tag {
+    let doubtful = !in_revision
+        && sight.kind().is_none()
+        && field.in_kind.is_some_and(|(_, revisions)| revisions.contains(revision));
+    if !in_revision && !is_tag && !doubtful {
         return if field.presence == Presence::Essential {
             Err(Misfit::at(field.name, Problem::NotInRevision).into())
         } else {
@@ -257,7 +293,8 @@ fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending>
         index,
         field,
         is_tag,
-        read_only: !in_revision,
+        read_only: !in_revision && !doubtful,
+        doubtful,
         start: 0,
         is_first: false,
         value_start: 0,

@@ -184,6 +184,11 @@ impl<'a> Writer<'a> {
         self.buffer.truncate(position);
     }
 
+    /// Takes out what has been written between two positions.
+    pub(super) fn remove(&mut self, start: usize, end: usize) {
+        self.buffer.drain(start..end);
+    }
+
     fn push_escaped(&mut self, text: &str) -> Result {
         let mut rest = text.as_bytes();
         loop {

@@ -15,7 +15,7 @@ use crate::error::ErrorCode;
 use crate::frame::Room;
 use crate::handle::InboundId;
 use crate::json::shape::Form;
-use crate::json::{Additions, EncodeError, Member, Str, Writer, member};
+use crate::json::{Additions, EncodeError, Member, Misfit, Problem, Writer, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Answer, Ending, Fault, write_error, write_result};
 use crate::session::Phase;
@@ -103,7 +103,12 @@ impl Peer {
             if form.is_some() {
                 let error = written(writer.since(start), Member::Error);
                 let ids = ids_in(member(error, "data").unwrap_or_default());
-                elicitations.extend(ids.map(Str::into_owned));
+                for id in ids {
+                    if elicitations.contains(&id) {
+                        return Err(Misfit::at("elicitationId", Problem::NotAllowed).into());
+                    }
+                    elicitations.push(id.into_owned());
+                }
             }
             Ok(())
         };

@@ -1,6 +1,7 @@
 //! Batches of ours, which only a session of 2025-03-26 has and which are sent only if asked for
 //! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::Serialize;
@@ -10,9 +11,10 @@ use super::call::{CallError, CallOptions, Whereabouts};
 use super::calls::Sink;
 use super::exchanges::observe_sent;
 use super::notify::{Delivery, Interest, NotifyError};
-use super::outlets::{Lane, Outlets};
+use super::outlets::{Lane, Observation, Outlets};
 use super::rules::written;
 use super::{ConnectionConfig, Peer};
+use crate::capability::Capability;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::{Queue, Room};
@@ -51,6 +53,8 @@ pub struct Batch<'p> {
     now: Instant,
     messages: Queue<()>,
     calls: Vec<CallId>,
+    /// What is used without having been declared, and by what, if whoever watches is to be told.
+    undeclared: Vec<(String, Capability)>,
 }
 
 impl Batch<'_> {
@@ -81,7 +85,7 @@ impl Batch<'_> {
         options: CallOptions,
     ) -> Result<CallId, CallError> {
         let order = self.peer.prepare_call(self.config, method, options, self.now)?;
-        let sink = Sink::Batch(&mut self.messages);
+        let sink = Sink::Batch(&mut self.messages, &mut self.undeclared);
         let call = self.peer.make(self.config, order, method, params, sink)?;
         self.calls.push(call);
         Ok(call)
@@ -125,6 +129,7 @@ impl Batch<'_> {
             Interest::No => return Ok(Delivery::NotWanted),
             Interest::Yes | Interest::Completes(_) => written?,
         };
+        self.undeclared.extend(clearance.to_observe().map(|one| (method.into(), one)));
         Ok(Delivery::Sent)
     }
 
@@ -142,6 +147,9 @@ impl Batch<'_> {
             if let Some(entry) = self.peer.outbound.get_mut(call.0) {
                 entry.whereabouts = Whereabouts::Batch(serial);
             }
+        }
+        for (method, capability) in &self.undeclared {
+            out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
         observe_sent(out, lane, None);
         Ok(())
@@ -172,7 +180,8 @@ impl Peer {
             return Err(BatchError::NotInRevision.into());
         }
         let messages = Queue::new();
-        let mut batch = Batch { peer: self, config, now, messages, calls: Vec::new() };
+        let mut batch =
+            Batch { peer: self, config, now, messages, calls: Vec::new(), undeclared: Vec::new() };
         let filled = fill(&mut batch)?;
         batch.send(out).map_err(BatchError::from)?;
         Ok(filled)

@@ -1,15 +1,19 @@
 //! Batches of the peer: their answers go back together
 //! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::Peer;
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
 use super::rare::{Empty, Rare};
+use super::rules::written;
 use crate::error::ViolationKind;
 use crate::frame::{Element, Queue, Room};
 use crate::handle::{ConnectionNumber, Place};
-use crate::json::{EncodeError, Writer};
-use crate::rpc::{Ending, Recycle, Table};
+use crate::json::{EncodeError, Member, Writer};
+use crate::rpc::{Ending, Id, Recycle, Table};
 
 /// The batches of which not everything has been answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +30,8 @@ pub(super) struct Batches {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Batch {
     answers: Queue<()>,
+    /// The ids they answer, with their hashes: still in flight for the peer.
+    ids: Vec<(u32, String)>,
     lane: Lane,
     /// How many of its requests have not been answered.
     open: u32,
@@ -39,6 +45,7 @@ impl Recycle for Batch {
     fn recycle(&mut self) {
         self.answers.clear();
         self.answers.release();
+        self.ids.clear();
         self.lane = Lane::default();
         self.open = 0;
         self.complete = false;
@@ -98,8 +105,25 @@ impl Batches {
         let Some(batch) = self.table.get_mut(place) else { return Ok(()) };
         let room = limit.saturating_sub(others).saturating_add(batch.answers.len());
         batch.answers.append(room, (), b"", write)?;
-        self.bytes += batch.answers.last_length();
+        let length = batch.answers.last_length();
+        self.bytes += length;
+        let unsent = batch.answers.unsent();
+        let answer = unsent.get(unsent.len() - length..).unwrap_or_default();
+        let id = written(answer, Member::Id);
+        if !matches!(id, "" | "null") {
+            batch.ids.push((Id::trusted(id).hash32(), String::from(id)));
+        }
         Ok(())
+    }
+
+    /// Whether the answer to a request with this id waits for others.
+    pub(super) fn has_answer_to(&self, id: &Id<'_>) -> bool {
+        !self.table.is_empty() && {
+            let hash = id.hash32();
+            self.table.iter().any(|(_, batch)| {
+                batch.ids.iter().any(|(other, text)| *other == hash && Id::trusted(text) == *id)
+            })
+        }
     }
 
     fn is_settled(&self, place: Place) -> bool {

@@ -1,5 +1,8 @@
 //! Requests of ours: made, held, ended.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use serde::ser::Serialize;
 
 use super::call::{Call, CallError, CallOptions, Purpose, Whereabouts};
@@ -9,6 +12,7 @@ use super::held::Waiting;
 use super::outlets::{Lane, Outlets};
 use super::rules::{Expectation, written};
 use super::{ConnectionConfig, Peer};
+use crate::capability::Capability;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Queue, Room};
 use crate::handle::{CallId, InboundId};
@@ -75,7 +79,8 @@ impl Peer {
             idle_deadline: idle.map(|idle| time + idle),
             total_deadline: total.map(|total| time + total),
             lag: self.clock.lag(now),
-            pause: timeouts.person,
+            // A call without timers has none that could stand still for too long.
+            pause: timeouts.person.filter(|_| idle.is_some() || total.is_some()),
             ..Call::default()
         };
         entry.changes = self.changes_for(&entry);
@@ -99,9 +104,12 @@ impl Peer {
         let serial = out.lane(lane).append(Room::Limit, Some(call), |writer| {
             write_call(writer, id, rule.name, params, false, form)
         })?;
+        self.clock.tick(now);
+        let time = self.clock.at(now);
         let entry = Call {
             purpose: Purpose::Initialize,
-            total_deadline: config.timeouts.handshake.map(|handshake| now + handshake),
+            total_deadline: config.timeouts.handshake.map(|handshake| time + handshake),
+            lag: self.clock.lag(now),
             lane,
             whereabouts: Whereabouts::Lane(serial),
             ..Call::default()
@@ -141,8 +149,11 @@ impl Peer {
             Ok(())
         };
         let put = match sink {
-            Sink::Batch(queue) => {
+            Sink::Batch(queue, undeclared) => {
                 let put = queue.append(usize::MAX, (), b"", write);
+                if put.is_ok() {
+                    undeclared.extend(clearance.to_observe().map(|one| (method.into(), one)));
+                }
                 put.map(|_| (Lane::Connection, Whereabouts::Withdrawn))
             }
             Sink::Outlets(_) if hold => {
@@ -232,8 +243,8 @@ impl Peer {
 /// Where a call is written to.
 pub(super) enum Sink<'s, 'o> {
     Outlets(&'s mut (dyn Outlets + 'o)),
-    /// A batch that is being put together.
-    Batch(&'s mut Queue<()>),
+    /// A batch that is being put together, and what is to be told of when it is sent.
+    Batch(&'s mut Queue<()>, &'s mut Vec<(String, Capability)>),
 }
 
 /// Writes a request, with its own id as progress token if it wants progress.

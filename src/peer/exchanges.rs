@@ -115,9 +115,9 @@ impl Peer {
         batch
     }
 
-    /// Whether a request with this id is in flight.
+    /// Whether a request with this id is in flight: until its answer has left, which in a batch waits.
     pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
-        self.inbound.find(id).is_some()
+        self.inbound.find(id).is_some() || self.batches.has_answer_to(id)
     }
 
     /// The peer cancels a request of its own.

@@ -243,7 +243,7 @@ macro_rules! peer_face {
                 self.peer.set_paused(false, now);
             }
 
-            /// Sends a notification. Before the session is open it is held, except for log messages.
+            /// Sends a notification. Before the session is open it is held; only log messages go out as soon as a server has answered `initialize`.
             ///
             /// # Errors
             ///

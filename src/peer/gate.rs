@@ -4,6 +4,7 @@ use super::outlets::{Observation, Outlets};
 use super::{CapabilityPolicy, ConnectionConfig, Peer};
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::NotAllowed;
+use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
 use crate::json::shape::Form;
 use crate::json::{EncodeError, Writer};
@@ -45,9 +46,14 @@ impl Clearance {
         }
     }
 
+    /// What is used without having been declared, if whoever watches is to be told.
+    pub(super) fn to_observe(&self) -> Option<Capability> {
+        self.undeclared.filter(|_| self.policy == CapabilityPolicy::Warn)
+    }
+
     /// Tells whoever watches that something was sent which should not have been.
     pub(super) fn observe(&self, method: &str, out: &mut dyn Outlets) {
-        if let (CapabilityPolicy::Warn, Some(capability)) = (self.policy, self.undeclared) {
+        if let Some(capability) = self.to_observe() {
             out.observe(&Observation::NotDeclared { method, capability });
         }
     }
@@ -61,7 +67,10 @@ impl Peer {
         method: &str,
         kind: Option<RequestKind>,
     ) -> Result<Clearance, NotAllowed> {
-        let rule = kind.filter(|kind| !kind.is_about_tasks()).map(RequestKind::rule);
+        // Where there are tasks they are the application's; where there are none they stay here.
+        let has_tasks = self.session.is_none_or(|session| Feature::Tasks.is_in(session.revision));
+        let kind = kind.filter(|kind| !(has_tasks && kind.is_about_tasks()));
+        let rule = kind.map(RequestKind::rule);
         self.clear(config, method, rule)
     }
 

@@ -180,7 +180,9 @@ impl Peer {
 
     /// Whether a message has to wait for the handshake.
     pub(super) fn must_hold(&self, method: &str) -> bool {
-        matches!(self.phase, Phase::Opening | Phase::Handshake) && !overtakes_handshake(method)
+        let has_session = self.session.is_some();
+        let overtakes = method == "ping" || (has_session && overtakes_handshake(method));
+        matches!(self.phase, Phase::Opening | Phase::Handshake) && !overtakes
     }
 }
 

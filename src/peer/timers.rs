@@ -81,7 +81,7 @@ impl Peer {
     /// When the first call has waited long enough for a person, and which one that is. The oldest has
     /// waited longest.
     fn pause_deadline(&self) -> Option<(Instant, CallId)> {
-        let (call, entry) = self.application_calls().next()?;
+        let (call, entry) = self.application_calls().find(|(_, entry)| entry.pause.is_some())?;
         let most = entry.pause?.saturating_add(entry.lag);
         Some((self.clock.when_lag_is(most)?, call))
     }

@@ -127,7 +127,10 @@ impl Server {
         uri: &str,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        self.resource_updated_below(uri, uri, out)
+        let params = ResourceUpdatedParams::new(uri);
+        // What is wanted now may be held, and is looked at again when it leaves.
+        let wanted = (!self.peer.interests().wants_resource(uri)).then_some(false);
+        self.tell(NotificationKind::ResourceUpdated, &params, None, wanted, out)
     }
 
     /// Says that a resource has changed, if the client has subscribed to the one it is a part of.

@@ -1,6 +1,6 @@
 //! Against rmcp, the official Rust SDK, in both roles, over a socket.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 // Sampling, roots and logging are of the handshake era, which rmcp calls deprecated.
 #![allow(deprecated, reason = "that era is what is tested")]
 

@@ -15,6 +15,7 @@ pub(crate) static ELICIT: Record = Record {
         Field::optional("requestedSchema", Shape::Record(&FORM)),
         Field::essential("url", Shape::Uri).since(URLS),
         Field::essential("elicitationId", Shape::Text).since(URLS),
+        Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
         META,
     ],
     kinds: Some(Kinds {

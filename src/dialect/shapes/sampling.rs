@@ -28,6 +28,7 @@ pub(crate) static CREATE_MESSAGE: Record = Record::of(&[
     Field::required("maxTokens", Shape::Integer),
     Field::optional("stopSequences", Shape::List(&Shape::Text)),
     Field::optional("metadata", Shape::Object),
+    Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
     Field::essential("tools", Shape::List(&Shape::Record(&TOOL)))
         .since(Revision::V2025_11_25)
         .gated(Capability::SamplingTools),

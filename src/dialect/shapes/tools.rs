@@ -44,6 +44,7 @@ pub(crate) static LIST_TOOLS_RESULT: Record =
 pub(crate) static CALL_TOOL: Record = Record::of(&[
     Field::required("name", Shape::Text),
     Field::optional("arguments", Shape::Object),
+    Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
     META,
 ]);
 

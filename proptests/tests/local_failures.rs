@@ -1,0 +1,80 @@
+//! What fails on this side stays on this side: none of it is an error on the wire.
+
+use mcp_sansio::{
+    CallError, CallOptions, CancelError, Capability, Cause, ClientConfig, ClientEvent, Expiry,
+    NotAllowed, Outcome, RespondError, Revision,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, payload};
+
+fn request(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":9,"method":"{method}","params":{params}}}"#)
+}
+
+/// Proves L-ERR-39: a timeout is an outcome here and a cancellation there.
+#[test]
+fn a_timeout_is_no_error_on_the_wire() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let call = side.call("tools/list");
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#]);
+    let events = side.elapse(60_000);
+    assert!(
+        matches!(&events[..], [ClientEvent::CallEnded(ended)]
+            if ended.call == call && ended.outcome == Outcome::TimedOut(Expiry::Idle)),
+        "{events:?}"
+    );
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the request timed out"}}"#
+        ]
+    );
+}
+
+/// Proves L-ERR-39: the end of a connection, a cancellation, a call that was never possible.
+#[test]
+fn what_fails_on_this_side_stays_on_this_side() {
+    // A capability that the server has not declared.
+    let mut side = ClientSide::fresh();
+    side.client.connect(side.now, &mut side.out).unwrap();
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+    assert!(matches!(side.receive(result), Some(ClientEvent::Connected(_))));
+    _ = side.sent();
+    let (params, options) = (payload::params("tools/call"), CallOptions::new());
+    let call = side.client.call_method("tools/call", &params, options, side.now, &mut side.out);
+    let missing = NotAllowed::Capability(Capability::Tools);
+    assert_eq!(call, Err(CallError::NotAllowed(missing)));
+    assert_eq!(side.sent(), [""; 0]);
+    // The peer cancelled, and the answer comes too late.
+    let id = side.request(&request("roots/list", "{}"));
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+    assert!(matches!(side.receive(cancel), Some(ClientEvent::Cancelled(c)) if c.id == id));
+    let answer = payload::result("roots/list");
+    let answered = side.client.respond(id, &answer, &mut side.out);
+    assert_eq!(answered, Err(RespondError::Cancelled));
+    // The connection ends under a call and a request.
+    let call = side.call("ping");
+    let id = side.request(&request("roots/list", "{}"));
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#]);
+    side.client.disconnected(Cause::ReadFailed, side.now);
+    assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::Closed));
+    let answered = side.client.respond(id, &answer, &mut side.out);
+    assert_eq!(answered, Err(RespondError::Closed));
+    let late = side.client.call_method("ping", &(), options, side.now, &mut side.out);
+    assert_eq!(late, Err(CallError::Closed));
+    let closed = ClientEvent::Closed { cause: Cause::ReadFailed };
+    assert_eq!(side.outcomes().last(), Some(&closed));
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Proves L-ERR-39 for what is made before the session: it waits, and nothing is refused on the wire.
+#[test]
+fn a_call_before_the_session_is_no_error_on_the_wire() {
+    let mut side = ClientSide::with(ClientConfig::new("c", "1"));
+    let call = side.call("tools/list");
+    assert!(side.client.is_pending(call));
+    assert_eq!(side.sent(), [""; 0]);
+    let mut side = ServerSide::fresh();
+    let call = side.call("roots/list");
+    assert!(side.server.is_pending(call));
+    assert_eq!(side.sent(), [""; 0]);
+}

@@ -1,0 +1,116 @@
+//! A client that walks through a list, fed by hand.
+
+use mcp_sansio::model::method::{ListTools, PagedMethod};
+use mcp_sansio::pagination::PageStop;
+use mcp_sansio::{
+    CallId, CallOptions, ClientEvent, ErrorCode, Outcome, Paging, RestartCause, Revision,
+};
+use mcp_sansio_proptests::ClientSide;
+
+/// What an event says of a walk.
+#[derive(Debug, PartialEq)]
+pub(super) enum Walked {
+    Page { result: String, stale: bool },
+    Restarted(RestartCause),
+    Over { result: String, stale: bool },
+    Cut { stop: PageStop, last: String, stale: bool },
+    Refused { code: ErrorCode, stale: bool },
+}
+
+/// A client that walks through a list. Its first request has id 2, as `initialize` had 1.
+pub(super) struct Walk {
+    pub(super) side: ClientSide,
+    pub(super) call: CallId,
+}
+
+impl Walk {
+    pub(super) fn begin<M: PagedMethod>(revision: Revision, paging: Paging) -> Self {
+        let mut side = ClientSide::ready(revision);
+        let call = list::<M>(&mut side, paging);
+        Self { side, call }
+    }
+
+    pub(super) fn of_tools(paging: Paging) -> Self {
+        let mut walk = Self::begin::<ListTools>(Revision::V2025_11_25, paging);
+        assert_eq!(walk.side.sent(), [asked(2, "tools/list", None)]);
+        walk
+    }
+
+    /// Takes the answer to a request in.
+    #[track_caller]
+    pub(super) fn answer(&mut self, id: u32, result: &str) -> Walked {
+        let event =
+            self.side.receive(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+        self.walked(event)
+    }
+
+    /// Takes the news in that a cursor is not one.
+    #[track_caller]
+    pub(super) fn refuse(&mut self, id: u32) -> Walked {
+        let event = self.side.receive(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"invalid cursor"}}}}"#
+        ));
+        self.walked(event)
+    }
+
+    #[track_caller]
+    pub(super) fn change(&mut self, notification: &str) {
+        let event = self.side.receive(notification);
+        assert!(matches!(event, Some(ClientEvent::Notification(_))), "{event:?}");
+    }
+
+    #[track_caller]
+    pub(super) fn walked(&self, event: Option<ClientEvent<'static>>) -> Walked {
+        let (call, walked) = match event {
+            Some(ClientEvent::Page(page)) => {
+                let result = page.result.as_str().to_owned();
+                (page.call, Walked::Page { result, stale: page.stale })
+            }
+            Some(ClientEvent::PagesRestarted(restarted)) => {
+                (restarted.call, Walked::Restarted(restarted.cause))
+            }
+            Some(ClientEvent::CallEnded(ended)) => {
+                let stale = ended.stale;
+                let walked = match ended.outcome {
+                    Outcome::Result(result) => {
+                        Walked::Over { result: result.as_str().to_owned(), stale }
+                    }
+                    Outcome::Cut { stop, last } => {
+                        Walked::Cut { stop, last: last.as_str().to_owned(), stale }
+                    }
+                    Outcome::PeerError(error) => Walked::Refused { code: error.code, stale },
+                    other => panic!("{other:?}"),
+                };
+                (ended.call, walked)
+            }
+            other => panic!("not about the walk: {other:?}"),
+        };
+        assert_eq!(call, self.call);
+        walked
+    }
+}
+
+pub(super) fn list<M: PagedMethod>(side: &mut ClientSide, paging: Paging) -> CallId {
+    side.client.list::<M>(paging, CallOptions::new(), side.now, &mut side.out).unwrap()
+}
+
+pub(super) fn restarts(restarts: u32) -> Paging {
+    let mut paging = Paging::default();
+    paging.restarts = restarts;
+    paging
+}
+
+/// The request for a page, at a cursor that is a JSON text.
+pub(super) fn asked(id: u32, method: &str, cursor: Option<&str>) -> String {
+    let params = cursor.map(|cursor| format!(r#","params":{{"cursor":{cursor}}}"#));
+    let params = params.unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"{params}}}"#)
+}
+
+pub(super) fn page(result: &str) -> Walked {
+    Walked::Page { result: result.into(), stale: false }
+}
+
+pub(super) fn over(result: &str) -> Walked {
+    Walked::Over { result: result.into(), stale: false }
+}

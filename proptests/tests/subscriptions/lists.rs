@@ -1,0 +1,113 @@
+//! Notifications that a list of the server has changed.
+
+use mcp_sansio::model::method::{PromptsChanged, ResourcesChanged, ToolsChanged};
+use mcp_sansio::model::{ListChanged, ResourcesCapability};
+use mcp_sansio::{
+    Capability, ChangedList, ClientEvent, Delivery, NotAllowed, NotifyError, Revision,
+    ServerConfig, ServerEvent,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide};
+
+fn changed(list: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#)
+}
+
+/// A server that has everything, and either says when it changes or does not.
+fn server(list_changed: Option<bool>) -> ServerConfig {
+    let mut list = ListChanged::default();
+    list.list_changed = list_changed;
+    let mut resources = ResourcesCapability::default();
+    resources.list_changed = list_changed;
+    let mut config = ServerConfig::new("s", "1");
+    config.capabilities.tools = Some(list);
+    config.capabilities.prompts = Some(list);
+    config.capabilities.resources = Some(resources);
+    config
+}
+
+/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: whoever has said that it tells of changes does, without
+/// params, and nobody has to subscribe.
+#[test]
+fn a_server_tells_of_changes_if_it_has_said_so() {
+    let lists = [
+        (ChangedList::Tools, "tools"),
+        (ChangedList::Resources, "resources"),
+        (ChangedList::Prompts, "prompts"),
+    ];
+    for revision in Revision::ALL {
+        let mut side = ServerSide::ready_with(server(Some(true)), revision);
+        for (list, name) in lists {
+            assert_eq!(side.server.list_changed(list, &mut side.out), Ok(Delivery::Sent));
+            assert_eq!(side.sent(), [changed(name)], "{revision}");
+        }
+    }
+}
+
+/// Proves L-TOOL-03, L-RES-14, L-PROMPT-05: whoever has not said so may not.
+#[test]
+fn a_server_tells_of_no_changes_unless_it_has_said_so() {
+    let lists = [
+        (ChangedList::Tools, "tools", Capability::ToolsListChanged),
+        (ChangedList::Resources, "resources", Capability::ResourcesListChanged),
+        (ChangedList::Prompts, "prompts", Capability::PromptsListChanged),
+    ];
+    let nothing = ServerConfig::new("s", "1");
+    for config in [server(None), server(Some(false)), nothing] {
+        for revision in Revision::ALL {
+            let mut side = ServerSide::ready_with(config.clone(), revision);
+            for (list, name, capability) in lists {
+                let refused = NotifyError::NotAllowed(NotAllowed::Capability(capability));
+                assert_eq!(side.server.list_changed(list, &mut side.out), Err(refused));
+                let method = format!("notifications/{name}/list_changed");
+                let told = side.server.notify_method(&method, &(), None, &mut side.out);
+                assert_eq!(told, Err(refused));
+            }
+            assert_eq!(side.sent(), [""; 0]);
+        }
+    }
+}
+
+/// Proves L-TOOL-03, L-PROMPT-05: repeated as often as it likes, a change reaches the
+/// application, and what was asked for before it is known to be old.
+#[test]
+fn a_client_hears_of_every_change_and_trusts_no_older_answer() {
+    for revision in Revision::ALL {
+        let mut side = ClientSide::ready(revision);
+        for (id, list) in [(2, "tools"), (3, "prompts"), (4, "resources")] {
+            let call = side.call(&format!("{list}/list"));
+            for _ in 0..2 {
+                let Some(ClientEvent::Notification(heard)) = side.receive(&changed(list)) else {
+                    panic!("{list}");
+                };
+                let is = (
+                    heard.is::<ToolsChanged>(),
+                    heard.is::<PromptsChanged>(),
+                    heard.is::<ResourcesChanged>(),
+                );
+                assert_eq!(is, (list == "tools", list == "prompts", list == "resources"));
+                assert_eq!(heard.params, None);
+            }
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"{list}":[]}}}}"#);
+            let Some(ClientEvent::CallEnded(ended)) = side.receive(&answer) else { panic!() };
+            assert_eq!((ended.call, ended.stale), (call, true));
+        }
+        assert_eq!(side.sent().len(), 3, "nothing is asked for by itself");
+    }
+}
+
+/// Proves L-TOOL-03, L-RACE-24: changes before the session wait for it, as one.
+#[test]
+fn changes_before_the_session_are_told_once_it_is_open() {
+    let mut side = ServerSide::with(server(Some(true)));
+    let change = |side: &mut ServerSide, list| side.server.list_changed(list, &mut side.out);
+    assert_eq!(change(&mut side, ChangedList::Tools), Ok(Delivery::Held));
+    assert_eq!(change(&mut side, ChangedList::Tools), Ok(Delivery::Repeated));
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
+    assert_eq!(change(&mut side, ChangedList::Tools), Ok(Delivery::Repeated));
+    assert_eq!(change(&mut side, ChangedList::Prompts), Ok(Delivery::Held));
+    assert_eq!(side.sent().len(), 1);
+    let ready = side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(ready, Some(ServerEvent::Ready));
+    assert_eq!(side.sent(), [changed("tools"), changed("prompts")]);
+}

@@ -1,0 +1,342 @@
+//! Subscriptions to single resources.
+
+use mcp_sansio::model::method::ResourceUpdated;
+use mcp_sansio::model::{ResourceUpdatedParams, ResourcesCapability};
+use mcp_sansio::{
+    Call, Capability, ChangedList, ClientEvent, Delivery, ErrorCode, NotAllowed, NotifyError,
+    Outcome, Revision, ServerConfig, ServerEvent, ViolationKind,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const ANSWERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+const REFUSED: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not available in this session"}}"#;
+
+fn updated(uri: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}"}}}}"#
+    )
+}
+
+fn initialize(revision: Revision) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+/// A request about a subscription, with the URI as it stands on the wire.
+fn request(method: &str, uri: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
+    )
+}
+
+/// Asks for something about a subscription, and is granted it.
+#[track_caller]
+fn grant(side: &mut ServerSide, method: &str, uri: &str) {
+    let id = side.request(&request(method, uri));
+    side.server.respond(id, &(), &mut side.out).unwrap();
+    assert_eq!(side.sent(), [ANSWERED]);
+}
+
+fn subscriptions(side: &ServerSide) -> Vec<&str> {
+    side.server.subscriptions().collect()
+}
+
+#[track_caller]
+fn tell(side: &mut ServerSide, uri: &str) -> Delivery {
+    side.server.resource_updated(uri, &mut side.out).unwrap()
+}
+
+fn not_declared(capability: Capability) -> NotifyError {
+    NotifyError::NotAllowed(NotAllowed::Capability(capability))
+}
+
+/// Proves L-RES-01: `subscribe` and `listChanged` are declared, and obeyed, one without the other.
+#[test]
+fn a_server_offers_subscriptions_and_changes_independently() {
+    let combinations = [
+        (None, None, "{}"),
+        (Some(true), None, r#"{"subscribe":true}"#),
+        (None, Some(true), r#"{"listChanged":true}"#),
+        (Some(true), Some(true), r#"{"subscribe":true,"listChanged":true}"#),
+        (Some(false), Some(false), r#"{"subscribe":false,"listChanged":false}"#),
+    ];
+    for revision in Revision::ALL {
+        for (subscribe, list_changed, declared) in combinations {
+            let mut resources = ResourcesCapability::default();
+            resources.subscribe = subscribe;
+            resources.list_changed = list_changed;
+            let mut config = ServerConfig::new("s", "1");
+            config.capabilities.resources = Some(resources);
+            let mut side = ServerSide::with(config);
+            assert!(matches!(side.receive(&initialize(revision)), Some(ServerEvent::Opened(_))));
+            assert_eq!(
+                side.sent(),
+                [format!(
+                    r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}","capabilities":{{"resources":{declared}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+                )]
+            );
+            assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+            side.request(r#"{"jsonrpc":"2.0","id":2,"method":"resources/list"}"#);
+            obeys(&mut side, subscribe == Some(true), list_changed == Some(true));
+        }
+    }
+}
+
+/// Whether a server does what it has declared, and only that.
+#[track_caller]
+fn obeys(side: &mut ServerSide, subscribe: bool, list_changed: bool) {
+    for method in ["subscribe", "unsubscribe"] {
+        match side.receive(&request(method, "x:y")) {
+            Some(ServerEvent::Request(request)) if subscribe => {
+                side.server.respond(request.id, &(), &mut side.out).unwrap();
+                assert_eq!(side.sent(), [ANSWERED]);
+            }
+            Some(ServerEvent::Violation(violation)) if !subscribe => {
+                assert_eq!(violation.kind, ViolationKind::MethodNotAvailable);
+                assert!(violation.answered);
+                assert_eq!(side.sent(), [REFUSED]);
+            }
+            other => panic!("{method}: {other:?}"),
+        }
+    }
+    let told = side.server.resource_updated("x:y", &mut side.out);
+    let expected = match subscribe {
+        true => Ok(Delivery::NotWanted),
+        false => Err(not_declared(Capability::ResourcesSubscribe)),
+    };
+    assert_eq!(told, expected);
+    let told = side.server.list_changed(ChangedList::Resources, &mut side.out);
+    let expected = match list_changed {
+        true => Ok(Delivery::Sent),
+        false => Err(not_declared(Capability::ResourcesListChanged)),
+    };
+    assert_eq!(told, expected);
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#;
+    assert_eq!(side.sent(), vec![changed; usize::from(list_changed)]);
+}
+
+/// Proves L-RES-09: asking twice is asking once, and what is not there can be ended.
+#[test]
+fn subscriptions_are_a_set() {
+    for revision in Revision::ALL {
+        let mut side = ServerSide::ready(revision);
+        grant(&mut side, "unsubscribe", "x:unknown");
+        assert_eq!(subscriptions(&side), [""; 0]);
+        grant(&mut side, "subscribe", "x:b");
+        grant(&mut side, "subscribe", "x:a");
+        grant(&mut side, "subscribe", "x:b");
+        assert_eq!(subscriptions(&side), ["x:a", "x:b"]);
+        assert_eq!(tell(&mut side, "x:b"), Delivery::Sent);
+        assert_eq!(side.sent(), [updated("x:b")], "once, although it was asked for twice");
+        grant(&mut side, "unsubscribe", "x:b");
+        assert_eq!(subscriptions(&side), ["x:a"]);
+        grant(&mut side, "unsubscribe", "x:b");
+        assert_eq!(subscriptions(&side), ["x:a"]);
+        assert_eq!(tell(&mut side, "x:b"), Delivery::NotWanted);
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// Proves L-RES-09: each session has its own, and they end with it.
+#[test]
+fn subscriptions_belong_to_their_session() {
+    let mut one = ServerSide::ready(Revision::V2025_11_25);
+    let mut other = ServerSide::ready(Revision::V2025_11_25);
+    grant(&mut one, "subscribe", "x:y");
+    assert_eq!(tell(&mut one, "x:y"), Delivery::Sent);
+    assert_eq!(tell(&mut other, "x:y"), Delivery::NotWanted);
+    assert_eq!(one.sent(), [updated("x:y")]);
+    assert_eq!(other.sent(), [""; 0]);
+    one.server.close();
+    assert_eq!(one.outcomes().len(), 1);
+    assert_eq!(subscriptions(&one), [""; 0]);
+    assert_eq!(one.server.resource_updated("x:y", &mut one.out), Err(NotifyError::Closed));
+}
+
+/// Proves L-RES-10: by whatever way an update is told, it goes to whoever has subscribed.
+#[test]
+fn updates_go_only_to_those_who_have_subscribed() {
+    for revision in Revision::ALL {
+        let mut side = ServerSide::ready(revision);
+        let by_name = |side: &mut ServerSide, uri: &str| {
+            let params = ResourceUpdatedParams::new(uri);
+            side.server.notify::<ResourceUpdated>(&params, &mut side.out).unwrap()
+        };
+        assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+        assert_eq!(by_name(&mut side, "x:y"), Delivery::NotWanted);
+        assert_eq!(side.sent(), [""; 0]);
+        // The same URI, written in another way.
+        grant(&mut side, "subscribe", r"x:\u0079");
+        assert_eq!(subscriptions(&side), ["x:y"]);
+        assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+        assert_eq!(by_name(&mut side, "x:y"), Delivery::Sent);
+        assert_eq!(side.sent(), [updated("x:y"), updated("x:y")]);
+        // URIs are compared as they are.
+        for other in ["x:y/", "X:y", "x:y#", "x:", "x:%79"] {
+            assert_eq!(tell(&mut side, other), Delivery::NotWanted, "{other}");
+            assert_eq!(by_name(&mut side, other), Delivery::NotWanted, "{other}");
+        }
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// Proves L-RES-10: a subscription begins when it is granted, and one that is refused never does.
+#[test]
+fn a_subscription_begins_with_its_answer() {
+    let mut side = ServerSide::ready(Revision::V2025_06_18);
+    let id = side.request(&request("subscribe", "x:y"));
+    assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+    side.server.reject(id, ErrorCode::RESOURCE_NOT_FOUND, "no such thing", &mut side.out).unwrap();
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+    let id = side.request(&request("subscribe", "x:y"));
+    side.server.respond(id, &(), &mut side.out).unwrap();
+    assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+    assert_eq!(side.sent(), [ANSWERED.to_owned(), updated("x:y")]);
+    // What has been cancelled is not granted any more.
+    let id = side.request(&request("unsubscribe", "x:y"));
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert!(matches!(side.receive(cancel), Some(ServerEvent::Cancelled(_))));
+    assert!(side.server.respond(id, &(), &mut side.out).is_err());
+    assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+}
+
+/// Proves L-RES-11: the client hears of what is below the resource that it subscribed to.
+#[test]
+fn an_update_of_a_part_is_delivered() {
+    for revision in Revision::ALL {
+        let mut side = ServerSide::ready(revision);
+        grant(&mut side, "subscribe", "file:///d");
+        assert_eq!(tell(&mut side, "file:///d/x"), Delivery::NotWanted);
+        let out = &mut side.out;
+        let told = side.server.resource_updated_below("file:///d", "file:///d/x", out);
+        assert_eq!(told, Ok(Delivery::Sent));
+        let told = side.server.resource_updated_below("file:///e", "file:///d", out);
+        assert_eq!(told, Ok(Delivery::NotWanted), "it is the subscription that counts");
+        let sent = side.sent();
+        assert_eq!(sent, [updated("file:///d/x")]);
+
+        let mut client = ClientSide::ready(revision);
+        subscribe(&mut client, "file:///d");
+        assert_eq!(client.receive(ANSWERED_TWO).map(outcome), Some("{}".to_owned()));
+        assert_eq!(heard(client.receive(&sent[0])), "file:///d/x");
+        assert_eq!(heard(client.receive(&updated("other:thing"))), "other:thing");
+        assert_eq!(client.sent(), [""; 0]);
+    }
+}
+
+const ANSWERED_TWO: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+
+/// Subscribes with a client that has called nothing before.
+#[track_caller]
+fn subscribe(client: &mut ClientSide, uri: &str) {
+    let params = mcp_sansio::model::UriParams::new(uri);
+    let options = mcp_sansio::CallOptions::new();
+    let (now, out) = (client.now, &mut client.out);
+    client.client.call::<mcp_sansio::model::method::Subscribe>(&params, options, now, out).unwrap();
+    assert_eq!(
+        client.sent(),
+        [format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#
+        )]
+    );
+}
+
+/// The URI of an update that has reached the application.
+#[track_caller]
+fn heard(event: Option<ClientEvent<'static>>) -> String {
+    let Some(ClientEvent::Notification(notification)) = event else { panic!("{event:?}") };
+    let params = notification.parse::<ResourceUpdated>().unwrap().unwrap();
+    params.uri.to_string()
+}
+
+#[track_caller]
+fn outcome(event: ClientEvent<'static>) -> String {
+    match event {
+        ClientEvent::CallEnded(ended) => match ended.outcome {
+            Outcome::Result(result) => result.as_str().to_owned(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Proves L-RES-12, L-RACE-27: an update may overtake the answer that grants it, or come after the
+/// end. It is delivered, and nobody is at fault.
+#[test]
+fn a_client_takes_updates_at_any_time() {
+    for revision in Revision::ALL {
+        let mut side = ClientSide::ready(revision);
+        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        subscribe(&mut side, "x:y");
+        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(side.receive(ANSWERED_TWO).map(outcome), Some("{}".to_owned()));
+        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        side.call("resources/unsubscribe");
+        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        let answered = r#"{"jsonrpc":"2.0","id":3,"result":{}}"#;
+        assert_eq!(side.receive(answered).map(outcome), Some("{}".to_owned()));
+        assert_eq!(heard(side.receive(&updated("x:y"))), "x:y");
+        assert_eq!(
+            side.sent(),
+            [r#"{"jsonrpc":"2.0","id":3,"method":"resources/unsubscribe","params":{"uri":"x:y"}}"#]
+        );
+    }
+}
+
+/// Proves L-RACE-27: updates stop with the answer that ends the subscription, and not before.
+#[test]
+fn updates_stop_once_the_subscription_has_ended() {
+    for revision in Revision::ALL {
+        let mut side = ServerSide::ready(revision);
+        grant(&mut side, "subscribe", "x:y");
+        let Some(ServerEvent::Request(end)) = side.receive(&request("unsubscribe", "x:y")) else {
+            panic!("a request");
+        };
+        assert!(matches!(&end.call, Call::Unsubscribe { uri } if *uri == "x:y"));
+        assert_eq!(tell(&mut side, "x:y"), Delivery::Sent);
+        side.server.respond(end.id, &(), &mut side.out).unwrap();
+        assert_eq!(tell(&mut side, "x:y"), Delivery::NotWanted);
+        assert_eq!(side.sent(), [updated("x:y"), ANSWERED.to_owned()]);
+    }
+}
+
+/// Proves L-RES-10, L-RACE-27: also if the update has waited for the handshake meanwhile.
+#[test]
+fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
+    let mut side = ServerSide::fresh();
+    assert!(matches!(
+        side.receive(&initialize(Revision::V2025_11_25)),
+        Some(ServerEvent::Opened(_))
+    ));
+    assert_eq!(side.sent().len(), 1);
+    grant(&mut side, "subscribe", "x:y");
+    grant(&mut side, "subscribe", "x:z");
+    assert_eq!(tell(&mut side, "x:y"), Delivery::Held);
+    assert_eq!(tell(&mut side, "x:z"), Delivery::Held);
+    grant(&mut side, "unsubscribe", "x:y");
+    assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+    assert_eq!(side.sent(), [updated("x:z")]);
+}
+
+/// There are never more subscriptions than the limit, also if many are granted late.
+#[test]
+fn pending_subscriptions_count_towards_the_limit() {
+    let mut config = config::server();
+    config.connection.limits.subscriptions = 1;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let ask = |id: u32, uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    let first = side.request(&ask(1, "x:a"));
+    let second = side.receive(&ask(2, "x:b"));
+    side.server.respond(first, &(), &mut side.out).unwrap();
+    if let Some(ServerEvent::Request(second)) = second {
+        _ = side.server.respond(second.id, &(), &mut side.out);
+    }
+    assert_eq!(subscriptions(&side), ["x:a"]);
+}
