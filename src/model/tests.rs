@@ -219,3 +219,13 @@ fn logging_levels_ascend() {
     assert!(levels.is_sorted());
     assert_eq!(LoggingLevel::from_name("trace"), None);
 }
+
+/// Proves L-TOOL-11.
+#[test]
+fn structured_results_are_there_as_text_too() {
+    let result = CallToolResult::structured(Raw::new(r#"{"a":"b\n"}"#).expect("it is JSON"));
+    assert_eq!(
+        Raw::from_serialize(&result).expect("writable").as_str(),
+        r#"{"content":[{"type":"text","text":"{\"a\":\"b\\n\"}"}],"structuredContent":{"a":"b\n"}}"#,
+    );
+}
