@@ -24,8 +24,8 @@ use super::{
     CallToolParams, CallToolResult, CompleteParams, CompleteResult, CreateMessageParams,
     CreateMessageResult, ElicitParams, ElicitResult, ElicitationCompleteParams, GetPromptParams,
     GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListToolsResult, LogParams, PageParams, ReadResourceResult,
-    ResourceUpdatedParams, SetLevelParams, UriParams,
+    ListRootsResult, ListTasksResult, ListToolsResult, LogParams, PageParams, ReadResourceResult,
+    ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UriParams,
 };
 use crate::json::Raw;
 
@@ -60,6 +60,10 @@ impl PagedMethod for ListResourceTemplates {
 
 impl PagedMethod for ListPrompts {
     const ITEMS: &'static str = "prompts";
+}
+
+impl PagedMethod for ListTasks {
+    const ITEMS: &'static str = "tasks";
 }
 
 /// A notification.
@@ -142,6 +146,15 @@ methods! {
     CreateMessage = "sampling/createMessage", CreateMessageParams -> CreateMessageResult;
     /// `elicitation/create`, to a client (from 2025-06-18 on)
     Elicit = "elicitation/create", ElicitParams -> ElicitResult;
+    /// `tasks/get`, either way
+    GetTask = "tasks/get", TaskParams -> Task;
+    /// `tasks/result`, either way: the result of the request that became the task, of whatever shape
+    /// that is
+    TaskResult = "tasks/result", TaskParams -> Raw;
+    /// `tasks/list`, either way
+    ListTasks = "tasks/list", PageParams -> ListTasksResult;
+    /// `tasks/cancel`, either way
+    CancelTask = "tasks/cancel", TaskParams -> Task;
 }
 
 notifications! {
@@ -157,6 +170,8 @@ notifications! {
     PromptsChanged = "notifications/prompts/list_changed", Empty;
     /// `notifications/elicitation/complete`, from a server (2025-11-25)
     ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;
+    /// `notifications/tasks/status`, either way (2025-11-25)
+    TaskChanged = "notifications/tasks/status", Task;
     /// `notifications/roots/list_changed`, from a client
     RootsChanged = "notifications/roots/list_changed", Empty;
 }

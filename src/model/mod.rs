@@ -38,6 +38,7 @@ mod resources;
 mod roots;
 mod sampling;
 mod schema;
+mod tasks;
 mod text;
 mod tools;
 
@@ -79,6 +80,7 @@ pub use sampling::{
     SamplingContent, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
 };
 pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
+pub use tasks::{CreateTaskResult, ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus};
 pub use text::Text;
 pub use tools::{
     CallToolParams, CallToolResult, ListToolsResult, PageParams, TaskSupport, Tool,

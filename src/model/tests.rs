@@ -229,3 +229,22 @@ fn structured_results_are_there_as_text_too() {
         r#"{"content":[{"type":"text","text":"{\"a\":\"b\\n\"}"}],"structuredContent":{"a":"b\n"}}"#,
     );
 }
+
+#[test]
+fn tasks_are_read_and_written() {
+    // How long a task is kept is never left out: `null` says that it is kept.
+    let task = r#"{"taskId":"t","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}"#;
+    unchanged::<Task<'_>>(task);
+    let new = Raw::from_serialize(&Task::new("t", "2025-11-25T10:30:00Z")).expect("writable");
+    assert_eq!(new.as_str(), task);
+    unchanged::<ListTasksResult<'_>>(&alloc::format!(
+        r#"{{"tasks":[{task},{}],"nextCursor":"c"}}"#,
+        r#"{"taskId":"u","status":"paused","statusMessage":"m","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":5000,"_meta":{}}"#,
+    ));
+    unchanged::<CreateTaskResult<'_>>(&alloc::format!(r#"{{"task":{task}}}"#));
+    unchanged::<TaskParams<'_>>(r#"{"taskId":"t","_meta":{"k":1}}"#);
+    unchanged::<TaskMetadata>(r#"{"ttl":60000}"#);
+    let finals = ["working", "input_required", "completed", "failed", "cancelled", "paused"];
+    let finals = finals.map(|status| TaskStatus::from(Text::from(status)).is_final());
+    assert_eq!(finals, [false, false, true, true, true, false]);
+}
