@@ -184,6 +184,9 @@ async fn lists(client: &Running) {
     let prompt = of(json!({ "name": "test_simple_prompt" }));
     let prompt = serde_json::to_value(client.get_prompt(prompt).await.unwrap()).unwrap();
     assert_eq!(prompt["messages"][0]["role"], "user");
+    let completion =
+        client.complete_prompt_simple("test_prompt_with_arguments", "arg1", "par").await.unwrap();
+    assert_eq!(completion, ["paris", "park", "party"]);
     let nothing = client.read_resource(of(json!({ "uri": "x:nothing" }))).await.unwrap_err();
     assert!(nothing.to_string().contains("-32002"), "{nothing}");
 }
@@ -258,7 +261,7 @@ impl ServerHandler for TheirServer {
         context: RequestContext<RoleServer>,
     ) -> Result<theirs::CallToolResponse, ErrorData> {
         let text = match &*request.name {
-            "ask" => ask(&context).await,
+            "ask" => ask(&context, self.revision).await,
             "tell" => tell(&context).await,
             "wait" => {
                 context.ct.cancelled().await;
@@ -269,6 +272,25 @@ impl ServerHandler for TheirServer {
         };
         let content = json!({ "content": [{ "type": "text", "text": text }] });
         Ok(theirs::CallToolResponse::Complete(of(content)))
+    }
+
+    async fn read_resource(
+        &self,
+        request: theirs::ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<theirs::ReadResourceResponse, ErrorData> {
+        let contents = json!({ "contents": [{ "uri": request.uri, "text": "words" }] });
+        Ok(theirs::ReadResourceResponse::Complete(of(contents)))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: theirs::GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<theirs::GetPromptResponse, ErrorData> {
+        let content = json!({ "type": "text", "text": request.name });
+        let result = json!({ "messages": [{ "role": "user", "content": content }] });
+        Ok(theirs::GetPromptResponse::Complete(of(result)))
     }
 
     async fn complete(
@@ -298,7 +320,7 @@ impl ServerHandler for TheirServer {
     }
 }
 
-async fn ask(context: &RequestContext<RoleServer>) -> String {
+async fn ask(context: &RequestContext<RoleServer>, revision: &str) -> String {
     let params = json!({
         "messages": [{ "role": "user", "content": { "type": "text", "text": "?" } }],
         "maxTokens": 9,
@@ -306,7 +328,21 @@ async fn ask(context: &RequestContext<RoleServer>) -> String {
     let sampled = context.peer.create_message(of(params)).await.unwrap();
     let roots = context.peer.list_roots().await.unwrap();
     let sampled = serde_json::to_value(sampled).unwrap();
-    format!("{} {}", sampled["content"]["text"], roots.roots.len())
+    let form = json!({
+        "message": "Which city?",
+        "requestedSchema": { "type": "object", "properties": { "city": { "type": "string" } } },
+    });
+    let city = if revision < "2025-06-18" {
+        // There are no forms yet.
+        Value::Null
+    } else {
+        let mut form = form;
+        // rmcp tells the kinds apart by the mode.
+        form["mode"] = "form".into();
+        let filled = context.peer.create_elicitation(of(form)).await.unwrap();
+        filled.content.unwrap_or_default()["city"].take()
+    };
+    format!("{} {} {city}", sampled["content"]["text"], roots.roots.len())
 }
 
 async fn tell(context: &RequestContext<RoleServer>) -> String {
@@ -339,6 +375,9 @@ impl Handler<Client> for Answers {
 fn answer(exchange: &Exchange<Client>) -> Result<(), RespondError> {
     match exchange.request().call {
         ClientCall::ListRoots => exchange.respond(&json!({ "roots": [{ "uri": "file:///r" }] })),
+        ClientCall::Elicit(_) => {
+            exchange.respond(&json!({ "action": "accept", "content": { "city": "Oslo" } }))
+        }
         _ => exchange.respond(&json!({
             "role": "assistant", "content": { "type": "text", "text": "four" }, "model": "m",
         })),
@@ -370,13 +409,22 @@ fn text(connection: &Connection, tool: &'static str) -> String {
         .into()
 }
 
-fn use_theirs(connection: &Connection, heard: &mpsc::Receiver<String>) {
+fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<String>) {
     let tools = connection
         .handle()
         .list::<method::ListTools>(Paging::default(), CallOptions::new())
         .unwrap();
     assert_eq!(tools.pages.len(), 2);
-    assert_eq!(text(connection, "ask"), "\"four\" 1");
+    let city = if revision < "2025-06-18" { "null" } else { "\"Oslo\"" };
+    assert_eq!(text(connection, "ask"), format!("\"four\" 1 {city}"));
+    let read = json!({ "uri": "x:y" });
+    let read = connection.handle().call_method("resources/read", &read, CallOptions::new());
+    let read = read.unwrap().raw().parse::<Value>().unwrap();
+    assert_eq!(read["contents"][0]["text"], "words");
+    let prompt = json!({ "name": "travel" });
+    let prompt = connection.handle().call_method("prompts/get", &prompt, CallOptions::new());
+    let prompt = prompt.unwrap().raw().parse::<Value>().unwrap();
+    assert_eq!(prompt["messages"][0]["content"]["text"], "travel");
     assert_eq!(text(connection, "tell"), "told");
     wait_heard(heard, r#"notifications/message {"data":"working","level":"info"}"#);
     let level = json!({ "level": "warning" });
@@ -415,11 +463,12 @@ fn our_client_uses_a_server_of_rmcp() {
         config.offer = Some(Revision::from_name(revision).unwrap());
         config.capabilities.sampling = Some(Default::default());
         config.capabilities.roots = Some(Default::default());
+        config.capabilities.elicitation = Some(Default::default());
         let reader = ours.try_clone().unwrap();
         let answers = Answers(Mutex::new(sender));
         let connection =
             Connection::open(config, reader, SocketWriter::new(ours), answers).unwrap();
-        use_theirs(&connection, &heard);
+        use_theirs(&connection, revision, &heard);
         let options = CallOptions::new().total(Timeout::After(Duration::from_millis(100)));
         let wait =
             connection.handle().call::<method::CallTool>(&CallToolParams::new("wait"), options);
