@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::version::Revision;
+use crate::version::{Revision, RevisionSet};
 
 macro_rules! capabilities {
     ($($(#[$documentation:meta])* $name:ident, $owner:ident, $path:literal, $since:ident;)*) => {
@@ -32,10 +32,15 @@ macro_rules! capabilities {
                 }
             }
 
-            /// The first revision that knows it.
-            pub(crate) const fn since(self) -> Revision {
+            /// The revisions that know it.
+            pub(crate) const fn revisions(self) -> RevisionSet {
+                let since = match self {
+                    $(Self::$name => RevisionSet::since(Revision::$since),)*
+                };
                 match self {
-                    $(Self::$name => Revision::$since,)*
+                    // Where there is no session nobody is told without having asked.
+                    Self::RootsListChanged => since.and(RevisionSet::HANDSHAKE),
+                    _ => since,
                 }
             }
         }

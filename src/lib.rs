@@ -216,4 +216,4 @@ pub use server::{
 };
 pub use session::Phase;
 pub use time::Instant;
-pub use version::{Revision, RevisionSet};
+pub use version::{Era, Revision, RevisionSet};

@@ -9,11 +9,12 @@ use core::fmt;
 /// ([versioning](https://modelcontextprotocol.io/specification/versioning)).
 ///
 /// ```
-/// use mcp_sansio::Revision;
+/// use mcp_sansio::{Era, Revision};
 ///
 /// assert_eq!(Revision::from_name("2025-06-18"), Some(Revision::V2025_06_18));
 /// assert_eq!(Revision::from_name("2025-06-18 "), None);
 /// assert_eq!(Revision::LATEST_HANDSHAKE.name(), "2025-11-25");
+/// assert_eq!(Revision::V2026_07_28.era(), Era::Stateless);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -26,11 +27,35 @@ pub enum Revision {
     V2025_06_18,
     /// Adds icons, URL elicitation, sampling with tools and tasks.
     V2025_11_25,
+    /// Has no handshake and no sessions: every request says which revision it is, and what its sender
+    /// can do.
+    V2026_07_28,
+}
+
+/// How a client and a server come to terms: the revisions fall into two eras
+/// ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Era {
+    /// A session is opened by `initialize`, and what is agreed there holds for all of it: up to
+    /// 2025-11-25.
+    Handshake,
+    /// Every request stands alone and says by itself which revision it is: from 2026-07-28 on.
+    Stateless,
 }
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 4] =
+    pub const ALL: [Self; 5] = [
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+
+    /// The revisions that open with the `initialize` handshake, oldest first.
+    pub const HANDSHAKE: [Self; 4] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
 
     /// The newest revision that opens with the `initialize` handshake.
@@ -48,7 +73,23 @@ impl Revision {
             Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
         }
+    }
+
+    /// The era it belongs to.
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V2024_11_05 | Self::V2025_03_26 | Self::V2025_06_18 | Self::V2025_11_25 => {
+                Era::Handshake
+            }
+            Self::V2026_07_28 => Era::Stateless,
+        }
+    }
+
+    /// Whether its requests stand alone.
+    pub(crate) const fn is_stateless(self) -> bool {
+        matches!(self.era(), Era::Stateless)
     }
 }
 
@@ -71,7 +112,8 @@ impl fmt::Display for Revision {
 ///
 /// let modern_enough = RevisionSet::since(Revision::V2025_03_26);
 /// assert!(!modern_enough.contains(Revision::V2024_11_05));
-/// assert_eq!(modern_enough.latest(), Some(Revision::V2025_11_25));
+/// assert_eq!(modern_enough.latest(), Some(Revision::V2026_07_28));
+/// assert_eq!(RevisionSet::HANDSHAKE.latest(), Some(Revision::V2025_11_25));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RevisionSet {
@@ -79,8 +121,14 @@ pub struct RevisionSet {
 }
 
 impl RevisionSet {
-    /// Every revision with a handshake.
+    /// Every revision.
     pub const ALL: Self = Self::since(Revision::V2024_11_05);
+
+    /// Every revision that opens with the `initialize` handshake.
+    pub const HANDSHAKE: Self = Self::before(Revision::V2026_07_28);
+
+    /// Every revision whose requests stand alone.
+    pub const STATELESS: Self = Self::since(Revision::V2026_07_28);
 
     /// No revision.
     pub const NONE: Self = Self { bits: 0 };
@@ -94,6 +142,22 @@ impl RevisionSet {
     pub const fn since(first: Revision) -> Self {
         let all = (1 << Revision::ALL.len()) - 1;
         Self { bits: all & !((1 << first as u8) - 1) }
+    }
+
+    /// All revisions that came before this one.
+    pub const fn before(end: Revision) -> Self {
+        Self { bits: (1 << end as u8) - 1 }
+    }
+
+    /// The revisions that are in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { bits: self.bits & other.bits }
+    }
+
+    /// Whether no revision is in the set.
+    pub const fn is_empty(self) -> bool {
+        self.bits == 0
     }
 
     /// This set and one revision more.
@@ -168,6 +232,9 @@ mod tests {
         assert_eq!(set.without(Revision::V2025_06_18).latest(), Some(Revision::V2024_11_05));
         assert_eq!(RevisionSet::NONE.latest(), None);
         assert!(RevisionSet::ALL.iter().eq(Revision::ALL));
+        assert!(RevisionSet::HANDSHAKE.iter().eq(Revision::HANDSHAKE));
+        assert!(RevisionSet::STATELESS.iter().eq([Revision::V2026_07_28]));
+        assert!(RevisionSet::STATELESS.and(RevisionSet::HANDSHAKE).is_empty());
         assert!(Revision::ALL.into_iter().collect::<RevisionSet>() == RevisionSet::ALL);
     }
 }

@@ -32,7 +32,7 @@ struct Arguments {
 }
 
 fn revision(name: &str) -> Result<Revision, String> {
-    let known = || Revision::ALL.map(Revision::name).join(", ");
+    let known = || Revision::HANDSHAKE.map(Revision::name).join(", ");
     Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
 }
 

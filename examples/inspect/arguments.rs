@@ -106,7 +106,7 @@ const EXAMPLES: &str = "Examples:
   inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
 
 fn revision(name: &str) -> Result<Revision, String> {
-    let known = || Revision::ALL.map(Revision::name).join(", ");
+    let known = || Revision::HANDSHAKE.map(Revision::name).join(", ");
     Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
 }
 

@@ -9,15 +9,43 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{
     CallId, Client, ClientConfig, ClientEvent, Framing, InboundId, Instant, Outbox, Revision,
-    Server, ServerConfig, ServerEvent,
+    RevisionSet, Server, ServerConfig, ServerEvent,
 };
 
 /// Configurations to begin with.
 pub mod config {
     use super::*;
 
-    /// A server that offers everything.
+    /// A server of sessions that offers nothing.
+    pub fn bare_server() -> ServerConfig {
+        let mut config = ServerConfig::new("s", "1");
+        config.revisions = RevisionSet::HANDSHAKE;
+        config
+    }
+
+    /// A client of sessions that offers nothing.
+    pub fn bare_client() -> ClientConfig {
+        let mut config = ClientConfig::new("c", "1");
+        config.revisions = RevisionSet::HANDSHAKE;
+        config
+    }
+
+    /// A server of sessions that offers everything.
     pub fn server() -> ServerConfig {
+        let mut config = server_of_both_eras();
+        config.revisions = RevisionSet::HANDSHAKE;
+        config
+    }
+
+    /// A client of sessions that offers everything.
+    pub fn client() -> ClientConfig {
+        let mut config = client_of_both_eras();
+        config.revisions = RevisionSet::HANDSHAKE;
+        config
+    }
+
+    /// A server that offers everything, in every revision.
+    pub fn server_of_both_eras() -> ServerConfig {
         let mut config = ServerConfig::new("server", "1");
         config.capabilities.tools = Some(ListChanged::notified());
         config.capabilities.resources = Some(ResourcesCapability::notified());
@@ -27,8 +55,8 @@ pub mod config {
         config
     }
 
-    /// A client that offers everything.
-    pub fn client() -> ClientConfig {
+    /// A client that offers everything, in every revision.
+    pub fn client_of_both_eras() -> ClientConfig {
         let mut config = ClientConfig::new("client", "1");
         config.capabilities.roots = Some(ListChanged::notified());
         let mut sampling = SamplingCapability::default();

@@ -4,11 +4,11 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ClientConfig, ClientEvent, Delivery, InboundId,
-    Log, NotAllowed, NotifyError, Outcome, Revision, ServerConfig, ServerEvent, ViolationKind,
+    CallError, CallId, CallOptions, Capability, ClientEvent, Delivery, InboundId, Log, NotAllowed,
+    NotifyError, Outcome, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio::{ErrorCode, model::LoggingLevel};
-use mcp_sansio_proptests::{ClientSide, ServerSide, payload};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 const UNAVAILABLE: (i64, &str) = (-32601, "method not available in this session");
 const NOT_OFFERED: (i64, &str) = (-32602, "the params need a capability that was not declared");
@@ -56,7 +56,7 @@ fn server_of(capabilities: &str, revision: Revision) -> ServerSide {
 
 /// A client that declares this itself.
 fn client_with(capabilities: &'static str, revision: Revision) -> ClientSide {
-    let mut config = ClientConfig::new("c", "1");
+    let mut config = config::bare_client();
     config.capabilities = serde_json::from_str(capabilities).unwrap();
     ClientSide::ready_with(config, revision)
 }
@@ -95,7 +95,7 @@ fn client_refuses(side: &mut ClientSide, frame: &str, with: (i64, &str)) {
 /// switch that on.
 #[test]
 fn a_client_does_not_ask_for_what_the_server_did_not_declare() {
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         for (method, capability, since) in OPENED_BY_SERVERS {
             let mut side = client_of("{}", revision);
             let outcome = client_call(&mut side, method);
@@ -122,7 +122,7 @@ fn resources_alone_open_no_subscriptions() {
     ];
     for declaration in declarations {
         let mut side = client_of(declaration, Revision::V2025_11_25);
-        let mut config = ServerConfig::new("s", "1");
+        let mut config = config::bare_server();
         config.capabilities = serde_json::from_str(declaration).unwrap();
         let mut server = ServerSide::ready_with(config, Revision::V2025_11_25);
         for method in ["resources/subscribe", "resources/unsubscribe"] {
@@ -145,11 +145,11 @@ fn resources_alone_open_no_subscriptions() {
 /// client checks.
 #[test]
 fn a_server_refuses_what_it_did_not_declare() {
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         for (method, _, since) in OPENED_BY_SERVERS {
             let frame = request(method, payload::params(method).as_str()).replace("null", "{}");
             ServerSide::ready(revision).request(&frame);
-            let mut bare = ServerSide::ready_with(ServerConfig::new("s", "1"), revision);
+            let mut bare = ServerSide::ready_with(config::bare_server(), revision);
             if revision < since {
                 bare.request(&frame);
                 continue;
@@ -166,8 +166,8 @@ fn a_server_refuses_what_it_did_not_declare() {
 #[test]
 fn a_server_without_logging_does_not_log() {
     let log = Log::new(LoggingLevel::Emergency, "on fire");
-    for revision in Revision::ALL {
-        let mut bare = ServerSide::ready_with(ServerConfig::new("s", "1"), revision);
+    for revision in Revision::HANDSHAKE {
+        let mut bare = ServerSide::ready_with(config::bare_server(), revision);
         let refused = NotifyError::NotAllowed(NotAllowed::Capability(Capability::Logging));
         assert_eq!(bare.server.log(&log, &mut bare.out), Err(refused));
         assert_eq!(bare.sent(), [""; 0]);
@@ -190,7 +190,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
         ("sampling/createMessage", Capability::Sampling, Revision::V2024_11_05),
         ("elicitation/create", Capability::Elicitation, Revision::V2025_06_18),
     ];
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         for (method, capability, since) in methods {
             let params = payload::params(method);
             let mut side = server_of("{}", revision);
@@ -214,7 +214,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
 /// that is not there.
 #[test]
 fn a_client_refuses_what_it_did_not_declare() {
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
             let frame = request(method, payload::params(method).as_str()).replace("null", "{}");
             client_refuses(&mut client_with("{}", revision), &frame, UNAVAILABLE);
@@ -225,7 +225,7 @@ fn a_client_refuses_what_it_did_not_declare() {
 /// Proves L-ERR-21, L-ROOT-05: the trouble of a client that has roots is another error.
 #[test]
 fn a_client_in_trouble_with_its_roots_says_so() {
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         let mut side = ClientSide::ready(revision);
         let id: InboundId = side.request(&request("roots/list", "{}"));
         let trouble = (ErrorCode::INTERNAL_ERROR, "the disk is gone");
@@ -292,7 +292,7 @@ fn a_client_refuses_tools_for_a_model_that_takes_none() {
 #[test]
 fn a_server_asks_for_context_only_where_there_is_some() {
     let method = "sampling/createMessage";
-    for revision in Revision::ALL {
+    for revision in Revision::HANDSHAKE {
         for context in ["thisServer", "allServers", "none"] {
             let params = format!(r#"{{"messages":[],"includeContext":"{context}","maxTokens":1}}"#);
             let mut side = server_of(r#"{"sampling":{"tools":{}}}"#, revision);

@@ -6,11 +6,11 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, ClientConfig,
-    ClientEvent, Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome,
-    Outlets, Relay, Revision, ServerConfig, ServerEvent, ViolationKind,
+    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, ClientEvent,
+    Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome, Outlets, Relay,
+    Revision, ServerEvent, ViolationKind,
 };
-use mcp_sansio_proptests::{ClientSide, ServerSide, payload};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 const LATEST: Revision = Revision::V2025_11_25;
 const SAMPLING: &str = "sampling/createMessage";
@@ -60,7 +60,7 @@ const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// A server that declares nothing, with a client that declares this.
 fn bare_server(policy: CapabilityPolicy, capabilities: &str) -> ServerSide {
-    let mut config = ServerConfig::new("s", "1");
+    let mut config = config::bare_server();
     config.connection.capability_policy = policy;
     let mut side = ServerSide::with(config);
     assert!(matches!(
@@ -74,7 +74,7 @@ fn bare_server(policy: CapabilityPolicy, capabilities: &str) -> ServerSide {
 
 /// A client that declares nothing, with a server that declares nothing.
 fn bare_client(policy: CapabilityPolicy, revision: Revision) -> ClientSide {
-    let mut config = ClientConfig::new("c", "1");
+    let mut config = config::bare_client();
     config.connection.capability_policy = policy;
     let mut side = ClientSide::with(config);
     side.client.connect(side.now, &mut side.out).unwrap();
@@ -94,8 +94,8 @@ const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
 /// Proves L-CAP-03, L-AMB-43: strictness is a switch, and it is on by default.
 #[test]
 fn a_policy_decides_on_calls_of_a_client() {
-    assert_eq!(ClientConfig::new("c", "1").connection.capability_policy, CapabilityPolicy::Strict);
-    for revision in Revision::ALL {
+    assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);
+    for revision in Revision::HANDSHAKE {
         for (policy, is_sent, is_told) in POLICIES {
             let mut side = bare_client(policy, revision);
             let mut out = Watched::new(&mut side.out);
@@ -183,7 +183,7 @@ fn a_policy_decides_on_log_messages() {
 #[test]
 fn a_policy_decides_on_calls_that_were_held() {
     for (policy, is_sent, is_told) in POLICIES {
-        let mut config = ClientConfig::new("c", "1");
+        let mut config = config::bare_client();
         config.connection.capability_policy = policy;
         let mut side = ClientSide::with(config);
         let call = side.call("prompts/list");
@@ -249,7 +249,7 @@ fn no_policy_serves_what_was_not_declared() {
             assert!(matches!(event, Some(ClientEvent::Violation(_))), "{method}");
             assert_eq!(client.sent(), [REFUSED], "{method}");
         }
-        let mut config = ClientConfig::new("c", "1");
+        let mut config = config::bare_client();
         config.connection.capability_policy = policy;
         config.capabilities.sampling = Some(Default::default());
         let mut client = ClientSide::ready_with(config, LATEST);
@@ -277,13 +277,13 @@ fn what_is_relayed_needs_no_capability() {
         (Relay::Everything, true, true),
     ];
     for (relay, relays_prompts, relays_tools) in relays {
-        let mut client = ClientConfig::new("c", "1");
+        let mut client = config::bare_client();
         client.connection.relay = relay.clone();
         let mut client = ClientSide::with(client);
         client.client.connect(client.now, &mut client.out).unwrap();
         assert!(client.receive(&initialized("{}", Revision::V2025_06_18)).is_some());
         _ = client.sent();
-        let mut server = ServerConfig::new("s", "1");
+        let mut server = config::bare_server();
         server.connection.relay = relay.clone();
         let mut server = ServerSide::ready_with(server, Revision::V2025_06_18);
         for (method, is_relayed) in [("prompts/list", relays_prompts), ("tools/list", relays_tools)]

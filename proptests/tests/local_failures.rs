@@ -1,10 +1,10 @@
 //! What fails on this side stays on this side: none of it is an error on the wire.
 
 use mcp_sansio::{
-    CallError, CallOptions, CancelError, Capability, Cause, ClientConfig, ClientEvent, Expiry,
-    NotAllowed, Outcome, RespondError, Revision,
+    CallError, CallOptions, CancelError, Capability, Cause, ClientEvent, Expiry, NotAllowed,
+    Outcome, RespondError, Revision,
 };
-use mcp_sansio_proptests::{ClientSide, ServerSide, payload};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
 fn request(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":9,"method":"{method}","params":{params}}}"#)
@@ -69,7 +69,7 @@ fn what_fails_on_this_side_stays_on_this_side() {
 /// Proves L-ERR-39 for what is made before the session: it waits, and nothing is refused on the wire.
 #[test]
 fn a_call_before_the_session_is_no_error_on_the_wire() {
-    let mut side = ClientSide::with(ClientConfig::new("c", "1"));
+    let mut side = ClientSide::with(config::bare_client());
     let call = side.call("tools/list");
     assert!(side.client.is_pending(call));
     assert_eq!(side.sent(), [""; 0]);

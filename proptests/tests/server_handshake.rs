@@ -1,9 +1,7 @@
 //! The handshake as a server sees it.
 
 use mcp_sansio::model::{Icon, ListChanged};
-use mcp_sansio::{
-    Capability, Cause, Phase, Revision, RevisionSet, ServerConfig, ServerEvent, ViolationKind,
-};
+use mcp_sansio::{Capability, Cause, Phase, Revision, RevisionSet, ServerEvent, ViolationKind};
 use mcp_sansio_proptests::{ServerSide, config};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -26,7 +24,7 @@ fn violation(event: Option<ServerEvent<'static>>) -> Option<ViolationKind> {
 /// Proves L-LIFE-03, L-VER-03, L-VER-13, L-LIFE-32, L-LIFE-13, L-LIFE-33.
 #[test]
 fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
-    let mut config = ServerConfig::new("s", "1");
+    let mut config = config::bare_server();
     config.info.title = Some("S".into());
     config.info.icons = Some(vec![Icon::new("data:,")]);
     config.capabilities.tools = Some(ListChanged::notified());
@@ -38,7 +36,7 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"completions":{}},"serverInfo":{"name":"s","title":"S","version":"1"},"instructions":""}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"completions":{}},"serverInfo":{"name":"s","title":"S","version":"1","icons":[{"src":"data:,"}]},"instructions":""}}"#,
     ];
-    for (revision, expected) in Revision::ALL.into_iter().zip(expected) {
+    for (revision, expected) in Revision::HANDSHAKE.into_iter().zip(expected) {
         let mut side = ServerSide::with(config.clone());
         let Some(ServerEvent::Opened(opened)) = side.receive(&initialize(revision.name())) else {
             panic!("the session is open");
@@ -59,12 +57,12 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
 fn a_client_that_asks_for_another_revision_is_offered_the_newest() {
     let only = RevisionSet::only(Revision::V2025_06_18);
     let table = [
-        (RevisionSet::ALL, "1999-01-01", "2025-11-25"),
-        (RevisionSet::ALL, "2099-01-01", "2025-11-25"),
-        (RevisionSet::ALL, "2026-07-28", "2025-11-25"),
-        (RevisionSet::ALL, "2024-10-07", "2025-11-25"),
-        (RevisionSet::ALL, "2025-06-18 ", "2025-11-25"),
-        (RevisionSet::ALL, "", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "1999-01-01", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "2099-01-01", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "2026-07-28", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "2024-10-07", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "2025-06-18 ", "2025-11-25"),
+        (RevisionSet::HANDSHAKE, "", "2025-11-25"),
         (only, "2025-11-25", "2025-06-18"),
         (only.with(Revision::V2024_11_05), "2025-03-26", "2025-06-18"),
         (only.with(Revision::V2024_11_05), "2024-11-05", "2024-11-05"),
@@ -86,7 +84,8 @@ fn a_client_that_asks_for_another_revision_is_offered_the_newest() {
 fn a_server_can_refuse_other_revisions() {
     let mut config = config::server();
     config.refuse_other_revisions = true;
-    config.revisions = RevisionSet::since(Revision::V2025_06_18);
+    config.revisions =
+        RevisionSet::since(Revision::V2025_06_18).and(RevisionSet::HANDSHAKE);
     let mut side = ServerSide::with(config);
     assert_eq!(side.receive(&initialize("1.0")), None);
     assert_eq!(
@@ -267,7 +266,7 @@ fn what_the_client_said_is_kept_if_asked_for() {
 /// Proves L-JSONRPC-33: a machine without any feature still handshakes and answers ping.
 #[test]
 fn the_base_protocol_needs_no_feature() {
-    let mut side = ServerSide::ready_with(ServerConfig::new("s", "1"), Revision::V2024_11_05);
+    let mut side = ServerSide::ready_with(config::bare_server(), Revision::V2024_11_05);
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), None);
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
 }

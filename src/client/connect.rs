@@ -189,8 +189,9 @@ impl Client {
         let text = result.borrowed().unwrap_or_default();
         let malformed = |kind| ConnectFailure::Malformed { kind, message: text.as_bytes().into() };
         let answer = Answer::read(text).map_err(malformed)?;
-        let spoken = Revision::from_name(&answer.version.to_str())
-            .filter(|revision| self.config.revisions.contains(*revision));
+        let spoken = Revision::from_name(&answer.version.to_str()).filter(|revision| {
+            self.config.revisions.and(RevisionSet::HANDSHAKE).contains(*revision)
+        });
         let Some(revision) = spoken else {
             let ours = self.config.revisions;
             return Err(ConnectFailure::UnsupportedRevision { theirs: answer.version, ours });
@@ -223,7 +224,7 @@ impl ClientConfig {
     /// The revision to ask for.
     fn offered(&self) -> Option<Revision> {
         self.offer
-            .or_else(|| self.revisions.latest())
-            .filter(|offer| self.revisions.contains(*offer))
+            .or_else(|| self.revisions.and(RevisionSet::HANDSHAKE).latest())
+            .filter(|offer| self.revisions.and(RevisionSet::HANDSHAKE).contains(*offer))
     }
 }

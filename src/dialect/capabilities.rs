@@ -3,16 +3,14 @@
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{MemberTexts, Raw};
 use crate::model::{ClientCapabilities, ServerCapabilities};
-use crate::version::{Revision, RevisionSet};
+use crate::version::Revision;
 
 impl CapabilitySet {
     /// Those that a revision knows; a capability has no effect in an older session. Elicitation in
     /// modes that the revision does not know is none.
     pub(crate) fn known_to(self, revision: Revision) -> Self {
-        let known: Self = self
-            .iter()
-            .filter(|capability| RevisionSet::since(capability.since()).contains(revision))
-            .collect();
+        let known: Self =
+            self.iter().filter(|capability| capability.revisions().contains(revision)).collect();
         let modes = [Capability::ElicitationForm, Capability::ElicitationUrl];
         if modes.into_iter().any(|mode| known.contains(mode)) {
             return known;

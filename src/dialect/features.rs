@@ -9,14 +9,17 @@ pub(crate) enum Feature {
     Batches,
     /// Errors without an `id`, where others have `id: null`.
     AbsentErrorId,
-    /// Elicitation by URL, and the error that asks for it.
-    ElicitationByUrl,
+    /// Elicitations by URL have ids and are reported as complete, and there is an error that asks for
+    /// them.
+    ElicitationIds,
     /// The second label of a prefix of a `_meta` key says that it is reserved.
     ReservedBySecondLabel,
     /// Arguments that do not fit a tool are the failure of the tool, not of the request.
     ArgumentsAreTheTools,
-    /// Tasks.
+    /// Tasks as part of the protocol, not as an extension.
     Tasks,
+    /// A resource that is not there has an error code of its own.
+    ResourceNotFoundCode,
 }
 
 impl Feature {
@@ -24,11 +27,11 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
-            Self::AbsentErrorId
-            | Self::ElicitationByUrl
-            | Self::ReservedBySecondLabel
-            | Self::ArgumentsAreTheTools
-            | Self::Tasks => RevisionSet::since(Revision::V2025_11_25),
+            Self::ElicitationIds | Self::Tasks => RevisionSet::only(Revision::V2025_11_25),
+            Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
+            Self::AbsentErrorId | Self::ReservedBySecondLabel | Self::ArgumentsAreTheTools => {
+                RevisionSet::since(Revision::V2025_11_25)
+            }
         }
     }
 

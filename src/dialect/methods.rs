@@ -13,6 +13,8 @@ pub(crate) enum Sender {
     Client,
     Server,
     Either,
+    /// Either side of a session, and the server where there are none.
+    EitherInSession,
 }
 
 /// One method or notification.
@@ -41,6 +43,12 @@ pub enum NotAllowed {
     /// It needs a capability that the side which has to declare it has not declared.
     #[error("the capability {0} has not been declared")]
     Capability(Capability),
+    /// The revision reserves the code of the error for something else.
+    #[error("the revision reserves this code")]
+    Code,
+    /// The method is none of those that can be answered with a request for input.
+    #[error("this method cannot be answered with a request for input")]
+    Method,
 }
 
 /// What both sides of a session have declared.
@@ -72,7 +80,8 @@ impl Rule {
         revision: Revision,
         declared: Declared,
     ) -> Result<(), NotAllowed> {
-        if !self.is_sent_by(sender) {
+        let in_session = self.sender == Sender::EitherInSession && !revision.is_stateless();
+        if !self.is_sent_by(sender) && !in_session {
             return Err(NotAllowed::Direction);
         }
         if !self.revisions.contains(revision) {
@@ -89,9 +98,23 @@ impl Rule {
         }
     }
 
-    /// Whether one side may send it in any revision.
-    pub(crate) fn is_sent_by(&self, sender: Sender) -> bool {
-        self.sender == sender || self.sender == Sender::Either
+    /// Whether one side may send it in every revision that has it.
+    fn is_sent_by(&self, sender: Sender) -> bool {
+        match self.sender {
+            Sender::Either => true,
+            Sender::EitherInSession => sender == Sender::Server,
+            only => only == sender,
+        }
+    }
+
+    /// Whether one side may send it in some revision.
+    pub(crate) fn may_be_sent_by(&self, sender: Sender) -> bool {
+        self.is_sent_by(sender) || self.sender == Sender::EitherInSession
+    }
+
+    /// The revisions that have it.
+    pub(crate) const fn revisions(&self) -> RevisionSet {
+        self.revisions
     }
 
     /// The capability that opens it, whenever it has to.
@@ -113,7 +136,7 @@ impl Rule {
 macro_rules! rules {
     ($(#[$documentation:meta])* $Kinds:ident {
         $(
-            $kind:ident = $name:literal, $sender:ident, $since:ident, $gate:expr,
+            $kind:ident = $name:literal, $sender:ident, $revisions:ident, $gate:expr,
             $params:ident -> $result:ident;
         )*
     }) => {
@@ -151,7 +174,7 @@ macro_rules! rules {
                         static RULE: Rule = Rule {
                             name: $name,
                             sender: Sender::$sender,
-                            revisions: RevisionSet::since(Revision::$since),
+                            revisions: $revisions,
                             gate: $gate,
                             params: &shapes::$params,
                             result: &shapes::$result,
@@ -168,69 +191,80 @@ const fn gated(capability: Capability) -> Option<(Capability, Revision)> {
     Some((capability, Revision::V2024_11_05))
 }
 
+const EVERY: RevisionSet = RevisionSet::ALL;
+const SESSIONS: RevisionSet = RevisionSet::HANDSHAKE;
+const STATELESS: RevisionSet = RevisionSet::STATELESS;
+/// Elicitation as a request of its own.
+const ELICITATION: RevisionSet = SESSIONS.and(RevisionSet::since(Revision::V2025_06_18));
+const ONLY_2025_11_25: RevisionSet = RevisionSet::only(Revision::V2025_11_25);
+
 rules! {
     /// The requests of MCP.
     RequestKind {
-        Initialize = "initialize", Client, V2024_11_05, None,
+        Initialize = "initialize", Client, SESSIONS, None,
             INITIALIZE -> INITIALIZE_RESULT;
-        Ping = "ping", Either, V2024_11_05, None,
+        Discover = "server/discover", Client, STATELESS, None, EMPTY -> DISCOVER_RESULT;
+        Listen = "subscriptions/listen", Client, STATELESS, None, LISTEN -> EMPTY;
+        Ping = "ping", Either, SESSIONS, None,
             EMPTY -> EMPTY;
-        ListTools = "tools/list", Client, V2024_11_05, gated(Capability::Tools),
+        ListTools = "tools/list", Client, EVERY, gated(Capability::Tools),
             PAGE -> LIST_TOOLS_RESULT;
-        CallTool = "tools/call", Client, V2024_11_05, gated(Capability::Tools),
+        CallTool = "tools/call", Client, EVERY, gated(Capability::Tools),
             CALL_TOOL -> CALL_TOOL_RESULT;
-        ListResources = "resources/list", Client, V2024_11_05, gated(Capability::Resources),
+        ListResources = "resources/list", Client, EVERY, gated(Capability::Resources),
             PAGE -> LIST_RESOURCES_RESULT;
-        ListResourceTemplates = "resources/templates/list", Client, V2024_11_05,
+        ListResourceTemplates = "resources/templates/list", Client, EVERY,
             gated(Capability::Resources), PAGE -> LIST_TEMPLATES_RESULT;
-        ReadResource = "resources/read", Client, V2024_11_05, gated(Capability::Resources),
-            URI -> READ_RESOURCE_RESULT;
-        Subscribe = "resources/subscribe", Client, V2024_11_05,
+        ReadResource = "resources/read", Client, EVERY, gated(Capability::Resources),
+            READ_RESOURCE -> READ_RESOURCE_RESULT;
+        Subscribe = "resources/subscribe", Client, SESSIONS,
             gated(Capability::ResourcesSubscribe), URI -> EMPTY;
-        Unsubscribe = "resources/unsubscribe", Client, V2024_11_05,
+        Unsubscribe = "resources/unsubscribe", Client, SESSIONS,
             gated(Capability::ResourcesSubscribe), URI -> EMPTY;
-        ListPrompts = "prompts/list", Client, V2024_11_05, gated(Capability::Prompts),
+        ListPrompts = "prompts/list", Client, EVERY, gated(Capability::Prompts),
             PAGE -> LIST_PROMPTS_RESULT;
-        GetPrompt = "prompts/get", Client, V2024_11_05, gated(Capability::Prompts),
+        GetPrompt = "prompts/get", Client, EVERY, gated(Capability::Prompts),
             GET_PROMPT -> GET_PROMPT_RESULT;
         // The capability came a revision after the method.
-        Complete = "completion/complete", Client, V2024_11_05,
+        Complete = "completion/complete", Client, EVERY,
             Some((Capability::Completions, Revision::V2025_03_26)), COMPLETE -> COMPLETE_RESULT;
-        SetLevel = "logging/setLevel", Client, V2024_11_05, gated(Capability::Logging),
+        SetLevel = "logging/setLevel", Client, SESSIONS, gated(Capability::Logging),
             SET_LEVEL -> EMPTY;
-        ListRoots = "roots/list", Server, V2024_11_05, gated(Capability::Roots),
+        ListRoots = "roots/list", Server, SESSIONS, gated(Capability::Roots),
             EMPTY -> LIST_ROOTS_RESULT;
-        CreateMessage = "sampling/createMessage", Server, V2024_11_05,
+        CreateMessage = "sampling/createMessage", Server, SESSIONS,
             gated(Capability::Sampling), CREATE_MESSAGE -> CREATE_MESSAGE_RESULT;
-        Elicit = "elicitation/create", Server, V2025_06_18, gated(Capability::Elicitation),
+        Elicit = "elicitation/create", Server, ELICITATION, gated(Capability::Elicitation),
             ELICIT -> ELICIT_RESULT;
-        GetTask = "tasks/get", Either, V2025_11_25, None, EMPTY -> EMPTY;
-        TaskResult = "tasks/result", Either, V2025_11_25, None, EMPTY -> EMPTY;
-        ListTasks = "tasks/list", Either, V2025_11_25, None, EMPTY -> EMPTY;
-        CancelTask = "tasks/cancel", Either, V2025_11_25, None, EMPTY -> EMPTY;
+        GetTask = "tasks/get", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        TaskResult = "tasks/result", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        ListTasks = "tasks/list", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        CancelTask = "tasks/cancel", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
     }
 }
 
 rules! {
     /// The notifications of MCP.
     NotificationKind {
-        Initialized = "notifications/initialized", Client, V2024_11_05, None, EMPTY -> EMPTY;
-        Cancelled = "notifications/cancelled", Either, V2024_11_05, None, CANCELLED -> EMPTY;
-        Progress = "notifications/progress", Either, V2024_11_05, None, PROGRESS -> EMPTY;
-        Message = "notifications/message", Server, V2024_11_05, gated(Capability::Logging),
+        Initialized = "notifications/initialized", Client, SESSIONS, None, EMPTY -> EMPTY;
+        Cancelled = "notifications/cancelled", Either, EVERY, None, CANCELLED -> EMPTY;
+        Acknowledged = "notifications/subscriptions/acknowledged", Server, STATELESS, None,
+            ACKNOWLEDGED -> EMPTY;
+        Progress = "notifications/progress", EitherInSession, EVERY, None, PROGRESS -> EMPTY;
+        Message = "notifications/message", Server, EVERY, gated(Capability::Logging),
             LOG -> EMPTY;
-        ResourceUpdated = "notifications/resources/updated", Server, V2024_11_05,
+        ResourceUpdated = "notifications/resources/updated", Server, EVERY,
             gated(Capability::ResourcesSubscribe), RESOURCE_UPDATED -> EMPTY;
-        ResourcesChanged = "notifications/resources/list_changed", Server, V2024_11_05,
+        ResourcesChanged = "notifications/resources/list_changed", Server, EVERY,
             gated(Capability::ResourcesListChanged), EMPTY -> EMPTY;
-        ToolsChanged = "notifications/tools/list_changed", Server, V2024_11_05,
+        ToolsChanged = "notifications/tools/list_changed", Server, EVERY,
             gated(Capability::ToolsListChanged), EMPTY -> EMPTY;
-        PromptsChanged = "notifications/prompts/list_changed", Server, V2024_11_05,
+        PromptsChanged = "notifications/prompts/list_changed", Server, EVERY,
             gated(Capability::PromptsListChanged), EMPTY -> EMPTY;
-        RootsChanged = "notifications/roots/list_changed", Client, V2024_11_05,
+        RootsChanged = "notifications/roots/list_changed", Client, SESSIONS,
             gated(Capability::RootsListChanged), EMPTY -> EMPTY;
-        TaskStatus = "notifications/tasks/status", Either, V2025_11_25, None, EMPTY -> EMPTY;
-        ElicitationComplete = "notifications/elicitation/complete", Server, V2025_11_25,
+        TaskStatus = "notifications/tasks/status", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        ElicitationComplete = "notifications/elicitation/complete", Server, ONLY_2025_11_25,
             gated(Capability::ElicitationUrl), ELICITATION_COMPLETE -> EMPTY;
     }
 }
@@ -277,6 +311,24 @@ impl RequestKind {
     /// Whether a person is asked before it is answered.
     pub(crate) const fn asks_a_person(self) -> bool {
         matches!(self, Self::CreateMessage | Self::Elicit)
+    }
+
+    /// Whether it may be answered with a request for input, instead of with its result.
+    pub(crate) const fn may_need_input(self) -> bool {
+        matches!(self, Self::CallTool | Self::GetPrompt | Self::ReadResource)
+    }
+
+    /// Whether a client may ask another client, or itself later, for its result.
+    pub(crate) const fn is_cacheable(self) -> bool {
+        matches!(
+            self,
+            Self::Discover
+                | Self::ListTools
+                | Self::ListPrompts
+                | Self::ListResources
+                | Self::ListResourceTemplates
+                | Self::ReadResource
+        )
     }
 
     /// Whether it is about tasks, which are not offered yet, so that nobody may ask for them.

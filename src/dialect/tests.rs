@@ -94,15 +94,15 @@ fn capabilities_of_later_revisions_do_not_count() {
     let all = client(r#"{"elicitation":{"url":{},"form":{}},"sampling":{"tools":{}},"roots":{}}"#)
         .expect("readable");
     let count = |revision| all.known_to(revision).iter().count();
-    assert_eq!(Revision::ALL.map(count), [2, 2, 4, 6]);
+    assert_eq!(Revision::HANDSHAKE.map(count), [2, 2, 4, 6]);
     let by_url = client(r#"{"elicitation":{"url":{}}}"#).expect("readable");
     assert_eq!(
-        Revision::ALL.map(|revision| by_url.known_to(revision).is_empty()),
+        Revision::HANDSHAKE.map(|revision| by_url.known_to(revision).is_empty()),
         [true, true, true, false],
         "2025-06-18 has only the form"
     );
     let completions = server(r#"{"completions":{}}"#).expect("readable");
-    let known = Revision::ALL.map(|revision| !completions.known_to(revision).is_empty());
+    let known = Revision::HANDSHAKE.map(|revision| !completions.known_to(revision).is_empty());
     assert_eq!(known, [false, true, true, true]);
 }
 
@@ -134,11 +134,11 @@ fn the_methods_of_every_revision_and_direction() {
         ("sampling/createMessage", Sender::Server, A, Some(Sampling)),
         ("elicitation/create", Sender::Server, C, Some(Elicitation)),
     ];
-    let tasks = 4;
-    assert_eq!(table.len() + tasks, RequestKind::ALL.len());
+    let (tasks, stateless) = (4, 2);
+    assert_eq!(table.len() + tasks + stateless, RequestKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = RequestKind::of(&Str::from(name)).expect(name);
-        for revision in Revision::ALL {
+        for revision in Revision::HANDSHAKE {
             for sender in [Sender::Client, Sender::Server] {
                 // Completion came without a capability.
                 let open = gate.is_none() || (name == "completion/complete" && revision == A);
@@ -160,8 +160,7 @@ fn the_methods_of_every_revision_and_direction() {
             }
         }
     }
-    for strange in ["tools/lit", "Tools/list", "tools/list ", "", "server/discover", "initialized"]
-    {
+    for strange in ["tools/lit", "Tools/list", "tools/list ", "", "server/discove", "initialized"] {
         assert_eq!(RequestKind::of(&Str::from(strange)), None, "{strange}");
     }
     assert_eq!(RequestKind::of(&Str::trusted(r"tools\/list")), Some(RequestKind::ListTools));
@@ -193,11 +192,12 @@ fn the_notifications_of_every_revision_and_direction() {
         ("notifications/tasks/status", Sender::Either, D, None),
         ("notifications/elicitation/complete", Sender::Server, D, Some(ElicitationUrl)),
     ];
-    assert_eq!(table.len(), NotificationKind::ALL.len());
+    let stateless = 1;
+    assert_eq!(table.len() + stateless, NotificationKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = NotificationKind::named(name).expect(name);
         assert_eq!(kind.rule().name, name);
-        for revision in Revision::ALL {
+        for revision in Revision::HANDSHAKE {
             for sender in [Sender::Client, Sender::Server] {
                 let set = gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate));
                 let check = |set| {
@@ -223,10 +223,10 @@ fn the_notifications_of_every_revision_and_direction() {
 
 #[test]
 fn features_came_and_went() {
-    let has = |feature: Feature| Revision::ALL.map(|revision| feature.is_in(revision));
+    let has = |feature: Feature| Revision::HANDSHAKE.map(|revision| feature.is_in(revision));
     assert_eq!(has(Feature::Batches), [false, true, false, false]);
     assert_eq!(has(Feature::AbsentErrorId), [false, false, false, true]);
-    assert_eq!(has(Feature::ElicitationByUrl), [false, false, false, true]);
+    assert_eq!(has(Feature::ElicitationIds), [false, false, false, true]);
     assert_eq!(has(Feature::ReservedBySecondLabel), [false, false, false, true]);
     assert_eq!(has(Feature::ArgumentsAreTheTools), [false, false, false, true]);
 }
@@ -239,7 +239,7 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     by_url.url = Some(EmptyCapability::default());
     declared.elicitation = Some(by_url);
     let says = |declared: &ClientCapabilities<'_>| {
-        Revision::ALL.map(|revision| sayable(declared, revision).elicitation.is_some())
+        Revision::HANDSHAKE.map(|revision| sayable(declared, revision).elicitation.is_some())
     };
     assert_eq!(says(&declared), [false, false, false, true]);
     declared.elicitation = Some(ElicitationCapability::both());

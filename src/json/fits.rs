@@ -61,7 +61,8 @@ impl Comparison {
         let is_number = matches!(first, Some(b'-' | b'0'..=b'9'));
         let is_boolean = matches!(first, Some(b't' | b'f'));
         let fits = match shape {
-            Shape::Any => true,
+            Shape::Any | Shape::Natural => true,
+            Shape::Widened(_) => return self.value(shape.in_revision(self.revision), value),
             Shape::Text | Shape::FileUri | Shape::Uri | Shape::Base64 => is_string,
             Shape::OneOf(choices) => {
                 if is_string && !choices.open {

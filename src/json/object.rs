@@ -196,6 +196,13 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             Pending::Known(member) => {
                 self.writer.expect(member.field.shape);
                 let written = value.serialize(&mut *self.writer);
+                if matches!(written, Err(EncodeError::Misfit(_)))
+                    && member.field.presence == Presence::Fitting
+                {
+                    self.writer.expect(Shape::Any);
+                    self.take_out(&member);
+                    return Ok(());
+                }
                 written
                     .and_then(|()| self.end_member(&member))
                     .map_err(|error| error.inside(member.field.name))
@@ -283,7 +290,7 @@ fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending>
         && sight.kind().is_none()
         && field.in_kind.is_some_and(|(_, revisions)| revisions.contains(revision));
     if !in_revision && !is_tag && !doubtful {
-        return if field.presence == Presence::Essential {
+        return if field.presence == Presence::Essential && !field.was_removed(revision) {
             Err(Misfit::at(field.name, Problem::NotInRevision).into())
         } else {
             Ok(Pending::Skipped)

@@ -26,6 +26,9 @@ pub(crate) enum Shape {
     Base64,
     /// An integer.
     Integer,
+    /// An integer from 0 to 2^53 - 1, the greatest that every JSON parser reads exactly. What is read
+    /// may be anything: whoever needs it makes the best of it.
+    Natural,
     /// A number.
     Number,
     /// A number from 0 to 1.
@@ -48,6 +51,28 @@ pub(crate) enum Shape {
     Record(&'static Record),
     /// Such an object or, where there can be several, an array of them.
     OneOrMany { one: &'static Record, many: RevisionSet },
+    /// What became another thing with a revision.
+    Widened(&'static Widened),
+}
+
+/// A shape that became another one.
+#[derive(Debug)]
+pub(crate) struct Widened {
+    /// The revisions with the second shape.
+    pub(crate) widened: RevisionSet,
+    pub(crate) before: Shape,
+    pub(crate) after: Shape,
+}
+
+impl Shape {
+    /// What it is in a revision.
+    pub(super) fn in_revision(self, revision: Revision) -> Self {
+        match self {
+            Self::Widened(shapes) if shapes.widened.contains(revision) => shapes.after,
+            Self::Widened(shapes) => shapes.before,
+            shape => shape,
+        }
+    }
 }
 
 /// Strings of which one is meant.
@@ -96,7 +121,9 @@ pub(crate) enum Presence {
     Required,
     /// Where the revision does not have it, it is left out.
     Optional,
-    /// It need not be there, but where the revision does not have it, nothing stands for it.
+    /// The same, and where the revision has it but not with such a value, that is left out, too.
+    Fitting,
+    /// It need not be there, but where the revision does not have it yet, nothing stands for it.
     Essential,
 }
 
@@ -155,9 +182,24 @@ impl Field {
         Self { presence: Presence::Essential, ..Self::required(name, shape) }
     }
 
+    /// A member that need not be there and is left out if the revision does not allow its value.
+    pub(crate) const fn fitting(name: &'static str, shape: Shape) -> Self {
+        Self { presence: Presence::Fitting, ..Self::required(name, shape) }
+    }
+
     /// The same, from this revision on.
     pub(crate) const fn since(self, revision: Revision) -> Self {
         Self { revisions: RevisionSet::since(revision), ..self }
+    }
+
+    /// The same, but not any more in this revision and later.
+    pub(crate) const fn before(self, revision: Revision) -> Self {
+        Self { revisions: self.revisions.and(RevisionSet::before(revision)), ..self }
+    }
+
+    /// Whether a revision does not have it any more.
+    pub(super) fn was_removed(&self, revision: Revision) -> bool {
+        self.revisions.latest().is_some_and(|latest| latest < revision)
     }
 
     /// The same, but objects of this kind have it from this revision on.
@@ -346,7 +388,8 @@ impl Sight {
             }
         }
         for name in self.kind.map_or(&[][..], |kind| kind.required) {
-            if !self.has(name) {
+            let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
+            if self.record.field(name).is_none_or(is_there) && !self.has(name) {
                 return Err(Misfit::at(name, Problem::Missing));
             }
         }

@@ -162,8 +162,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Says what the next value has to look like.
-    pub(super) const fn expect(&mut self, shape: Shape) {
-        self.expected = shape;
+    pub(super) fn expect(&mut self, shape: Shape) {
+        self.expected = shape.in_revision(self.revision);
         self.wrote_null = false;
     }
 
@@ -256,6 +256,14 @@ impl<'a> Writer<'a> {
         match self.take_expected() {
             Shape::Any | Shape::Number | Shape::Answer { .. } => Ok(()),
             Shape::Integer if is_integer => Ok(()),
+            Shape::Natural if is_integer => {
+                const GREATEST: u64 = (1 << 53) - 1;
+                if (Number::ZERO..=Number::from(GREATEST)).contains(&number()) {
+                    Ok(())
+                } else {
+                    Err(Misfit::new(Problem::NotAllowed).into())
+                }
+            }
             Shape::Share => {
                 let share = Number::ZERO..=Number::from(1_u8);
                 if share.contains(&number()) {

@@ -134,7 +134,7 @@ impl Peer {
         if self.role != Role::Server {
             return Err(NotAllowed::Direction.into());
         }
-        if !Feature::ElicitationByUrl.is_in(context.revision) {
+        if !Feature::ElicitationIds.is_in(context.revision) {
             return Err(NotAllowed::Revision.into());
         }
         let needed = Capability::ElicitationUrl;

@@ -117,7 +117,7 @@ impl Peer {
 
     /// What can be said before the handshake: only what does not depend on it.
     fn clear_early(&self, rule: &Rule, policy: CapabilityPolicy) -> Result<(), NotAllowed> {
-        if !rule.is_sent_by(self.role.sender()) {
+        if !rule.may_be_sent_by(self.role.sender()) {
             return Err(NotAllowed::Direction);
         }
         match rule.gate() {

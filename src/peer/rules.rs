@@ -127,7 +127,7 @@ pub(super) fn elicitation_id(
     params: &str,
     revision: Revision,
 ) -> Option<Str<'_>> {
-    if kind != RequestKind::Elicit || !Feature::ElicitationByUrl.is_in(revision) {
+    if kind != RequestKind::Elicit || !Feature::ElicitationIds.is_in(revision) {
         return None;
     }
     member(params, "mode").and_then(Str::from_literal).filter(|mode| *mode == "url")?;
@@ -143,7 +143,7 @@ pub(super) fn required_elicitations<'a>(
     let form = Form { record: &shapes::URL_REQUIRED, revision };
     let data = error.data.as_ref().map(|data| data.as_str()).filter(|data| {
         error.code == ErrorCode::URL_ELICITATION_REQUIRED
-            && Feature::ElicitationByUrl.is_in(revision)
+            && Feature::ElicitationIds.is_in(revision)
             && fits(form, Some(data)).is_ok()
     });
     ids_in(data.unwrap_or_default())

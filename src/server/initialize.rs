@@ -69,9 +69,10 @@ impl Serialize for Names {
 impl ServerConfig {
     /// The revision for a client that asks for this one: the same if it is spoken, else the newest.
     fn choose(&self, requested: &Str<'_>) -> Option<Revision> {
-        let exact = Revision::from_name(&requested.to_str())
-            .filter(|revision| self.revisions.contains(*revision));
-        let other = || self.revisions.latest().filter(|_| !self.refuse_other_revisions);
+        let spoken = self.revisions.and(RevisionSet::HANDSHAKE);
+        let exact =
+            Revision::from_name(&requested.to_str()).filter(|revision| spoken.contains(*revision));
+        let other = || spoken.latest().filter(|_| !self.refuse_other_revisions);
         exact.or_else(other)
     }
 }

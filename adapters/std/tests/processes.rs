@@ -6,8 +6,14 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure};
+use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure, RevisionSet};
 use mcp_sansio_std::{Connection, OpenError, ProcessOptions, RefuseAll};
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("c", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
 
 /// A server in the shell: it answers `initialize` and then does something else.
 fn shell(rest: &str) -> Command {
@@ -18,7 +24,7 @@ fn shell(rest: &str) -> Command {
 }
 
 fn config() -> ClientConfig {
-    let mut config = ClientConfig::new("c", "1");
+    let mut config = client_config();
     config.connection.timeouts.handshake = Some(Duration::from_secs(5));
     config
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::Revision;
+use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio::model::{CallToolParams, method};
 use mcp_sansio::{
     CallOptions, Client, ClientCall, ClientConfig, ClientEvent, Expiry, Paging, RespondError,
@@ -460,6 +460,7 @@ fn our_client_uses_a_server_of_rmcp() {
         });
         let (sender, heard) = mpsc::channel();
         let mut config = ClientConfig::new("ours", "1");
+        config.revisions = RevisionSet::HANDSHAKE;
         config.offer = Some(Revision::from_name(revision).unwrap());
         config.capabilities.sampling = Some(Default::default());
         config.capabilities.roots = Some(Default::default());

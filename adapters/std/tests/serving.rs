@@ -11,10 +11,16 @@ use std::time::{Duration, Instant};
 use mcp_sansio::model::{CallToolParams, CallToolResult, EmptyCapability, ListChanged, method};
 use mcp_sansio::{
     Call, CallOptions, Cause, Client, ClientConfig, ClientEvent, ErrorCode, Expiry, Progress,
-    RespondError, Server, ServerConfig, ServerEvent, Timeout,
+    RespondError, RevisionSet, Server, ServerConfig, ServerEvent, Timeout,
 };
 use mcp_sansio_std::{CallFailure, Connection, Exchange, Handle, Handler, RefuseAll, serve};
 use serde_json::json;
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("c", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
 
 /// Longer than anything takes here, however busy the machine is: a test that waits this long has
 /// failed.
@@ -85,6 +91,7 @@ impl Tools {
 
 fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
     config.capabilities.tools = Some(ListChanged::default());
     config.capabilities.logging = Some(EmptyCapability::default());
     config
@@ -119,7 +126,7 @@ fn start(config: ServerConfig) -> (Running, PipeReader, PipeWriter) {
 
 fn connect(handler: impl Handler<Client>) -> (Running, Connection) {
     let (running, reader, writer) = start(config());
-    let mut client = ClientConfig::new("client", "1");
+    let mut client = client_config();
     client.capabilities.sampling = Some(Default::default());
     (running, Connection::open(client, reader, writer, handler).unwrap())
 }
@@ -246,8 +253,7 @@ fn a_server_that_dies_ends_every_call() {
         }
     }
     let listener = Listener(Mutex::new(sender));
-    let connection =
-        Connection::open(ClientConfig::new("c", "1"), from_server, to_server, listener).unwrap();
+    let connection = Connection::open(client_config(), from_server, to_server, listener).unwrap();
     let failure = call(&connection, "any");
     assert!(matches!(failure, Err(CallFailure::Closed(_))), "{failure:?}");
     let closed = events.recv_timeout(A_LONG_TIME).unwrap();
@@ -282,8 +288,7 @@ fn a_stuck_handler_cannot_keep_a_server_alive() {
     let mut config = config();
     config.connection.timeouts.drain = Duration::from_millis(100);
     let (mut running, reader, writer) = start(config);
-    let connection =
-        Connection::open(ClientConfig::new("c", "1"), reader, writer, RefuseAll::new()).unwrap();
+    let connection = Connection::open(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("wait");
     let pending =
         connection.handle().start_method("tools/call", &params, CallOptions::new()).unwrap();

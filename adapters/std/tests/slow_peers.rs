@@ -11,13 +11,19 @@ use std::time::Duration;
 
 use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, LoggingLevel};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, ErrorCode, Log, RespondError, Server,
-    ServerConfig, ServerEvent,
+    Call, CallOptions, Client, ClientConfig, ClientEvent, ErrorCode, Log, RespondError,
+    RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, Exchange, Handle, Handler, RefuseAll, SocketWriter, serve,
 };
 use serde_json::{Value, json};
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("c", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
 
 /// Longer than anything takes here, however busy the machine is.
 const A_LONG_TIME: Duration = Duration::from_secs(120);
@@ -26,6 +32,7 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","param
 
 fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
     config.capabilities.tools = Some(ListChanged::default());
     config.capabilities.logging = Some(Default::default());
     config
@@ -153,7 +160,7 @@ fn cancelling_a_request_cancels_what_it_asks() {
     let (failures, failed) = channel();
     let (words, said) = channel();
     let (server, reader, writer) = start(config(), Asks(Mutex::new(failures)));
-    let mut client = ClientConfig::new("c", "1");
+    let mut client = client_config();
     client.capabilities.sampling = Some(Default::default());
     let connection = Connection::open(client, reader, writer, Thinks(Mutex::new(words))).unwrap();
     let params = CallToolParams::new("t");
@@ -184,8 +191,7 @@ fn closing_loses_nothing() {
     }
     let (heard, notifications) = channel();
     let (server, reader, writer) = start(config(), Slow(Mutex::new(heard)));
-    let connection =
-        Connection::open(ClientConfig::new("c", "1"), reader, writer, RefuseAll::new()).unwrap();
+    let connection = Connection::open(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");
     let call = connection.handle().start_method("tools/call", &params, CallOptions::new()).unwrap();
     connection.handle().notify_method("notifications/x", &()).unwrap();
@@ -218,8 +224,7 @@ fn events_are_told_before_the_end() {
     }
     let (sender, heard) = mpsc::sync_channel(2 * LINES);
     let (server, reader, writer) = start(config(), talk);
-    let connection =
-        Connection::open(ClientConfig::new("c", "1"), reader, writer, Listens(sender)).unwrap();
+    let connection = Connection::open(client_config(), reader, writer, Listens(sender)).unwrap();
     let params = CallToolParams::new("t");
     connection.handle().call_method("tools/call", &params, CallOptions::new()).unwrap();
     connection.close(Duration::ZERO).unwrap();
@@ -242,7 +247,7 @@ fn closing_reaches_the_other_side_of_a_socket() {
     });
     let socket = TcpStream::connect(address).unwrap();
     let reader = socket.try_clone().unwrap();
-    let config = ClientConfig::new("c", "1");
+    let config = client_config();
     let connection =
         Connection::open(config, reader, SocketWriter::new(socket), RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");

@@ -1,7 +1,8 @@
 //! Content blocks and what goes with them.
 
+use super::resources::RESOURCE_CONTENTS;
+use super::tools::STRUCTURED;
 use super::{DESCRIPTION, ICONS, INNER_META, TITLE, choice, open};
-use crate::dialect::shapes::resources::RESOURCE_CONTENTS;
 use crate::json::shape::{Choices, Field, Kind, Kinds, Record, Shape};
 use crate::version::Revision;
 
@@ -65,7 +66,7 @@ pub(super) static SAMPLING_BLOCK: Record = Record {
         Field::optional("input", Shape::Object),
         Field::optional("toolUseId", Shape::Text),
         Field::optional("content", Shape::List(&Shape::Record(&BLOCK))),
-        Field::optional("structuredContent", Shape::Object),
+        STRUCTURED,
         Field::optional("isError", Shape::Boolean),
     ],
     kinds: Some(Kinds {

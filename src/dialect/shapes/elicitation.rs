@@ -7,6 +7,7 @@ use crate::version::{Revision, RevisionSet};
 
 const FORMS: Revision = Revision::V2025_06_18;
 const URLS: Revision = Revision::V2025_11_25;
+const STATELESS: Revision = Revision::V2026_07_28;
 
 pub(crate) static ELICIT: Record = Record {
     fields: &[
@@ -14,8 +15,8 @@ pub(crate) static ELICIT: Record = Record {
         Field::required("message", Shape::Text),
         Field::optional("requestedSchema", Shape::Record(&FORM)),
         Field::essential("url", Shape::Uri).since(URLS),
-        Field::essential("elicitationId", Shape::Text).since(URLS),
-        Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
+        Field::essential("elicitationId", Shape::Text).since(URLS).before(STATELESS),
+        Field::optional("task", Shape::Any).since(Revision::V2025_11_25).before(STATELESS),
         META,
     ],
     kinds: Some(Kinds {

@@ -4,7 +4,7 @@ use super::{DESCRIPTION, ICONS, META, TITLE};
 use crate::json::shape::{Field, Record, Shape};
 use crate::version::Revision;
 
-static IMPLEMENTATION: Record = Record::of(&[
+pub(crate) static IMPLEMENTATION: Record = Record::of(&[
     Field::required("name", Shape::Text),
     TITLE,
     Field::required("version", Shape::Text),
@@ -15,16 +15,22 @@ static IMPLEMENTATION: Record = Record::of(&[
 
 const EXPERIMENTAL: Field = Field::optional("experimental", Shape::Map(&Shape::Object));
 
+const EXTENSIONS: Field =
+    Field::optional("extensions", Shape::Map(&Shape::Object)).since(Revision::V2026_07_28);
+
 const LIST_CHANGED: Field = Field::optional("listChanged", Shape::Boolean);
 
 static LISTED: Record = Record::of(&[LIST_CHANGED]);
 
-static CLIENT_CAPABILITIES: Record = Record::of(&[
-    Field::optional("roots", Shape::Record(&LISTED)),
+pub(crate) static CLIENT_CAPABILITIES: Record = Record::of(&[
+    Field::optional("roots", Shape::Record(&ROOTS)),
     Field::optional("sampling", Shape::Record(&SAMPLING)),
     Field::optional("elicitation", Shape::Record(&ELICITATION)).since(Revision::V2025_06_18),
     EXPERIMENTAL,
+    EXTENSIONS,
 ]);
+
+static ROOTS: Record = Record::of(&[LIST_CHANGED.before(Revision::V2026_07_28)]);
 
 static SAMPLING: Record = Record::of(&[
     Field::optional("context", Shape::Object).since(Revision::V2025_11_25),
@@ -36,13 +42,14 @@ static ELICITATION: Record = Record::of(&[
     Field::optional("url", Shape::Object).since(Revision::V2025_11_25),
 ]);
 
-static SERVER_CAPABILITIES: Record = Record::of(&[
+pub(super) static SERVER_CAPABILITIES: Record = Record::of(&[
     Field::optional("tools", Shape::Record(&LISTED)),
     Field::optional("resources", Shape::Record(&RESOURCES)),
     Field::optional("prompts", Shape::Record(&LISTED)),
     Field::optional("completions", Shape::Object).since(Revision::V2025_03_26),
     Field::optional("logging", Shape::Object),
     EXPERIMENTAL,
+    EXTENSIONS,
 ]);
 
 static RESOURCES: Record =

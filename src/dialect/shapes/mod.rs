@@ -13,6 +13,7 @@ mod prompts;
 mod resources;
 mod roots;
 mod sampling;
+mod stateless;
 mod tools;
 
 use crate::json::shape::{Choice, Choices, Field, Record, Shape};
@@ -20,15 +21,16 @@ use crate::version::Revision;
 
 pub(crate) use completion::{COMPLETE, COMPLETE_RESULT};
 pub(crate) use elicitation::{ELICIT, ELICIT_RESULT, URL_REQUIRED};
-pub(crate) use lifecycle::{INITIALIZE, INITIALIZE_RESULT};
+pub(crate) use lifecycle::{CLIENT_CAPABILITIES, IMPLEMENTATION, INITIALIZE, INITIALIZE_RESULT};
 pub(crate) use logging::{LOG, SET_LEVEL};
 pub(crate) use notifications::{CANCELLED, ELICITATION_COMPLETE, PROGRESS, RESOURCE_UPDATED};
 pub(crate) use prompts::{GET_PROMPT, GET_PROMPT_RESULT, LIST_PROMPTS_RESULT};
 pub(crate) use resources::{
-    LIST_RESOURCES_RESULT, LIST_TEMPLATES_RESULT, READ_RESOURCE_RESULT, URI,
+    LIST_RESOURCES_RESULT, LIST_TEMPLATES_RESULT, READ_RESOURCE, READ_RESOURCE_RESULT, URI,
 };
 pub(crate) use roots::LIST_ROOTS_RESULT;
 pub(crate) use sampling::{CREATE_MESSAGE, CREATE_MESSAGE_RESULT};
+pub(crate) use stateless::{ACKNOWLEDGED, DISCOVER_RESULT, LISTEN};
 pub(crate) use tools::{CALL_TOOL, CALL_TOOL_RESULT, LIST_TOOLS_RESULT};
 
 /// Params or a result without members of their own.
@@ -42,6 +44,22 @@ const META: Field = Field::optional("_meta", Shape::Object);
 
 /// Metadata of what is in them.
 const INNER_META: Field = META.since(Revision::V2025_06_18);
+
+/// For how many milliseconds a result may be used again.
+const TTL: Field = Field::optional("ttlMs", Shape::Natural).since(Revision::V2026_07_28);
+
+/// Who may use it again.
+const CACHE_SCOPE: Field =
+    Field::optional("cacheScope", Shape::OneOf(&open(&[choice("public"), choice("private")])))
+        .since(Revision::V2026_07_28);
+
+/// What the client answers to what it was asked for when it made the request before.
+const INPUT_RESPONSES: Field =
+    Field::optional("inputResponses", Shape::Map(&Shape::Object)).since(Revision::V2026_07_28);
+
+/// What the server gave the client to bring back with them.
+const REQUEST_STATE: Field =
+    Field::optional("requestState", Shape::Text).since(Revision::V2026_07_28);
 
 const NEXT_CURSOR: Field = Field::optional("nextCursor", Shape::Text);
 

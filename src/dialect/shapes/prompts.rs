@@ -1,7 +1,10 @@
 //! Prompts.
 
 use super::content::{BLOCK, ROLES};
-use super::{DESCRIPTION, ICONS, INNER_META, META, NEXT_CURSOR, TITLE};
+use super::{
+    CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
+    TITLE, TTL,
+};
 use crate::json::shape::{Field, Record, Shape};
 
 static PROMPT: Record = Record::of(&[
@@ -28,12 +31,16 @@ static MESSAGE: Record = Record::of(&[
 pub(crate) static LIST_PROMPTS_RESULT: Record = Record::of(&[
     Field::required("prompts", Shape::List(&Shape::Record(&PROMPT))),
     NEXT_CURSOR,
+    TTL,
+    CACHE_SCOPE,
     META,
 ]);
 
 pub(crate) static GET_PROMPT: Record = Record::of(&[
     Field::required("name", Shape::Text),
     Field::optional("arguments", Shape::Map(&Shape::Text)),
+    INPUT_RESPONSES,
+    REQUEST_STATE,
     META,
 ]);
 

@@ -1,7 +1,10 @@
 //! Resources.
 
 use super::content::ANNOTATED;
-use super::{DESCRIPTION, ICONS, INNER_META, META, NEXT_CURSOR, TITLE};
+use super::{
+    CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
+    TITLE, TTL,
+};
 use crate::json::shape::{Field, Record, Shape};
 
 const MIME_TYPE: Field = Field::optional("mimeType", Shape::Text);
@@ -42,21 +45,30 @@ pub(super) static RESOURCE_CONTENTS: Record = Record {
 };
 
 /// Params that name one resource.
+pub(crate) static READ_RESOURCE: Record =
+    Record::of(&[Field::required("uri", Shape::Text), INPUT_RESPONSES, REQUEST_STATE, META]);
+
 pub(crate) static URI: Record = Record::of(&[Field::required("uri", Shape::Text), META]);
 
 pub(crate) static LIST_RESOURCES_RESULT: Record = Record::of(&[
     Field::required("resources", Shape::List(&Shape::Record(&RESOURCE))),
     NEXT_CURSOR,
+    TTL,
+    CACHE_SCOPE,
     META,
 ]);
 
 pub(crate) static LIST_TEMPLATES_RESULT: Record = Record::of(&[
     Field::required("resourceTemplates", Shape::List(&Shape::Record(&TEMPLATE))),
     NEXT_CURSOR,
+    TTL,
+    CACHE_SCOPE,
     META,
 ]);
 
 pub(crate) static READ_RESOURCE_RESULT: Record = Record::of(&[
     Field::required("contents", Shape::List(&Shape::Record(&RESOURCE_CONTENTS))),
+    TTL,
+    CACHE_SCOPE,
     META,
 ]);

@@ -28,7 +28,7 @@ pub(crate) static CREATE_MESSAGE: Record = Record::of(&[
     Field::required("maxTokens", Shape::Integer),
     Field::optional("stopSequences", Shape::List(&Shape::Text)),
     Field::optional("metadata", Shape::Object),
-    Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
+    Field::optional("task", Shape::Any).since(Revision::V2025_11_25).before(Revision::V2026_07_28),
     Field::essential("tools", Shape::List(&Shape::Record(&TOOL)))
         .since(Revision::V2025_11_25)
         .gated(Capability::SamplingTools),

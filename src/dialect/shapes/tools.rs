@@ -1,25 +1,57 @@
 //! Tools.
 
 use super::content::BLOCK;
-use super::{DESCRIPTION, ICONS, INNER_META, META, NEXT_CURSOR, TITLE, choice, closed, open};
-use crate::json::shape::{Field, Record, Shape};
-use crate::version::Revision;
+use super::{
+    CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
+    TITLE, TTL, choice, closed, open,
+};
+use crate::json::shape::{Field, Record, Shape, Widened};
+use crate::version::{Revision, RevisionSet};
 
 pub(super) static TOOL: Record = Record::of(&[
     Field::required("name", Shape::Text),
     TITLE,
     DESCRIPTION,
-    Field::required("inputSchema", Shape::Record(&OBJECT_SCHEMA)),
-    Field::optional("outputSchema", Shape::Record(&OBJECT_SCHEMA)).since(Revision::V2025_06_18),
+    Field::required("inputSchema", INPUT_SCHEMA),
+    Field::fitting("outputSchema", OUTPUT_SCHEMA).since(Revision::V2025_06_18),
     Field::optional("annotations", Shape::Record(&ANNOTATIONS)).since(Revision::V2025_03_26),
-    Field::optional("execution", Shape::Record(&EXECUTION)).since(Revision::V2025_11_25),
+    Field::optional("execution", Shape::Record(&EXECUTION))
+        .since(Revision::V2025_11_25)
+        .before(Revision::V2026_07_28),
     ICONS,
     INNER_META,
 ]);
 
-/// A JSON Schema of an object.
+/// A JSON Schema of an object, of which any keyword may be used since 2026-07-28.
+const INPUT_SCHEMA: Shape = Shape::Widened(&Widened {
+    widened: RevisionSet::STATELESS,
+    before: Shape::Record(&OBJECT_SCHEMA),
+    after: Shape::Record(&ANY_OBJECT_SCHEMA),
+});
+
+/// The same of anything.
+const OUTPUT_SCHEMA: Shape = Shape::Widened(&Widened {
+    widened: RevisionSet::STATELESS,
+    before: Shape::Record(&OBJECT_SCHEMA),
+    after: Shape::Object,
+});
+
+/// What a tool returns for programs: an object, since 2026-07-28 anything.
+pub(super) const STRUCTURED: Field = Field::fitting(
+    "structuredContent",
+    Shape::Widened(&Widened {
+        widened: RevisionSet::STATELESS,
+        before: Shape::Object,
+        after: Shape::Any,
+    }),
+);
+
+static ANY_OBJECT_SCHEMA: Record = Record::of(&[TYPE]);
+
+const TYPE: Field = Field::required("type", Shape::OneOf(&closed(&[choice("object")])));
+
 static OBJECT_SCHEMA: Record = Record::of(&[
-    Field::required("type", Shape::OneOf(&closed(&[choice("object")]))),
+    TYPE,
     Field::optional("properties", Shape::Map(&Shape::Object)),
     Field::optional("required", Shape::List(&Shape::Text)),
     Field::optional("$schema", Shape::Text),
@@ -38,19 +70,26 @@ static EXECUTION: Record = Record::of(&[Field::optional(
     Shape::OneOf(&open(&[choice("forbidden"), choice("optional"), choice("required")])),
 )]);
 
-pub(crate) static LIST_TOOLS_RESULT: Record =
-    Record::of(&[Field::required("tools", Shape::List(&Shape::Record(&TOOL))), NEXT_CURSOR, META]);
+pub(crate) static LIST_TOOLS_RESULT: Record = Record::of(&[
+    Field::required("tools", Shape::List(&Shape::Record(&TOOL))),
+    NEXT_CURSOR,
+    TTL,
+    CACHE_SCOPE,
+    META,
+]);
 
 pub(crate) static CALL_TOOL: Record = Record::of(&[
     Field::required("name", Shape::Text),
     Field::optional("arguments", Shape::Object),
-    Field::optional("task", Shape::Any).since(Revision::V2025_11_25),
+    Field::optional("task", Shape::Any).since(Revision::V2025_11_25).before(Revision::V2026_07_28),
+    INPUT_RESPONSES,
+    REQUEST_STATE,
     META,
 ]);
 
 pub(crate) static CALL_TOOL_RESULT: Record = Record::of(&[
     Field::required("content", Shape::List(&Shape::Record(&BLOCK))),
-    Field::optional("structuredContent", Shape::Object).since(Revision::V2025_06_18),
+    STRUCTURED.since(Revision::V2025_06_18),
     Field::optional("isError", Shape::Boolean),
     META,
 ]);
