@@ -155,3 +155,55 @@ impl fmt::Debug for CapabilitySet {
         formatter.debug_set().entries(self.iter()).finish()
     }
 }
+
+/// One of the extensions that this side has configured
+/// ([extensions](https://modelcontextprotocol.io/specification/2026-07-28/basic/lifecycle#extensions)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extension(u8);
+
+impl Extension {
+    /// How many of them can be told apart. Further ones are declared, and never found in a set.
+    const MOST: usize = 32;
+
+    /// The one at this place among those that are configured.
+    pub(crate) fn at(index: usize) -> Option<Self> {
+        u8::try_from(index).ok().filter(|_| index < Self::MOST).map(Self)
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Extensions that both sides have.
+///
+/// ```
+/// use mcp_sansio::{ExtensionSet, Server, ServerConfig};
+///
+/// let server = Server::new(ServerConfig::new("s", "1").into());
+/// assert_eq!(server.extension("com.example/weather"), None, "it has none");
+/// assert!(ExtensionSet::default().is_empty());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ExtensionSet {
+    bits: u32,
+}
+
+impl ExtensionSet {
+    /// Whether the extension is in the set.
+    pub const fn contains(self, extension: Extension) -> bool {
+        self.bits & (1 << extension.0) != 0
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.bits == 0
+    }
+}
+
+impl FromIterator<Extension> for ExtensionSet {
+    fn from_iter<I: IntoIterator<Item = Extension>>(extensions: I) -> Self {
+        let bits = extensions.into_iter().fold(0, |bits, extension| bits | 1 << extension.0);
+        Self { bits }
+    }
+}

@@ -56,6 +56,12 @@ error_codes! {
     INTERNAL_ERROR = -32603, "Internal error";
     /// There is no such resource (revisions up to 2025-11-25, prose only).
     RESOURCE_NOT_FOUND = -32002, "Resource not found";
+    /// A header of an HTTP request does not fit its body (from 2026-07-28 on).
+    HEADER_MISMATCH = -32020, "Header mismatch";
+    /// The request needs a capability that its `_meta` does not declare (from 2026-07-28 on).
+    MISSING_CLIENT_CAPABILITY = -32021, "Missing required client capability";
+    /// The `_meta` of the request names a version that is not served (from 2026-07-28 on).
+    UNSUPPORTED_PROTOCOL_VERSION = -32022, "Unsupported protocol version";
     /// The user has to visit a URL first (2025-11-25).
     URL_ELICITATION_REQUIRED = -32042, "URL elicitation required";
     /// The user refused, the documented answer to a sampling request.
@@ -121,6 +127,8 @@ const PARSE: Option<ErrorCode> = Some(ErrorCode::PARSE_ERROR);
 const INVALID: Option<ErrorCode> = Some(ErrorCode::INVALID_REQUEST);
 const NO_METHOD: Option<ErrorCode> = Some(ErrorCode::METHOD_NOT_FOUND);
 const PARAMS: Option<ErrorCode> = Some(ErrorCode::INVALID_PARAMS);
+const VERSION: Option<ErrorCode> = Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
+const CAPABILITY: Option<ErrorCode> = Some(ErrorCode::MISSING_CLIENT_CAPABILITY);
 const INTERNAL: Option<ErrorCode> = Some(ErrorCode::INTERNAL_ERROR);
 
 violations! {
@@ -208,6 +216,27 @@ violations! {
     TooManySubscriptions, INTERNAL, "too many subscriptions";
     /// A capability is declared with something other than an object.
     MalformedCapabilities, PARAMS, "a capability must be an object";
+
+    // What a request says of itself, where there are no sessions.
+    /// Neither does the request say which revision it is, nor is there a session.
+    NoClaim, PARAMS, "params._meta must have io.modelcontextprotocol/protocolVersion (2026-07-28) unless initialize has opened a session";
+    /// What the request says of itself is incomplete, or not of the right kind.
+    MalformedClaim, PARAMS, "malformed _meta";
+    /// It names a revision that is not served.
+    UnsupportedRevision, VERSION, "Unsupported protocol version";
+    /// It does not declare a capability that the request needs.
+    MissingCapability, CAPABILITY, "Missing required client capability";
+    /// A server has sent a request where there are no sessions, so that only clients may. It is not
+    /// answered.
+    RequestFromServer, None, "a server sends no requests in this revision";
+    /// The result of a call does not say what kind of result it is. It was taken for complete.
+    NoResultType, None, "the result has no resultType";
+    /// A notification of a subscription came before it was acknowledged. It was kept until it was.
+    NotAcknowledged, None, "a notification of a subscription that is not acknowledged";
+    /// A notification of a subscription that this side does not have. It is not delivered.
+    UnknownSubscription, None, "a notification of an unknown subscription";
+    /// [`Limits::listens`](crate::Limits::listens) subscriptions are open.
+    TooManyListens, INTERNAL, "too many subscriptions are open";
 
     // Requests in flight.
     /// A request with the id of one that is not answered yet. Neither was harmed, neither answered.

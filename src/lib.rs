@@ -191,7 +191,7 @@ mod subscription;
 mod time;
 mod version;
 
-pub use capability::{Capability, CapabilitySet};
+pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
     Connected,
@@ -202,17 +202,17 @@ pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use peer::{
-    Arrival, Batch, BatchError, CallEnded, CallError, CallOptions, CancelCause, CancelError,
-    Cancellation, Cancelled, CapabilityPolicy, Cause, ConnectionConfig, Counts, Delivery,
-    DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError, Observation,
-    Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport, ProgressUpdate,
-    Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray, Timeout, Timeouts,
-    UnknownMethods, Violation,
+    Arrival, Batch, BatchError, CacheHint, CacheHints, CallEnded, CallError, CallOptions,
+    CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy, Cause, ConnectionConfig,
+    Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError,
+    Observation, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
+    ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
+    Timeout, Timeouts, UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
-    BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request,
-    Server, ServerConfig, ServerEvent,
+    BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Listening, Log, Opened, Page,
+    Request, Server, ServerConfig, ServerEvent, Subscribed,
 };
 pub use session::Phase;
 pub use time::Instant;

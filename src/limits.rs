@@ -78,15 +78,27 @@ pub struct Limits {
     ///
     /// Default 1 MiB.
     pub congestion_bytes: usize,
-    /// Most resources that a client may subscribe to. Default 1024.
+    /// Most resources that a session, or one subscription without a session, may be subscribed to.
+    /// Default 1024.
     ///
     /// One more is refused with `-32603`.
     pub subscriptions: u32,
+    /// Most subscriptions that requests of a client may keep open at the same time
+    /// (`subscriptions/listen`, from 2026-07-28 on). Default 64.
+    ///
+    /// One more is refused with `-32603`. Each may name as many resources as
+    /// [`subscriptions`](Self::subscriptions) says, and keeps their URIs.
+    pub listens: u32,
     /// Longest URI of a subscription in bytes. Default 8 KiB.
     pub uri_bytes: usize,
     /// How many elicitations by URL are remembered until they are complete, the latest ones.
     /// Default 64.
     pub elicitations: u32,
+    /// How often the peer may ask for input before it answers a call, or this side before it answers a
+    /// request of a session. Default 10.
+    pub input_rounds: u32,
+    /// Most things that a peer may ask for at once. Default 64.
+    pub input_requests: u32,
     /// Longest text in bytes that is kept beside a request or a call: the schema that an answer of
     /// the user has to fit, the params of a list that is read page by page. Default 64 KiB.
     pub kept_bytes: usize,
@@ -118,8 +130,11 @@ impl Default for Limits {
             reserve_bytes: 64 << 10,
             congestion_bytes: 1 << 20,
             subscriptions: 1024,
+            listens: 64,
             uri_bytes: 8 << 10,
             elicitations: 64,
+            input_rounds: 10,
+            input_requests: 64,
             kept_bytes: 64 << 10,
             remembered_calls: 64,
             violations_in_a_row: 1000,

@@ -61,6 +61,9 @@ impl Revision {
     /// The newest revision that opens with the `initialize` handshake.
     pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
 
+    /// The newest revision whose requests stand alone.
+    pub const LATEST_STATELESS: Self = Self::V2026_07_28;
+
     /// The revision of this name, exactly as it stands on the wire.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.name() == name)

@@ -2,7 +2,7 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
-    CallToolParams, CompleteParams, GetPromptParams, Reference, UriParams, method,
+    CallToolParams, CompleteParams, GetPromptParams, ReadResourceParams, Reference, method,
 };
 use mcp_sansio_std::Reply;
 
@@ -40,7 +40,7 @@ impl Action {
     fn ask(&self, session: &Session) -> Result<(Reply, Render), String> {
         match self {
             Self::Read { uri } => {
-                let params = UriParams::new(uri.as_str());
+                let params = ReadResourceParams::new(uri.as_str());
                 Ok((session.ask::<method::ReadResource>(&params)?, report::resource))
             }
             Self::Prompt { name, arguments } => {

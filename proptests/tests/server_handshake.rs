@@ -84,8 +84,7 @@ fn a_client_that_asks_for_another_revision_is_offered_the_newest() {
 fn a_server_can_refuse_other_revisions() {
     let mut config = config::server();
     config.refuse_other_revisions = true;
-    config.revisions =
-        RevisionSet::since(Revision::V2025_06_18).and(RevisionSet::HANDSHAKE);
+    config.revisions = RevisionSet::since(Revision::V2025_06_18).and(RevisionSet::HANDSHAKE);
     let mut side = ServerSide::with(config);
     assert_eq!(side.receive(&initialize("1.0")), None);
     assert_eq!(

@@ -7,7 +7,7 @@ mod shapes;
 
 use mcp_sansio::Revision::{self, V2025_06_18 as C, V2025_11_25 as D};
 use mcp_sansio::json::Problem::{self, Missing, WrongType};
-use mcp_sansio::model::UriParams;
+use mcp_sansio::model::ReadResourceParams;
 use mcp_sansio::model::method::ReadResource;
 use mcp_sansio::{Call, CallOptions, ClientEvent, Delivery, Outcome, ServerEvent, ViolationKind};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
@@ -153,7 +153,7 @@ fn uris_pass_byte_for_byte() {
     {
         let params = format!(r#"{{"uri":"{uri}"}}"#);
         let mut client = ClientSide::ready(revision);
-        let typed = UriParams::new(uri);
+        let typed = ReadResourceParams::new(uri);
         let options = CallOptions::new();
         client.client.call::<ReadResource>(&typed, options, client.now, &mut client.out).unwrap();
         let asked =

@@ -87,7 +87,8 @@ impl Client {
     /// A client at the start of the connection with this number.
     pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
         let offered = CapabilitySet::from(&config.capabilities);
-        let peer = Peer::new(Role::Client, offered, number, &config.connection);
+        let spoken = config.revisions;
+        let peer = Peer::new(Role::Client, (spoken, offered), number, &config.connection);
         Self { config, peer, server: None }
     }
 
@@ -142,6 +143,8 @@ impl Client {
         match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
             Elapsed::HandshakeTimedOut => Some(self.connect_failed(ConnectFailure::TimedOut, out)),
+            // A client never needs input.
+            Elapsed::Resumed(_) => None,
             Elapsed::HandshakeLost(cause) => {
                 Some(ClientEvent::ConnectFailed(ConnectFailure::Closed(cause)))
             }
@@ -160,8 +163,8 @@ impl Client {
                 Some(ClientEvent::Notification(notification))
             }
             Incoming::HandshakeEnded(outcome) => Some(self.handshake_ended(outcome, out)),
-            // A server never gets this far: the route refuses `initialize` to a client.
-            Incoming::Initialize(_) => None,
+            // The route refuses `initialize` to a client, and a client never needs input.
+            Incoming::Initialize(_) | Incoming::Resumed(_) => None,
         }
     }
 

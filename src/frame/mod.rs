@@ -16,7 +16,7 @@ pub use message::{Frame, Frames};
 pub use outbox::{Framing, Messages, Outbox};
 
 pub(crate) use message::{Element, Origin};
-pub(crate) use outbox::Room;
+pub(crate) use outbox::{Room, Tag};
 pub(crate) use queue::{Queue, Serial};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::queue::{Drain, Queue, Serial};
-use crate::handle::CallId;
+use crate::handle::{CallId, InboundId};
 use crate::json::{EncodeError, Writer};
 use crate::limits::Limits;
 
@@ -15,6 +15,16 @@ pub enum Framing {
     Lines,
     /// The carrier does it: take messages one by one with [`Outbox::messages`].
     Messages,
+}
+
+/// What a message is about, so that it can be taken back with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Tag {
+    Nothing,
+    /// It is the request of a call.
+    Call(CallId),
+    /// It is about a request of the peer, and not the answer to it.
+    Exchange(InboundId),
 }
 
 /// Output that has not been sent yet.
@@ -38,7 +48,7 @@ pub enum Framing {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Outbox {
     /// Messages, those that are calls with their handle.
-    queue: Queue<Option<CallId>>,
+    queue: Queue<Tag>,
     framing: Framing,
     limit: usize,
     reserve: usize,
@@ -121,7 +131,7 @@ impl Outbox {
     pub(crate) fn append(
         &mut self,
         room: Room,
-        call: Option<CallId>,
+        tag: Tag,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<Serial, EncodeError> {
         let end: &[u8] = match self.framing {
@@ -133,7 +143,7 @@ impl Outbox {
             Room::Reserve => self.limit.saturating_add(self.reserve),
             Room::Held => usize::MAX,
         };
-        self.queue.append(limit, call, end, write)
+        self.queue.append(limit, tag, end, write)
     }
 
     /// The length of the message that was appended last.
@@ -148,22 +158,32 @@ impl Outbox {
 
     /// Takes back a call of which nothing has been sent. Says whether it could.
     pub(crate) fn withdraw(&mut self, serial: Serial, call: CallId) -> bool {
-        self.queue.withdraw(serial, &Some(call))
+        self.queue.withdraw(serial, &Tag::Call(call))
     }
 
     /// Takes back a message that is no call, if nothing of it has been sent. Says whether it could.
     pub(crate) fn withdraw_batch(&mut self, serial: Serial) -> bool {
-        self.queue.withdraw(serial, &None)
+        self.queue.withdraw(serial, &Tag::Nothing)
     }
 
     /// Whether nothing of a call has been sent.
     pub(crate) fn is_untouched(&self, serial: Serial, call: CallId) -> bool {
-        self.queue.is_untouched(serial, &Some(call))
+        self.queue.is_untouched(serial, &Tag::Call(call))
     }
 
     /// Takes back, in one pass, every call of which nothing has been sent and that `is_it` accepts.
     pub(crate) fn withdraw_calls(&mut self, mut is_it: impl FnMut(CallId) -> bool) {
-        self.queue.withdraw_where(|call| call.is_some_and(&mut is_it));
+        self.queue.withdraw_where(|tag| matches!(tag, Tag::Call(call) if is_it(*call)));
+    }
+
+    /// Whether nothing of a message about a request of the peer has been sent.
+    pub(crate) fn is_unsent(&self, serial: Serial, exchange: InboundId) -> bool {
+        self.queue.is_untouched(serial, &Tag::Exchange(exchange))
+    }
+
+    /// Takes back every message about a request of the peer of which nothing has been sent.
+    pub(crate) fn withdraw_exchange(&mut self, exchange: InboundId) {
+        self.queue.withdraw_where(|tag| *tag == Tag::Exchange(exchange));
     }
 }
 
@@ -180,7 +200,7 @@ impl fmt::Debug for Outbox {
 /// Takes whole messages out of an outbox, see [`Outbox::messages`].
 pub struct Messages<'a> {
     framing: Framing,
-    messages: Drain<'a, Option<CallId>>,
+    messages: Drain<'a, Tag>,
 }
 
 impl<'a> Iterator for Messages<'a> {

@@ -231,7 +231,7 @@ fn call(index: u32) -> CallId {
 }
 
 fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {
-    outbox.append(Room::Limit, tag, |writer| writer.push(text.as_bytes())).expect("there is room")
+    outbox.append(Room::Limit, tag.map_or(Tag::Nothing, Tag::Call), |writer| writer.push(text.as_bytes())).expect("there is room")
 }
 
 fn unsent(outbox: &Outbox) -> &str {
@@ -242,13 +242,13 @@ fn unsent(outbox: &Outbox) -> &str {
 fn an_append_is_all_or_nothing() {
     let mut outbox = Outbox::new(Framing::Lines, &limits());
     append(&mut outbox, "one", None);
-    let failed = outbox.append(Room::Limit, None, |writer| {
+    let failed = outbox.append(Room::Limit, Tag::Nothing, |writer| {
         writer.push(b"half a mess")?;
         Err(EncodeError::Payload)
     });
     assert_eq!(failed, Err(EncodeError::Payload));
     let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        outbox.append(Room::Limit, None, |writer| {
+        outbox.append(Room::Limit, Tag::Nothing, |writer| {
             writer.push(b"half a mess")?;
             panic!("in the middle");
         })
@@ -264,7 +264,7 @@ fn the_limit_is_exact_and_the_reserve_is_for_the_machine() {
     (limits.outbox_bytes, limits.reserve_bytes, limits.congestion_bytes) = (10, 4, 5);
     let mut outbox = Outbox::new(Framing::Lines, &limits);
     let write = |outbox: &mut Outbox, room, text: &str| {
-        outbox.append(room, None, |writer| writer.push(text.as_bytes())).map(|_| ())
+        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
     };
     assert_eq!(write(&mut outbox, Room::Limit, "123"), Ok(()));
     assert!(!outbox.is_congested());

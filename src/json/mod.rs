@@ -38,7 +38,7 @@ pub use write::EncodeError;
 
 pub(crate) use envelope::shown;
 pub(crate) use fits::{fits, is_integral};
-pub(crate) use object::Additions;
+pub(crate) use object::{Additions, MetaAdditions};
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use raw::{MemberTexts, member};
 pub(crate) use scan::{Scanner, trim};

@@ -2,7 +2,7 @@
 //! what the machine has to add goes in.
 //!
 //! The application serialises an object; the machine owns a few of its members: the progress token
-//! in `_meta` today, more in other revisions. The keys of the object pass through here, so the
+//! in `_meta`, and what each message of a revision without sessions says of itself. The keys of the object pass through here, so the
 //! additions go in without a second pass and an object never gets two `_meta`.
 
 use serde::ser::{
@@ -18,23 +18,37 @@ use crate::capability::CapabilitySet;
 use crate::version::Revision;
 
 /// Members that the machine adds: names, and values as JSON text.
-///
-/// They win over members of the same name that the application wrote.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Additions<'x> {
-    /// Members of the object itself.
+    /// Members of the object itself, which win over those of the same name that the application wrote.
     pub(crate) members: &'x [(&'static str, &'x str)],
-    /// Members of its `_meta`.
-    pub(crate) meta: &'x [(&'static str, &'x str)],
+    /// Members of the object itself, of which the application may write others of the same name. At
+    /// most eight.
+    pub(crate) defaults: &'x [(&'static str, &'x str)],
+    /// What goes into its `_meta`.
+    pub(crate) meta: MetaAdditions<'x>,
+}
+
+/// What the machine adds to a `_meta`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct MetaAdditions<'x> {
+    pub(crate) members: &'x [(&'static str, &'x str)],
+    /// More members, as they stand between the braces.
+    pub(crate) text: &'x str,
+    /// Keys that are the machine's, whether it uses them or not: what the application wrote under them
+    /// is left out.
+    pub(crate) reserved: &'static [&'static str],
+}
+
+impl MetaAdditions<'_> {
+    const fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.text.is_empty() && self.reserved.is_empty()
+    }
 }
 
 impl Additions<'_> {
     pub(super) const fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.meta.is_empty()
-    }
-
-    fn owns(&self, key: &str) -> bool {
-        self.members.iter().any(|(name, _)| *name == key)
+        self.members.is_empty() && self.defaults.is_empty() && self.meta.is_empty()
     }
 }
 
@@ -43,6 +57,10 @@ pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     writer: &'w mut Writer<'a>,
     members: Members,
     additions: Additions<'x>,
+    /// Keys that are dropped.
+    reserved: &'static [&'static str],
+    /// The defaults that the application has written something else for, one bit each.
+    overridden: u8,
     is_empty: bool,
     meta_written: bool,
     pending: Pending,
@@ -112,6 +130,8 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             writer,
             members,
             additions,
+            reserved: &[],
+            overridden: 0,
             is_empty: true,
             meta_written: false,
             pending,
@@ -121,6 +141,19 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             let separator = object.separator();
             object.writer.push_key(separator, name)?;
             object.writer.push(value.as_bytes())?;
+        }
+        Ok(object)
+    }
+
+    /// The `_meta` of an object, with what the machine adds to it.
+    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: MetaAdditions<'x>) -> Result<Self> {
+        let MetaAdditions { members, text, reserved } = meta;
+        let mut object = Self::with(writer, Additions { members, ..Additions::default() })?;
+        object.reserved = reserved;
+        if !text.is_empty() {
+            let separator = object.separator();
+            object.writer.push(separator)?;
+            object.writer.push(text.as_bytes())?;
         }
         Ok(object)
     }
@@ -163,10 +196,14 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
 
     /// What becomes of the member with this key.
     fn fate(&mut self, key: &str) -> Result<Pending> {
+        if self.reserved.contains(&key) {
+            return Ok(Pending::Skipped);
+        }
         if !self.additions.is_empty() {
-            if self.additions.owns(key) {
+            if self.additions.members.iter().any(|(name, _)| *name == key) {
                 return Ok(Pending::Skipped);
             }
+            self.note_override(key);
             if key == "_meta" && !self.additions.meta.is_empty() {
                 // A second `_meta`, which only raw JSON can hold, is dropped.
                 let is_first = !core::mem::replace(&mut self.meta_written, true);
@@ -189,10 +226,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
                 value.serialize(&mut *self.writer)?;
                 if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
             }
-            Pending::Meta => {
-                let additions = Additions { members: self.additions.meta, meta: &[] };
-                value.serialize(Payload::plain(self.writer, "", Empty::Braces, additions))
-            }
+            Pending::Meta => value.serialize(Payload::meta(self.writer, self.additions.meta)),
             Pending::Known(member) => {
                 self.writer.expect(member.field.shape);
                 let written = value.serialize(&mut *self.writer);
@@ -217,6 +251,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             // there all the same.
             self.writer.expect(Shape::Any);
             self.take_out(member);
+            self.forget_override(member.field.name);
             return Ok(());
         }
         let revision = self.writer.revision();
@@ -262,13 +297,45 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         self.is_empty = member.is_first;
     }
 
+    /// The application writes something for which there is a default.
+    fn note_override(&mut self, key: &str) {
+        if let Some(index) = self.additions.defaults.iter().position(|(name, _)| *name == key) {
+            self.overridden |= 1 << index;
+        }
+    }
+
+    /// What it has written turned out to be nothing.
+    fn forget_override(&mut self, key: &str) {
+        if let Some(index) = self.additions.defaults.iter().position(|(name, _)| *name == key) {
+            self.overridden &= !(1 << index);
+        }
+    }
+
+    fn write_defaults(&mut self) -> Result {
+        for (index, (name, value)) in self.additions.defaults.iter().enumerate() {
+            if self.overridden & (1 << index) == 0 {
+                let separator = self.separator();
+                self.writer.push_key(separator, name)?;
+                self.writer.push(value.as_bytes())?;
+                if let Members::Known(sight) = &mut self.members
+                    && let Some((index, _)) = sight.record().field(name)
+                {
+                    sight.see(index);
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn close(mut self) -> Result {
         self.settle_doubt();
+        self.write_defaults()?;
         if let Members::Known(sight) = &self.members {
             let needs = sight.end(self.writer.revision(), Strictness::Exact)?;
             self.writer.need(needs);
         }
-        if !self.meta_written && !self.additions.meta.is_empty() {
+        let meta = self.additions.meta;
+        if !self.meta_written && !(meta.members.is_empty() && meta.text.is_empty()) {
             self.key("_meta", None)?;
             self.value(&())?;
         }

@@ -3,7 +3,7 @@
 use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::number::NUMBER;
-use super::object::{Additions, ObjectWriter, StructWriter, VariantWriter};
+use super::object::{Additions, MetaAdditions, ObjectWriter, StructWriter, VariantWriter};
 use super::shape::{Form, Shape};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
 
@@ -22,6 +22,8 @@ pub(crate) struct Payload<'w, 'a, 'x> {
     /// Written in front of the object, if there is one.
     prefix: &'static str,
     additions: Additions<'x>,
+    /// What it is the `_meta` of a message with.
+    meta: Option<MetaAdditions<'x>>,
     empty: Empty,
     form: Option<Form>,
 }
@@ -35,17 +37,14 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         additions: Additions<'x>,
         form: Option<Form>,
     ) -> Self {
-        Self { writer, prefix, additions, empty, form }
+        Self { writer, prefix, additions, meta: None, empty, form }
     }
 
-    /// An object that may have any form.
-    pub(crate) const fn plain(
-        writer: &'w mut Writer<'a>,
-        prefix: &'static str,
-        empty: Empty,
-        additions: Additions<'x>,
-    ) -> Self {
-        Self::new(writer, prefix, empty, additions, None)
+    /// The `_meta` of a message.
+    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: MetaAdditions<'x>) -> Self {
+        let additions = Additions::default();
+        let payload = Self::new(writer, "", Empty::Braces, additions, None);
+        Self { meta: Some(meta), ..payload }
     }
 
     fn open(self) -> Result<ObjectWriter<'w, 'a, 'x>> {
@@ -54,7 +53,10 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
             self.writer.set_revision(revision);
             self.writer.expect(Shape::Record(record));
         }
-        ObjectWriter::with(self.writer, self.additions)
+        match self.meta {
+            Some(meta) => ObjectWriter::meta(self.writer, meta),
+            None => ObjectWriter::with(self.writer, self.additions),
+        }
     }
 
     fn nothing(self) -> Result {
@@ -72,7 +74,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
             Some(b'n') => return self.nothing(),
             _ => return Err(EncodeError::NotAnObject),
         }
-        if self.additions.is_empty() && self.form.is_none() {
+        if self.additions.is_empty() && self.meta.is_none() && self.form.is_none() {
             self.writer.push(self.prefix.as_bytes())?;
             return self.writer.push_raw(text);
         }

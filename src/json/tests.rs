@@ -300,7 +300,13 @@ fn object<T: Serialize>(
     additions: Additions<'_>,
 ) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
-    value.serialize(Payload::plain(&mut Writer::new(&mut buffer, 1000), "p:", empty, additions))?;
+    value.serialize(Payload::new(
+        &mut Writer::new(&mut buffer, 1000),
+        "p:",
+        empty,
+        additions,
+        None,
+    ))?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 
@@ -313,7 +319,8 @@ fn additions_go_into_every_kind_of_object() {
         meta: Option<BTreeMap<&'static str, u8>>,
         z: u8,
     }
-    let additions = Additions { members: &[("kind", "\"x\"")], meta: &[("token", "7")] };
+    let meta = MetaAdditions { members: &[("token", "7")], ..MetaAdditions::default() };
+    let additions = Additions { members: &[("kind", "\"x\"")], meta, ..Additions::default() };
     let with = |meta| With { a: 1, meta, z: 2 };
     let raw = |text| Raw::new(text).expect("valid");
     let table = [
@@ -376,7 +383,8 @@ fn only_objects_are_params_and_results() {
 #[test]
 fn variants_are_objects_of_one_member() {
     let meta = [("token", "7")];
-    let additions = Additions { members: &[], meta: &meta };
+    let meta = MetaAdditions { members: &meta, ..MetaAdditions::default() };
+    let additions = Additions { meta, ..Additions::default() };
     let write = |shape: &Shape, additions| object(shape, Empty::Omitted, additions);
     let plain = |shape: &Shape| write(shape, Additions::default());
     assert_eq!(plain(&Shape::Struct { a: None }).as_deref(), Ok(r#"p:{"Struct":{"a":null}}"#));
@@ -388,7 +396,7 @@ fn variants_are_objects_of_one_member() {
         Ok(r#"p:{"Tuple":[1,true],"_meta":{"token":7}}"#)
     );
     let member = [("Tuple", "0")];
-    let owned = Additions { members: &member, meta: &[] };
+    let owned = Additions { members: &member, ..Additions::default() };
     assert!(write(&Shape::Tuple(1, true), owned).is_err(), "the machine owns this member");
 }
 

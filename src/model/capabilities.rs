@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::map::Map;
-use crate::json::Raw;
+use crate::json::{Kind, Raw};
 
 /// What a client offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +25,18 @@ pub struct ClientCapabilities<'a> {
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<'a, Raw<'a>>>,
+    /// Extensions of the protocol that it supports, by their names, each with its settings, an object
+    /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Map<'a, Raw<'a>>>,
+}
+
+impl<'a> ClientCapabilities<'a> {
+    /// The settings of an extension; `None` if the client does not support it, or has said so with
+    /// something that is no object.
+    pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
+        settings(self.extensions.as_ref(), name)
+    }
 }
 
 /// What a server offers.
@@ -49,6 +61,22 @@ pub struct ServerCapabilities<'a> {
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<'a, Raw<'a>>>,
+    /// Extensions of the protocol that it supports, by their names, each with its settings, an object
+    /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub extensions: Option<Map<'a, Raw<'a>>>,
+}
+
+impl<'a> ServerCapabilities<'a> {
+    /// The settings of an extension; `None` if the server does not support it, or has said so with
+    /// something that is no object.
+    pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
+        settings(self.extensions.as_ref(), name)
+    }
+}
+
+fn settings<'c, 'a>(extensions: Option<&'c Map<'a, Raw<'a>>>, name: &str) -> Option<&'c Raw<'a>> {
+    extensions?.get(name).filter(|settings| settings.kind() == Kind::Object)
 }
 
 /// A capability that has a list, and says so when it changes.

@@ -120,6 +120,13 @@ pub(super) fn parse<'de, T: Deserialize<'de>, E: Error>(text: &'de str) -> Resul
     serde_json::from_str(text).map_err(E::custom)
 }
 
+/// Reads a member that is there, for which `null` is not the same as absent.
+pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 /// Text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "text")]
@@ -255,8 +262,15 @@ pub struct ToolResultContent<'a> {
     /// What the tool returned.
     #[serde(borrow)]
     pub content: List<'a, Content<'a>>,
-    /// The same as structured data, an object.
-    #[serde(borrow, rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
+    /// the same as nothing.
+    #[serde(
+        borrow,
+        default,
+        rename = "structuredContent",
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub structured_content: Option<Raw<'a>>,
     /// Whether the tool failed.
     #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,7 @@ pub struct ElicitParams<'a> {
     /// Where to send the user, in URL mode (2025-11-25).
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub url: Option<Text<'a>>,
-    /// What a later completion refers to, in URL mode (2025-11-25).
+    /// What a later completion refers to, in URL mode (2025-11-25 only, and needed there).
     #[serde(borrow, rename = "elicitationId", skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<Text<'a>>,
     /// Metadata.
@@ -49,11 +49,15 @@ impl<'a> ElicitParams<'a> {
         url: impl Into<Text<'a>>,
         elicitation_id: impl Into<Text<'a>>,
     ) -> Self {
+        Self { elicitation_id: Some(elicitation_id.into()), ..Self::visit(message, url) }
+    }
+
+    /// Asks the user to visit a URL, with no id for a completion (2026-07-28).
+    pub fn visit(message: impl Into<Text<'a>>, url: impl Into<Text<'a>>) -> Self {
         Self {
             mode: Some(ElicitationMode::Url),
             message: message.into(),
             url: Some(url.into()),
-            elicitation_id: Some(elicitation_id.into()),
             ..Self::default()
         }
     }

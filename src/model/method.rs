@@ -21,10 +21,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CallToolParams, CallToolResult, CompleteParams, CompleteResult, CreateMessageParams,
-    CreateMessageResult, ElicitParams, ElicitResult, ElicitationCompleteParams, GetPromptParams,
-    GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListTasksResult, ListToolsResult, LogParams, PageParams, ReadResourceResult,
+    AcknowledgedParams, CallToolParams, CallToolResult, CompleteParams, CompleteResult,
+    CreateMessageParams, CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult,
+    ElicitationCompleteParams, GetPromptParams, GetPromptResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
+    ListToolsResult, ListenParams, LogParams, PageParams, ReadResourceParams, ReadResourceResult,
     ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UriParams,
 };
 use crate::json::Raw;
@@ -115,6 +116,10 @@ macro_rules! notifications {
 }
 
 methods! {
+    /// `server/discover`, to a server (2026-07-28)
+    Discover = "server/discover", Empty -> DiscoverResult;
+    /// `subscriptions/listen`, to a server (2026-07-28)
+    Listen = "subscriptions/listen", ListenParams -> Empty;
     /// `ping`, either way
     Ping = "ping", Empty -> Empty;
     /// `tools/list`, to a server
@@ -127,7 +132,7 @@ methods! {
     ListResourceTemplates = "resources/templates/list",
         PageParams -> ListResourceTemplatesResult;
     /// `resources/read`, to a server
-    ReadResource = "resources/read", UriParams -> ReadResourceResult;
+    ReadResource = "resources/read", ReadResourceParams -> ReadResourceResult;
     /// `resources/subscribe`, to a server
     Subscribe = "resources/subscribe", UriParams -> Empty;
     /// `resources/unsubscribe`, to a server
@@ -158,6 +163,8 @@ methods! {
 }
 
 notifications! {
+    /// `notifications/subscriptions/acknowledged`, from a server (2026-07-28)
+    SubscriptionAcknowledged = "notifications/subscriptions/acknowledged", AcknowledgedParams;
     /// `notifications/message`, from a server: a log message
     Log = "notifications/message", LogParams;
     /// `notifications/resources/updated`, from a server

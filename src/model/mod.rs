@@ -5,7 +5,8 @@
 //! else is needed; enums keep values they do not know; lists keep elements they cannot read. What a
 //! type has no field for is still there in the [`Raw`](crate::json::Raw) it was read from.
 //!
-//! Reading treats `null` and absent alike, writing leaves out what is absent.
+//! Reading treats `null` and absent alike, except where `null` means something of its own. Writing
+//! leaves out what is absent.
 //!
 //! ```
 //! use mcp_sansio::json::Raw;
@@ -23,10 +24,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod cache;
 mod capabilities;
 mod completion;
 mod content;
+mod discovery;
 mod elicitation;
+mod input;
 mod lifecycle;
 mod list;
 mod logging;
@@ -38,12 +42,14 @@ mod resources;
 mod roots;
 mod sampling;
 mod schema;
+mod subscriptions;
 mod tasks;
 mod text;
 mod tools;
 
 pub mod method;
 
+pub use cache::CacheScope;
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability,
     SamplingCapability, ServerCapabilities,
@@ -55,11 +61,13 @@ pub use content::{
     Annotations, AudioContent, Content, EmbeddedResource, ImageContent, Role, TextContent,
     ToolResultContent, ToolUseContent,
 };
+pub use discovery::{DiscoverResult, MissingCapabilitiesData, UnsupportedVersionData};
 pub use elicitation::{
     ArraySchema, BooleanSchema, ElicitAction, ElicitParams, ElicitResult, ElicitationMode,
     ElicitationRequired, EnumOption, NumberSchema, ObjectSchema, PrimitiveSchema, SelectItems,
     StringSchema,
 };
+pub use input::{InputRequest, InputRequired};
 pub use lifecycle::{Icon, IconTheme, Implementation, InitializeParams, InitializeResult};
 pub use list::{IntoIter, List, Skipped};
 pub use logging::{LoggingLevel, SetLevelParams};
@@ -71,8 +79,9 @@ pub use prompts::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
 pub use resources::{
-    BlobResourceContents, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult,
-    Resource, ResourceContents, ResourceLink, ResourceTemplate, TextResourceContents, UriParams,
+    BlobResourceContents, ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams,
+    ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
+    TextResourceContents, UriParams,
 };
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{
@@ -80,6 +89,7 @@ pub use sampling::{
     SamplingContent, SamplingMessage, StopReason, ToolChoice, ToolChoiceMode,
 };
 pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
+pub use subscriptions::{AcknowledgedParams, ListenParams, SubscriptionFilter};
 pub use tasks::{CreateTaskResult, ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus};
 pub use text::Text;
 pub use tools::{
@@ -87,5 +97,7 @@ pub use tools::{
     ToolAnnotations, ToolExecution,
 };
 
+#[cfg(test)]
+mod stateless_tests;
 #[cfg(test)]
 mod tests;

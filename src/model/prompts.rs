@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::cache::{self, CacheScope};
 use super::content::{Content, Role};
 use super::lifecycle::Icon;
 use super::list::List;
@@ -82,6 +83,23 @@ pub struct ListPromptsResult<'a> {
     /// Where the next page begins, if there is one.
     #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<Text<'a>>,
+    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
+    #[serde(
+        default,
+        rename = "ttlMs",
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may use it again (2026-07-28).
+    #[serde(
+        borrow,
+        default,
+        rename = "cacheScope",
+        deserialize_with = "cache::scope",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -104,6 +122,15 @@ pub struct GetPromptParams<'a> {
     /// Its arguments, all of them strings.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<'a, Text<'a>>>,
+    /// What the client answers to what it was asked for when it made the request before, by the keys it
+    /// was asked with (2026-07-28).
+    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<Map<'a, Raw<'a>>>,
+    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
+    ///
+    /// A server must trust it no more than anything else that a client sends.
+    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::cache::{self, CacheScope};
 use super::content::{Annotations, borrowed_json, parse};
 use super::lifecycle::Icon;
 use super::list::List;
+use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
 
@@ -235,7 +237,35 @@ pub struct BlobResourceContents<'a> {
     pub meta: Option<Raw<'a>>,
 }
 
-/// The params of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
+/// The params of `resources/read`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ReadResourceParams<'a> {
+    /// The URI of the resource.
+    #[serde(borrow)]
+    pub uri: Text<'a>,
+    /// What the client answers to what it was asked for when it made the request before, by the keys it
+    /// was asked with (2026-07-28).
+    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<Map<'a, Raw<'a>>>,
+    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
+    ///
+    /// A server must trust it no more than anything else that a client sends.
+    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<Text<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> ReadResourceParams<'a> {
+    /// Asks for the resource with this URI.
+    pub fn new(uri: impl Into<Text<'a>>) -> Self {
+        Self { uri: uri.into(), ..Self::default() }
+    }
+}
+
+/// The params of `resources/subscribe` and `resources/unsubscribe`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct UriParams<'a> {
@@ -264,6 +294,23 @@ pub struct ListResourcesResult<'a> {
     /// Where the next page begins, if there is one.
     #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<Text<'a>>,
+    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
+    #[serde(
+        default,
+        rename = "ttlMs",
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may use it again (2026-07-28).
+    #[serde(
+        borrow,
+        default,
+        rename = "cacheScope",
+        deserialize_with = "cache::scope",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -286,6 +333,23 @@ pub struct ListResourceTemplatesResult<'a> {
     /// Where the next page begins, if there is one.
     #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<Text<'a>>,
+    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
+    #[serde(
+        default,
+        rename = "ttlMs",
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may use it again (2026-07-28).
+    #[serde(
+        borrow,
+        default,
+        rename = "cacheScope",
+        deserialize_with = "cache::scope",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -305,6 +369,23 @@ pub struct ReadResourceResult<'a> {
     /// The contents.
     #[serde(borrow)]
     pub contents: List<'a, ResourceContents<'a>>,
+    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
+    #[serde(
+        default,
+        rename = "ttlMs",
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may use it again (2026-07-28).
+    #[serde(
+        borrow,
+        default,
+        rename = "cacheScope",
+        deserialize_with = "cache::scope",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -312,6 +393,6 @@ pub struct ReadResourceResult<'a> {
 
 impl<'a> From<ResourceContents<'a>> for ReadResourceResult<'a> {
     fn from(contents: ResourceContents<'a>) -> Self {
-        Self { contents: List::from([contents]), meta: None }
+        Self { contents: List::from([contents]), ..Self::default() }
     }
 }

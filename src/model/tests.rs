@@ -129,7 +129,7 @@ fn elicitation_is_read_and_written() {
 /// Proves L-PAGE-06: an empty cursor is a cursor, and `null` is none.
 #[test]
 fn null_is_read_as_absent_and_never_written() {
-    let text = r#"{"content":[],"isError":null,"structuredContent":null,"_meta":null}"#;
+    let text = r#"{"content":[],"isError":null,"_meta":null}"#;
     assert_eq!(round::<CallToolResult<'_>>(text), r#"{"content":[]}"#);
     let text = r#"{"type":"text","text":"x","annotations":{"audience":null,"priority":null}}"#;
     assert_eq!(round::<Content<'_>>(text), r#"{"type":"text","text":"x","annotations":{}}"#);

@@ -6,9 +6,11 @@ use alloc::vec::Vec;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::content::{Content, borrowed_json, parse};
+use super::cache::{self, CacheScope};
+use super::content::{Content, borrowed_json, parse, present};
 use super::lifecycle::Icon;
 use super::list::List;
+use super::map::Map;
 use super::open::open_enum;
 use super::text::Text;
 use crate::json::{MemberTexts, Raw};
@@ -29,7 +31,8 @@ pub struct Tool<'a> {
     /// The JSON Schema of its arguments, an object schema.
     #[serde(borrow, rename = "inputSchema")]
     pub input_schema: Raw<'a>,
-    /// The JSON Schema of its structured result, an object schema (from 2025-06-18 on).
+    /// The JSON Schema of its structured result (from 2025-06-18 on): an object schema, since
+    /// 2026-07-28 any.
     #[serde(borrow, rename = "outputSchema", skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Raw<'a>>,
     /// Hints on what it does, to be trusted as far as the server is (from 2025-03-26 on).
@@ -170,6 +173,23 @@ pub struct ListToolsResult<'a> {
     /// Where the next page begins, if there is one.
     #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<Text<'a>>,
+    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
+    #[serde(
+        default,
+        rename = "ttlMs",
+        deserialize_with = "cache::ttl",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ttl_ms: Option<u64>,
+    /// Who may use it again (2026-07-28).
+    #[serde(
+        borrow,
+        default,
+        rename = "cacheScope",
+        deserialize_with = "cache::scope",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -192,6 +212,15 @@ pub struct CallToolParams<'a> {
     /// Its arguments, an object; absent for none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Raw<'a>>,
+    /// What the client answers to what it was asked for when it made the request before, by the keys it
+    /// was asked with (2026-07-28).
+    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    pub input_responses: Option<Map<'a, Raw<'a>>>,
+    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
+    ///
+    /// A server must trust it no more than anything else that a client sends.
+    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
+    pub request_state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
@@ -205,7 +234,7 @@ impl<'a> CallToolParams<'a> {
 
     /// Calls a tool with arguments.
     pub fn with(name: impl Into<Text<'a>>, arguments: Raw<'a>) -> Self {
-        Self { name: name.into(), arguments: Some(arguments), meta: None }
+        Self { arguments: Some(arguments), ..Self::new(name) }
     }
 }
 
@@ -218,7 +247,8 @@ impl<'a> CallToolParams<'a> {
 pub struct CallToolResult<'a> {
     /// What the tool returned, or what went wrong.
     pub content: List<'a, Content<'a>>,
-    /// The same as structured data, an object (from 2025-06-18 on).
+    /// The same as structured data (from 2025-06-18 on): an object, since 2026-07-28 any JSON. `null` is
+    /// data, too, and not the same as nothing.
     #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Raw<'a>>,
     /// Whether the tool failed. Absent means it did not.
@@ -235,7 +265,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for CallToolResult<'a> {
         struct Parts<'a> {
             #[serde(borrow)]
             content: Option<List<'a, Content<'a>>>,
-            #[serde(borrow, rename = "structuredContent")]
+            #[serde(borrow, default, rename = "structuredContent", deserialize_with = "present")]
             structured_content: Option<Raw<'a>>,
             #[serde(rename = "isError")]
             is_error: Option<bool>,
@@ -246,8 +276,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for CallToolResult<'a> {
         let parts: Parts<'a> = parse(text)?;
         let Some(content) = parts.content else {
             let known = ["content", "structuredContent", "isError", "_meta"];
-            let is_tools =
-                MemberTexts::of(text).all(|(key, _)| known.into_iter().any(|name| key == *name));
+            let is_tools = MemberTexts::of(text).all(|(key, value)| {
+                let says_so = key == "resultType" && value == "\"complete\"";
+                says_so || known.into_iter().any(|name| key == *name)
+            });
             if !is_tools {
                 return Err(Error::missing_field("content"));
             }
@@ -271,6 +303,7 @@ impl<'a> CallToolResult<'a> {
     }
 
     /// A result of structured data, an object, and of the same as text for those who read only that.
+    /// Since 2026-07-28 the data may be any JSON.
     pub fn structured(content: Raw<'a>) -> Self {
         let text = Content::text(content.to_string());
         Self { structured_content: Some(content), ..Self::new([text]) }

@@ -1,22 +1,25 @@
 //! Answers to requests of the peer, and what they bring about.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use serde::ser::Serialize;
 
+use super::detail::Detail;
 use super::exchanges::{observe_sent, send};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
+use super::stamp::stamped;
 use super::{Cause, ConnectionConfig, Peer, Role};
-use crate::capability::Capability;
+use crate::capability::{Capability, CapabilitySet};
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{NotAllowed, features::Feature, shapes};
-use crate::error::ErrorCode;
-use crate::frame::Room;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
 use crate::json::shape::Form;
-use crate::json::{Additions, EncodeError, Member, Misfit, Problem, Writer, member};
-use crate::model::LoggingLevel;
+use crate::json::{EncodeError, Member, Misfit, Problem, Writer, member};
+use crate::model::{CallToolResult, LoggingLevel};
 use crate::rpc::{Answer, Ending, Fault, write_error, write_result};
 use crate::session::Phase;
 
@@ -46,6 +49,10 @@ pub enum RespondError {
     /// The answer could not be written; the request is still open.
     #[error("the answer could not be written: {0}")]
     Encode(#[from] EncodeError),
+    /// Input was required more than [`Limits::input_rounds`](crate::Limits::input_rounds) times for this
+    /// request, or more is asked for at once than may be; the request is still open.
+    #[error("too much input is required for this request")]
+    TooManyRounds,
 }
 
 impl Peer {
@@ -58,13 +65,17 @@ impl Peer {
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         self.send_delayed_progress(id, out);
+        self.flush_listen(id, out);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
         };
         let form = exchange.kind.map(|kind| kind.rule().result(exchange.context.revision));
+        let own = self.identity.as_deref();
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
-            write_result(writer, &wire, result, Additions::default(), form)?;
+            stamped(own, exchange, &wire, |additions| {
+                write_result(writer, &wire, result, additions, form)
+            })?;
             match exchange.kind {
                 Some(kind) if kind.asks_a_person() => {
                     let result = written(writer.since(start), Member::Result);
@@ -90,8 +101,21 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
+        let fault = Fault { code: self.code_for(id, fault.code)?, ..fault };
         let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
         let form = if asks_for_urls { Some(self.clear_url_error(config, id)?) } else { None };
+        self.reject_as_is(config, id, fault, form, out)
+    }
+
+    /// Refuses a request with a code that has been found to be right.
+    fn reject_as_is<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        fault: Fault<'_, T>,
+        form: Option<Form>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
         self.send_delayed_progress(id, out);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
@@ -121,6 +145,53 @@ impl Peer {
         }
         self.answered(id, out);
         Ok(())
+    }
+
+    /// The code by which the revision of a request says what is meant, if it has one for that.
+    fn code_for(&self, id: InboundId, code: ErrorCode) -> Result<ErrorCode, NotAllowed> {
+        // From here on the codes belong to the protocol, which gives a meaning to three of them: those
+        // that the machine sends.
+        const RESERVED: core::ops::RangeInclusive<i64> = -32_099..=-32_000;
+        let Some(exchange) = self.inbound.get(id.0).filter(|exchange| !exchange.is_relayed) else {
+            return Ok(code);
+        };
+        let revision = exchange.context.revision;
+        if code == ErrorCode::RESOURCE_NOT_FOUND && !Feature::ResourceNotFoundCode.is_in(revision) {
+            return Ok(ErrorCode::INVALID_PARAMS);
+        }
+        let is_asking = code == ErrorCode::URL_ELICITATION_REQUIRED;
+        if exchange.stands_alone() && RESERVED.contains(&code.get()) && !is_asking {
+            return Err(NotAllowed::Code);
+        }
+        Ok(code)
+    }
+
+    /// Refuses a request because the peer has not declared what it takes to serve it.
+    pub(crate) fn reject_missing(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        needed: CapabilitySet,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        let missing = needed.without(exchange.context.capabilities);
+        let message = ViolationKind::MissingCapability.text();
+        if exchange.stands_alone() {
+            let detail = Detail::Capabilities(missing);
+            let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
+            let fault = Fault { code, message: &message, data: Some(&detail) };
+            return self.reject_as_is(config, id, fault, None, out);
+        }
+        let named = MissingNames { message, missing };
+        if exchange.kind == Some(RequestKind::CallTool) {
+            // The model can tell the user, or do without.
+            let text = alloc::format!("{named}");
+            return self.respond(config, id, &CallToolResult::error(text.as_str()), out);
+        }
+        let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &named);
+        self.reject_as_is(config, id, fault, None, out)
     }
 
     /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
@@ -159,6 +230,16 @@ impl Peer {
         }
     }
 
+    /// The same, for a role.
+    pub(crate) fn check_answerable(&self, id: InboundId) -> Result<(), RespondError> {
+        self.answerable(id)
+    }
+
+    /// Takes a request out of the table that was never told to anybody.
+    pub(crate) fn abandon(&mut self, id: InboundId) {
+        self.drop_exchange(id.0, Ending::Closed);
+    }
+
     /// Does what the peer has asked for by a request that is being granted.
     fn bring_about(&mut self, id: InboundId) {
         let Some(exchange) = self.inbound.get(id.0) else { return };
@@ -176,6 +257,7 @@ impl Peer {
     }
 
     fn answered(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        self.abandon_input(id, out);
         let batch = self.drop_exchange(id.0, Ending::Answered);
         self.settle_in_batch(batch, out);
     }
@@ -186,7 +268,7 @@ impl Peer {
         config: &ConnectionConfig,
         arrival: Arrival,
         id: Answer<'_>,
-        fault: Fault<'_, ()>,
+        fault: Fault<'_, Detail>,
         out: &mut dyn Outlets,
     ) -> bool {
         self.answer_own(config, arrival, out, |writer| write_error(writer, id, fault, None))
@@ -221,7 +303,7 @@ impl Peer {
     ) -> bool {
         let outbox = out.lane(lane);
         let has_unread = !outbox.is_empty();
-        if outbox.append(Room::Reserve, None, write).is_err() {
+        if outbox.append(Room::Reserve, Tag::Nothing, write).is_err() {
             if has_unread {
                 self.close(Cause::OutboxOverflow);
             }
@@ -229,5 +311,21 @@ impl Peer {
         }
         observe_sent(out, lane, method);
         true
+    }
+}
+
+/// What a peer would have to declare, in words.
+struct MissingNames {
+    message: &'static str,
+    missing: CapabilitySet,
+}
+
+impl fmt::Display for MissingNames {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.message)?;
+        for (index, capability) in self.missing.iter().enumerate() {
+            write!(formatter, "{} {capability}", if index == 0 { ":" } else { "," })?;
+        }
+        Ok(())
     }
 }

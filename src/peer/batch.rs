@@ -17,7 +17,7 @@ use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
-use crate::frame::{Queue, Room};
+use crate::frame::{Queue, Room, Tag};
 use crate::handle::CallId;
 use crate::json::{EncodeError, Member};
 use crate::model::method::{Method, Notification as Notifies};
@@ -140,7 +140,7 @@ impl Batch<'_> {
         }
         let lane = Lane::Connection;
         let messages = &mut self.messages;
-        let serial = out.lane(lane).append(Room::Limit, None, |writer| {
+        let serial = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
             write_array(writer, messages.drain().map(|(message, ())| message))
         })?;
         for call in self.calls.drain(..) {

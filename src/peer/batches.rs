@@ -10,7 +10,7 @@ use super::outlets::{Lane, Outlets};
 use super::rare::{Empty, Rare};
 use super::rules::written;
 use crate::error::ViolationKind;
-use crate::frame::{Element, Queue, Room};
+use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::{EncodeError, Member, Writer};
 use crate::rpc::{Ending, Id, Recycle, Table};
@@ -178,7 +178,7 @@ impl Peer {
         if !batch.answers.is_empty() {
             batches.bytes -= batch.answers.len();
             // It has been bounded already, so this cannot fail.
-            let sent = out.lane(lane).append(Room::Held, None, |writer| {
+            let sent = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });
             if sent.is_ok() {

@@ -51,6 +51,8 @@ pub(crate) enum Purpose {
     Initialize,
     /// The machine, to hear whether the peer is still there.
     KeepAlive,
+    /// The machine, because a request of the peer needs something of it.
+    Input,
 }
 
 /// Where the request was put.

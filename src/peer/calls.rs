@@ -14,10 +14,10 @@ use super::rules::{Expectation, written};
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::methods::RequestKind;
-use crate::frame::{Queue, Room};
+use crate::frame::{Queue, Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::json::shape::Form;
-use crate::json::{Additions, EncodeError, Member, Writer};
+use crate::json::{Additions, EncodeError, Member, MetaAdditions, Writer};
 use crate::rpc::{Ending, write_request};
 use crate::time::Instant;
 use crate::version::Revision;
@@ -101,7 +101,7 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Call(call);
         let form = Some(rule.params(revision));
-        let serial = out.lane(lane).append(Room::Limit, Some(call), |writer| {
+        let serial = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, id, rule.name, params, false, form)
         })?;
         self.clock.tick(now);
@@ -165,7 +165,7 @@ impl Peer {
             }
             Sink::Outlets(out) => {
                 let lane = entry.parent.map_or(Lane::Call(call), Lane::Exchange);
-                let put = out.lane(lane).append(Room::Limit, Some(call), write);
+                let put = out.lane(lane).append(Room::Limit, Tag::Call(call), write);
                 if put.is_ok() {
                     clearance.observe(method, out);
                     observe_sent(out, lane, Some(method));
@@ -258,6 +258,7 @@ pub(super) fn write_call<T: Serialize + ?Sized>(
 ) -> Result<(), EncodeError> {
     let mut token = itoa::Buffer::new();
     let meta = [("progressToken", token.format(id))];
-    let meta: &[_] = if wants_progress { &meta } else { &[] };
-    write_request(writer, id, method, params, Additions { members: &[], meta }, form)
+    let members: &[_] = if wants_progress { &meta } else { &[] };
+    let meta = MetaAdditions { members, ..MetaAdditions::default() };
+    write_request(writer, id, method, params, Additions { meta, ..Additions::default() }, form)
 }

@@ -9,7 +9,7 @@ use super::call::{Call, Purpose, Whereabouts};
 use super::event::{Cause, Outcome, PeerEvent};
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
-use crate::frame::Room;
+use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, write_notification};
 
@@ -111,7 +111,7 @@ impl Peer {
     fn send_cancelled(&mut self, lane: Lane, id: u64, reason: Option<&str>, out: &mut dyn Outlets) {
         if reason.is_some() {
             let params = CancelledParams { id, reason };
-            let sent = out.lane(lane).append(Room::Limit, None, |writer| {
+            let sent = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
                 write_notification(writer, METHOD, &params, None)
             });
             if sent.is_ok() {

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::call::Purpose;
 use super::event::{Cause, PeerEvent};
 use super::outlets::Outlets;
 use super::rare::Rare;
@@ -100,15 +101,21 @@ impl Peer {
         !self.marked.is_empty()
             || self.noise.has_noted()
             || self.held.has_refused()
+            || self.has_resumed()
             || (draining && (!self.closing.draining_told || self.is_quiet()))
             || (draining && 0 < self.held.len())
+            || (draining && !self.listens.is_empty())
             || (self.closing.input_ended && !self.outbound.is_empty())
             || (self.phase == Phase::Closed && !self.closing.closed_told)
     }
 
     /// The next thing that the end has brought about: first that it is coming, then the calls in
     /// the order they were made, then the requests in the order they came, then that it is over.
-    pub(super) fn next_outcome(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {
+    pub(super) fn next_outcome(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<Elapsed> {
         if self.phase == Phase::Draining && !self.closing.draining_told {
             self.closing.draining_told = true;
             let deadline = self.closing.deadline.unwrap_or_default();
@@ -123,13 +130,21 @@ impl Peer {
         {
             return Some(Elapsed::Event(event));
         }
+        if self.phase == Phase::Draining
+            && let Some(event) = self.next_ended_listen(config, out)
+        {
+            return Some(Elapsed::Event(event));
+        }
         if self.closing.input_ended
-            && let Some(elapsed) = self.next_ended_call(out)
+            && let Some(elapsed) = self.next_ended_call(config, out)
         {
             return Some(elapsed);
         }
-        if let Some(event) = self.next_refused().or_else(|| self.next_marked(out)) {
+        if let Some(event) = self.next_refused(config, out).or_else(|| self.next_marked(out)) {
             return Some(Elapsed::Event(event));
+        }
+        if let Some(resumed) = self.next_resumed() {
+            return Some(Elapsed::Resumed(resumed));
         }
         if self.phase != Phase::Closed {
             return None;
@@ -152,13 +167,27 @@ impl Peer {
         self.interests.clear();
         self.elicitations.clear();
         self.batches = Rare::EMPTY;
+        self.listens = Rare::EMPTY;
+        self.bridges = Rare::EMPTY;
     }
 
-    fn next_ended_call(&mut self, out: &mut dyn Outlets) -> Option<Elapsed> {
+    fn next_ended_call(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<Elapsed> {
         let call = CallId(self.outbound.first()?);
         let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
         let is_initialize = self.initialize == Some(call);
+        let parent = self
+            .outbound
+            .get(call.0)
+            .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
         let event = self.lose_call(call, cause, out);
+        if let Some(parent) = parent {
+            let event = self.input_failed(config, parent, out);
+            return event.map(Elapsed::Event).or_else(|| self.next_ended_call(config, out));
+        }
         Some(if is_initialize { Elapsed::HandshakeLost(cause) } else { Elapsed::Event(event) })
     }
 

@@ -1,13 +1,15 @@
-//! Under which rules a request is served.
+//! Under which rules a message is exchanged.
 
+use super::claim::Facts;
 use super::outlets::Principal;
-use crate::capability::CapabilitySet;
-use crate::version::Revision;
+use crate::capability::{CapabilitySet, ExtensionSet};
+use crate::model::LoggingLevel;
+use crate::version::{Era, Revision};
 
 /// The rules of one exchange, fixed when the request came in.
 ///
-/// In a session they are those of the handshake. They come with each request because a later
-/// revision of the protocol has no sessions: a handler that asks only the context serves both.
+/// In a session they are those of the handshake, otherwise those that the request itself brings: a
+/// handler that asks only the context serves both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestContext {
@@ -15,10 +17,23 @@ pub struct RequestContext {
     pub revision: Revision,
     /// What the peer offers, as far as the revision knows it.
     pub capabilities: CapabilitySet,
+    /// The extensions that the request declares and that this side has
+    /// ([`Server::extension`](crate::Server::extension)). There are none in a session.
+    pub extensions: ExtensionSet,
+    /// The least severe log messages that the request asks for. In a session it asks for none: what is
+    /// wanted is said once, for all of it.
+    pub log_level: Option<LoggingLevel>,
     /// Whether the peer asked for progress.
     pub wants_progress: bool,
     /// Who is asking.
     pub principal: Principal,
+}
+
+impl RequestContext {
+    /// The era of its revision: whether the request belongs to a session.
+    pub const fn era(&self) -> Era {
+        self.revision.era()
+    }
 }
 
 impl Default for RequestContext {
@@ -26,8 +41,34 @@ impl Default for RequestContext {
         Self {
             revision: Revision::LATEST_HANDSHAKE,
             capabilities: CapabilitySet::NONE,
+            extensions: ExtensionSet::default(),
+            log_level: None,
             wants_progress: false,
             principal: Principal::default(),
         }
     }
+}
+
+impl From<Terms> for RequestContext {
+    fn from(terms: Terms) -> Self {
+        let Terms { revision, theirs, .. } = terms;
+        Self { revision, capabilities: theirs, ..Self::default() }
+    }
+}
+
+impl From<Facts> for RequestContext {
+    fn from(facts: Facts) -> Self {
+        let Facts { revision, capabilities, extensions, log_level } = facts;
+        Self { revision, capabilities, extensions, log_level, ..Self::default() }
+    }
+}
+
+/// What both sides have agreed on, for a session or for one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Terms {
+    pub(crate) revision: Revision,
+    /// What this side offers, as far as the revision knows it.
+    pub(crate) ours: CapabilitySet,
+    /// What the other side offers, as far as the revision knows it.
+    pub(crate) theirs: CapabilitySet,
 }

@@ -84,6 +84,8 @@ pub enum CancelCause {
     Peer,
     /// The connection ended, or its drain deadline passed.
     Closed,
+    /// What was needed to serve it is not to be had from the peer. The machine has answered it.
+    InputFailed,
 }
 
 impl Cancelled<'_> {

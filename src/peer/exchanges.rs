@@ -12,7 +12,7 @@ use super::rules::{Kept, elicitation_id};
 use super::{ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
-use crate::frame::Room;
+use crate::frame::{Room, Serial, Tag};
 use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, Number, Str, Writer};
 use crate::rpc::{Ending, Id, Recycle};
@@ -25,9 +25,14 @@ pub(super) struct Exchange {
     /// What is asked for; nothing if MCP does not have it or the machine is not to look.
     pub(super) kind: Option<RequestKind>,
     pub(super) kept: Kept,
+    /// It passes without being looked at.
+    pub(super) is_relayed: bool,
+    /// The latest message about it that was put into the outbox.
+    pub(super) last_output: Option<Serial>,
     /// The batch it came in.
     pub(super) batch: Option<Place>,
-    /// The literal of the progress token; empty if there is none.
+    /// What notifications about it name it by, a literal: its progress token, empty if it has none, or
+    /// its id if it is a subscription.
     pub(super) token: String,
     pub(super) progress: Option<Number>,
     pub(super) delayed: Option<Box<Delayed>>,
@@ -35,11 +40,20 @@ pub(super) struct Exchange {
     pub(super) marked: bool,
 }
 
+impl Exchange {
+    /// Whether it belongs to no session.
+    pub(super) const fn stands_alone(&self) -> bool {
+        self.context.revision.is_stateless()
+    }
+}
+
 impl Recycle for Exchange {
     fn recycle(&mut self) {
         self.context = RequestContext::default();
         self.kind = None;
         self.kept.clear();
+        self.is_relayed = false;
+        self.last_output = None;
         self.batch = None;
         self.token.clear();
         self.progress = None;
@@ -50,7 +64,7 @@ impl Recycle for Exchange {
 
 impl Peer {
     /// Takes a request of the session into the table, unless the table is full or the progress token
-    /// is none. The context is that of the session.
+    /// is none.
     pub(crate) fn admit(
         &mut self,
         config: &ConnectionConfig,
@@ -61,25 +75,27 @@ impl Peer {
         if limits.inbound_requests <= self.inbound.len() {
             return Err(ViolationKind::TooManyRequests);
         }
-        let token = request.progress_token(config)?;
-        let mut context = RequestContext {
+        let is_subscription = kind == Some(RequestKind::Listen);
+        let token = match request.progress_token(config)? {
+            // Nothing is reported on it but what it has subscribed to.
+            _ if is_subscription => None,
+            token => token,
+        };
+        let context = RequestContext {
             wants_progress: token.is_some(),
             principal: arrival.principal,
-            ..RequestContext::default()
+            ..request.context
         };
-        if let Some(session) = self.session {
-            context.revision = session.revision;
-            context.capabilities = session.capabilities;
-        }
         let params = request.params.unwrap_or_default();
         let fill = |exchange: &mut Exchange| {
             exchange.context = context;
             exchange.kind = kind;
+            exchange.is_relayed = request.is_relayed;
             exchange.batch = arrival.batch;
             if let Some(kind) = kind {
                 exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
             }
-            if let Some(token) = &token {
+            if let Some(token) = token.as_ref().or(is_subscription.then_some(&request.id)) {
                 exchange.token.push_str(token.as_wire());
             }
         };
@@ -98,6 +114,7 @@ impl Peer {
         if let Some(batch) = arrival.batch {
             self.batches.open_request(batch);
         }
+        self.has_served_alone |= context.revision.is_stateless();
         Ok((InboundId(place), context))
     }
 
@@ -105,11 +122,15 @@ impl Peer {
     pub(super) fn drop_exchange(&mut self, place: Place, ending: Ending) -> Option<Place> {
         let exchange = self.inbound.get(place)?;
         let batch = exchange.batch;
+        let is_subscription = exchange.kind == Some(RequestKind::Listen);
         if exchange.kind.is_some_and(RequestKind::asks_a_person) {
             self.clock.end_asking();
         }
         if !self.progress_deadlines.is_empty() {
             self.progress_deadlines.clear(place.index);
+        }
+        if is_subscription {
+            self.listens.remove(place);
         }
         self.inbound.remove(place, ending);
         batch
@@ -128,6 +149,8 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let place = self.inbound.find(id)?;
+        self.withdraw_about(InboundId(place), out);
+        self.abandon_input(InboundId(place), out);
         let batch = self.drop_exchange(place, Ending::Cancelled);
         self.settle_in_batch(batch, out);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
@@ -145,6 +168,8 @@ impl Peer {
     /// The next exchange that was cancelled together with another one.
     pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
         let place = self.marked.pop_front()?;
+        self.withdraw_about(InboundId(place), out);
+        self.abandon_input(InboundId(place), out);
         let batch = self.drop_exchange(place, Ending::Cancelled);
         self.settle_in_batch(batch, out);
         let (id, cause) = (InboundId(place), CancelCause::Peer);
@@ -157,6 +182,17 @@ impl Peer {
         self.drop_exchange(place, Ending::Closed);
         let (id, cause) = (InboundId(place), CancelCause::Closed);
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
+    }
+
+    /// Takes back what has not left of the messages about a request that is not to be answered.
+    fn withdraw_about(&self, id: InboundId, out: &mut dyn Outlets) {
+        let Some(serial) = self.inbound.get(id.0).and_then(|exchange| exchange.last_output) else {
+            return;
+        };
+        let outbox = out.lane(Lane::Exchange(id));
+        if outbox.is_unsent(serial, id) {
+            outbox.withdraw_exchange(id);
+        }
     }
 
     /// The context of a request that can still be answered.
@@ -182,8 +218,23 @@ pub(super) fn send(
     method: Option<&str>,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    out.lane(lane).append(Room::Limit, None, write)?;
+    out.lane(lane).append(Room::Limit, Tag::Nothing, write)?;
     observe_sent(out, lane, method);
+    Ok(())
+}
+
+/// Sends something about a request of the peer, which is taken back if the peer cancels it in time.
+pub(super) fn send_about(
+    exchange: &mut Exchange,
+    id: InboundId,
+    out: &mut dyn Outlets,
+    method: &str,
+    write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let lane = Lane::Exchange(id);
+    let serial = out.lane(lane).append(Room::Limit, Tag::Exchange(id), write)?;
+    exchange.last_output = Some(serial);
+    observe_sent(out, lane, Some(method));
     Ok(())
 }
 

@@ -25,7 +25,7 @@ macro_rules! peer_face {
 
             /// What the peer offers, as far as the revision knows it; empty before the session.
             pub fn peer_capabilities(&self) -> CapabilitySet {
-                self.peer.session().map(|session| session.capabilities).unwrap_or_default()
+                self.peer.session().map(|session| session.theirs).unwrap_or_default()
             }
 
             /// How much is going on.
@@ -269,7 +269,8 @@ macro_rules! peer_face {
                 related: Option<InboundId>,
                 out: &mut impl Outlets,
             ) -> Result<Delivery, NotifyError> {
-                let notice = Notice { method, params, related, wanted: None };
+                let change = None;
+                let notice = Notice { method, params, related, wanted: None, change };
                 self.peer.notify(&self.config.connection, notice, out)
             }
         }

@@ -2,7 +2,7 @@
 
 use super::outlets::{Observation, Outlets};
 use super::{CapabilityPolicy, ConnectionConfig, Peer};
-use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::capability::{Capability, CapabilitySet};
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
@@ -120,6 +120,9 @@ impl Peer {
         if !rule.may_be_sent_by(self.role.sender()) {
             return Err(NotAllowed::Direction);
         }
+        if rule.revisions().and(self.spoken).is_empty() {
+            return Err(NotAllowed::Revision);
+        }
         match rule.gate() {
             Some(gate)
                 if policy == CapabilityPolicy::Strict
@@ -134,10 +137,9 @@ impl Peer {
 
     /// What both sides have declared.
     pub(super) fn declared(&self) -> Declared {
-        let theirs = self.session.map_or(CapabilitySet::NONE, |session| session.capabilities);
-        match self.role.owner() {
-            Owner::Client => Declared { client: self.offered, server: theirs },
-            Owner::Server => Declared { client: theirs, server: self.offered },
+        match self.session {
+            Some(terms) => self.role.declared(terms.ours, terms.theirs),
+            None => self.role.declared(self.offered, CapabilitySet::NONE),
         }
     }
 }

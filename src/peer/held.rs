@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::call::{CallError, Whereabouts};
+use super::call::{CallError, Purpose, Whereabouts};
 use super::calls::write_call;
 use super::event::{Outcome, PeerEvent};
 use super::exchanges::observe_sent;
@@ -12,7 +12,7 @@ use super::rare::{Empty, Rare};
 use super::rules::Expectation;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::frame::{Queue, Room, Serial};
+use crate::frame::{Queue, Room, Serial, Tag};
 use crate::handle::CallId;
 use crate::json::{EncodeError, Envelope, Member, Raw, Str, Writer};
 use crate::rpc::write_notification;
@@ -133,7 +133,7 @@ impl Peer {
         let params = params.map(Raw::trusted);
         let mut expectation = Expectation::default();
         let known = &self.elicitations;
-        let written = out.lane(lane).append(Room::Held, Some(call), |writer| {
+        let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
             // The progress token is among the params already.
             write_call(writer, id, method, &params, false, clearance.form)?;
             clearance.check_needs(writer)?;
@@ -167,7 +167,7 @@ impl Peer {
             return out.observe(&Observation::Dropped { method });
         };
         let (lane, params) = (waiting.lane, params.map(Raw::trusted));
-        let written = out.lane(lane).append(Room::Held, None, |writer| {
+        let written = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
             write_notification(writer, method, &params, clearance.form)
         });
         if written.is_err() {
@@ -181,12 +181,20 @@ impl Peer {
     }
 
     /// The next call that turned out not to be allowed.
-    pub(super) fn next_refused(&mut self) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_refused(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
         while self.held.has_refused() {
             let (call, error) = self.held.refused.pop_front()?;
             // It may have been cancelled meanwhile.
-            if self.outbound.get(call.0).is_some() {
+            if let Some(entry) = self.outbound.get(call.0) {
+                let parent = entry.parent.filter(|_| entry.purpose == Purpose::Input);
                 self.end_call(call);
+                if let Some(parent) = parent {
+                    return self.input_failed(config, parent, out);
+                }
                 return Some(PeerEvent::ended(call, Outcome::NotMade(error)));
             }
         }

@@ -9,7 +9,7 @@ use super::outlets::{Lane, Outlets};
 use super::rare::Empty;
 use super::{ConnectionConfig, KeepAlive, Peer};
 use crate::error::ErrorCode;
-use crate::frame::Room;
+use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::rpc::{Ending, GivenUp};
 use crate::time::Instant;
@@ -109,7 +109,7 @@ impl Peer {
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Connection;
-        let written = out.lane(lane).append(Room::Limit, Some(call), |writer| {
+        let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, id, METHOD, &(), false, None)
         });
         let call = written.ok().map(|serial| {

@@ -7,6 +7,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `receive` | frames in: told apart |
+//! | `claim`, `identity`, `context` | what requests say of themselves, and under which rules that puts them |
 //! | `request`, `route` | requests of the peer: served or refused |
 //! | `notification`, `response` | notifications and responses of the peer |
 //! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
@@ -22,22 +23,29 @@
 mod answer;
 mod batch;
 mod batches;
+mod bridge;
+mod cache_hints;
 mod call;
 mod calls;
 mod cancel;
+mod claim;
 mod clock;
 mod closing;
 mod config;
 mod context;
 mod counts;
 mod deadlines;
+mod detail;
 mod elicitations;
 mod event;
 mod exchanges;
 mod face;
 mod gate;
 mod held;
+mod identity;
+mod input;
 mod keep_alive;
+mod listens;
 mod noise;
 mod notification;
 mod notify;
@@ -50,10 +58,12 @@ mod request;
 mod response;
 mod route;
 mod rules;
+mod stamp;
 mod timers;
 
 pub use answer::RespondError;
 pub use batch::{Batch, BatchError};
+pub use cache_hints::{CacheHint, CacheHints};
 pub use call::{CallError, CallOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
 pub use config::{
@@ -71,16 +81,25 @@ pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
 pub use pages::Paging;
 pub use progress::{Progress, ProgressReport};
 
+pub(crate) use bridge::Resumed;
+pub(crate) use claim::{Claim, Facts};
+pub(crate) use context::Terms;
+pub(crate) use detail::Detail;
 pub(crate) use event::PeerEvent;
 pub(crate) use face::peer_face;
+pub(crate) use identity::Identity;
+pub(crate) use listens::Change;
 pub(crate) use notify::Notice;
 pub(crate) use receive::{Incoming, IncomingRequest};
+pub(crate) use request::Refusal;
 pub(crate) use route::Role;
 pub(crate) use timers::Elapsed;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use batches::Batches;
+use bridge::Bridges;
 use call::Call;
 use clock::Clock;
 use closing::Closing;
@@ -89,6 +108,7 @@ use elicitations::Elicitations;
 use exchanges::Exchange;
 use held::Held;
 use keep_alive::Silence;
+use listens::Listens;
 use noise::Noise;
 use pages::Changes;
 use rare::Rare;
@@ -99,7 +119,7 @@ use crate::model::LoggingLevel;
 use crate::rpc::{Inbound, Outbound};
 use crate::session::{Phase, Step};
 use crate::subscription::Interests;
-use crate::version::Revision;
+use crate::version::{Revision, RevisionSet};
 
 /// The state of one side of a connection, whichever side it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -108,7 +128,11 @@ pub(crate) struct Peer {
     phase: Phase,
     /// The phase that was last observed.
     observed: Phase,
-    session: Option<Session>,
+    session: Option<Terms>,
+    /// The revisions that this side speaks.
+    spoken: RevisionSet,
+    /// What this side says of itself where there are no sessions.
+    identity: Option<Box<Identity>>,
     /// The handshake has been completed, whatever has happened since.
     was_ready: bool,
     /// What this side offers.
@@ -129,6 +153,12 @@ pub(crate) struct Peer {
     /// What the peer wants to be told.
     interests: Interests,
     elicitations: Elicitations,
+    /// Subscriptions that requests of the peer keep open.
+    listens: Rare<Listens>,
+    /// Requests of the peer that wait for what it is asked for.
+    bridges: Rare<Bridges>,
+    /// A request that stands alone has been served.
+    has_served_alone: bool,
     /// How often the lists of the peer have changed.
     changes: Changes,
     silence: Rare<Silence>,
@@ -136,18 +166,10 @@ pub(crate) struct Peer {
     noise: Noise,
 }
 
-/// What a handshake has settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Session {
-    pub(crate) revision: Revision,
-    /// What the other side offers, as far as the revision knows it.
-    pub(crate) capabilities: CapabilitySet,
-}
-
 impl Peer {
     pub(crate) fn new(
         role: Role,
-        offered: CapabilitySet,
+        (spoken, offered): (RevisionSet, CapabilitySet),
         connection: ConnectionNumber,
         config: &ConnectionConfig,
     ) -> Self {
@@ -157,6 +179,8 @@ impl Peer {
             phase: Phase::Opening,
             observed: Phase::Opening,
             session: None,
+            spoken,
+            identity: None,
             was_ready: false,
             offered,
             inbound: Inbound::new(connection),
@@ -174,6 +198,9 @@ impl Peer {
             held: Rare::EMPTY,
             interests: Interests::new(LoggingLevel::Debug),
             elicitations: Elicitations::default(),
+            listens: Rare::EMPTY,
+            bridges: Rare::EMPTY,
+            has_served_alone: false,
             changes: Changes::default(),
             silence: Rare::EMPTY,
             closing: Closing::default(),
@@ -185,7 +212,7 @@ impl Peer {
         self.phase
     }
 
-    pub(crate) const fn session(&self) -> Option<Session> {
+    pub(crate) const fn session(&self) -> Option<Terms> {
         self.session
     }
 
@@ -203,10 +230,25 @@ impl Peer {
         self.clock.set_stopped(paused, now);
     }
 
-    /// Opens the session that a handshake has settled.
-    pub(crate) fn open_session(&mut self, revision: Revision, declared: CapabilitySet) {
-        self.offered = self.offered.known_to(revision);
-        self.session = Some(Session { revision, capabilities: declared.known_to(revision) });
+    /// Opens the session that a handshake has settled, or what stands for it on a client where there
+    /// are none.
+    pub(crate) fn open_session(&mut self, revision: Revision, theirs: CapabilitySet) {
+        let ours = self.offered.known_to(revision);
+        self.session = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
+    }
+
+    /// Says who this side is where there are no sessions.
+    pub(crate) fn set_identity(&mut self, identity: Identity) {
+        self.identity = Some(Box::new(identity));
+    }
+
+    pub(crate) fn identity(&self) -> Option<&Identity> {
+        self.identity.as_deref()
+    }
+
+    /// Whether messages stand alone because both sides have found out that they can.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.session.is_some_and(|terms| terms.revision.is_stateless())
     }
 
     /// Takes a step. Says whether it made sense.

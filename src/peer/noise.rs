@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use core::fmt;
 
+use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
 use super::receive::Reception;
 use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
@@ -155,13 +156,23 @@ impl Peer {
     /// Reports a violation, and answers it where that is due.
     pub(super) fn violation<'a>(
         &mut self,
+        violation: Violation<'a>,
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<PeerEvent<'a>> {
+        self.violation_with(violation, None, reception)
+    }
+
+    /// The same, with more to say to the peer.
+    pub(super) fn violation_with<'a>(
+        &mut self,
         mut violation: Violation<'a>,
+        detail: Option<&Detail>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
         let Reception { config, arrival, out } = reception;
         if let Some(code) = violation.kind.code() {
             let message = Complaint { kind: violation.kind, misfit: violation.misfit };
-            let fault = Fault::plain(code, &message);
+            let fault = Fault { code, message: &message, data: detail };
             violation.answered = match &violation.id {
                 Some(id) => self.send_error(config, *arrival, Answer::To(id), fault, *out),
                 None => {

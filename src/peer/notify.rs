@@ -2,21 +2,24 @@
 
 use serde::ser::Serialize;
 
-use super::exchanges::observe_sent;
+use super::exchanges::{Exchange, observe_sent, send_about};
 use super::gate::Clearance;
 use super::held::Waiting;
+use super::listens::Change;
 use super::outlets::{Lane, Outlets};
 use super::rules::written;
-use super::{ConnectionConfig, Peer};
+use super::{ConnectionConfig, Peer, Role};
+use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;
-use crate::dialect::methods::NotificationKind;
-use crate::frame::Room;
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
 use crate::json::{EncodeError, Member, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::write_notification;
 use crate::session::Phase;
 use crate::subscription::Interests;
+use crate::version::RevisionSet;
 
 /// What became of a notification. None of it is an error: work need not know who listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,8 +32,24 @@ pub enum Delivery {
     /// The peer has not asked for it: the level of the log message is too low, the resource is not
     /// subscribed to.
     NotWanted,
-    /// It says what the last message in the outbox says already.
+    /// It says what a message in the outbox, or one that waits for room there, says already.
     Repeated,
+    /// Somebody has subscribed to it, and there is no room in the outbox. It is told as soon as there is;
+    /// what changes until then is not told a second time.
+    Lagged,
+}
+
+impl Delivery {
+    /// What became of something that was told to several.
+    pub(super) const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Lagged, _) | (_, Self::Lagged) => Self::Lagged,
+            (Self::Sent, _) | (_, Self::Sent) => Self::Sent,
+            (Self::Held, _) | (_, Self::Held) => Self::Held,
+            (Self::Repeated, _) | (_, Self::Repeated) => Self::Repeated,
+            (Self::NotWanted, Self::NotWanted) => Self::NotWanted,
+        }
+    }
 }
 
 /// Why a notification could not be sent. Nothing was.
@@ -62,6 +81,8 @@ pub(crate) struct Notice<'m, T: ?Sized> {
     pub(crate) related: Option<InboundId>,
     /// Whether the peer wants it, if that has been found out.
     pub(crate) wanted: Option<bool>,
+    /// What it says has changed, if its name does not say so.
+    pub(crate) change: Option<Change<'m>>,
 }
 
 impl Peer {
@@ -72,7 +93,110 @@ impl Peer {
         notice: Notice<'_, T>,
         out: &mut dyn Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let Notice { method, params, related, wanted } = notice;
+        if let Some(id) = notice.related
+            && self.inbound.get(id.0).is_some_and(Exchange::stands_alone)
+        {
+            return self.notify_alone(config, id, notice, out);
+        }
+        let change =
+            notice.change.or_else(|| NotificationKind::named(notice.method).and_then(Change::of));
+        // Only this can fail, and what fails has changed nothing.
+        let delivery = if self.may_have_session() {
+            self.notify_session(config, notice, out)?
+        } else {
+            self.notify_nobody(&notice)?
+        };
+        Ok(match change {
+            Some(change) if self.role == Role::Server => delivery.and(self.publish(change, out)),
+            _ => delivery,
+        })
+    }
+
+    /// Whether there is a session, or one may come.
+    fn may_have_session(&self) -> bool {
+        let may_come = !self.spoken.and(RevisionSet::HANDSHAKE).is_empty();
+        self.role == Role::Client || self.session.is_some() || (may_come && !self.has_served_alone)
+    }
+
+    /// What there is to say to whoever notifies a session that there is not.
+    fn notify_nobody<T: ?Sized>(&self, notice: &Notice<'_, T>) -> Result<Delivery, NotifyError> {
+        let Some(kind) = NotificationKind::named(notice.method) else {
+            return Ok(Delivery::NotWanted);
+        };
+        if self.phase == Phase::Closed {
+            return Err(NotifyError::Closed);
+        }
+        let rule = kind.rule();
+        let declared = self.role.declared(self.offered, CapabilitySet::NONE);
+        match rule.gate() {
+            Some(gate) if gate.owner() == Owner::Server && !declared.contains(gate) => {
+                Err(NotAllowed::Capability(gate).into())
+            }
+            _ if !rule.may_be_sent_by(self.role.sender()) => Err(NotAllowed::Direction.into()),
+            _ => Ok(Delivery::NotWanted),
+        }
+    }
+
+    /// Sends a notification about a request that stands alone: on its stream, before its answer.
+    fn notify_alone<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        notice: Notice<'_, T>,
+        out: &mut dyn Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let Notice { method, params, wanted, .. } = notice;
+        if self.phase == Phase::Closed {
+            return Err(NotifyError::Closed);
+        }
+        let ours = self.offered_alone();
+        let Some(exchange) = self.inbound.get_mut(id.0) else { return Ok(Delivery::NotWanted) };
+        let kind = NotificationKind::named(method).filter(|_| !config.relay.covers(method));
+        let (revision, level) = (exchange.context.revision, exchange.context.log_level);
+        let form = match kind {
+            Some(NotificationKind::Message) => {
+                let rule = NotificationKind::Message.rule();
+                let declared = self.role.declared(ours, exchange.context.capabilities);
+                rule.check(self.role.sender(), revision, declared)?;
+                Some(rule.params(revision))
+            }
+            // It belongs to subscriptions, or to the machine.
+            Some(_) => return Err(NotAllowed::Direction.into()),
+            None => None,
+        };
+        let is_log = kind == Some(NotificationKind::Message);
+        if exchange.kind == Some(RequestKind::Listen) || (is_log && level.is_none()) {
+            return Ok(Delivery::NotWanted);
+        }
+        let mut is_wanted = wanted.unwrap_or(true);
+        if !is_wanted {
+            return Ok(Delivery::NotWanted);
+        }
+        let sent = send_about(exchange, id, out, method, |writer| {
+            let start = writer.position();
+            write_notification(writer, method, params, form)?;
+            if is_log && wanted.is_none() {
+                let params = written(writer.since(start), Member::Params);
+                is_wanted = level_in(params).zip(level).is_none_or(|(has, least)| least <= has);
+            }
+            // Whoever reads this error looks at the other first.
+            if is_wanted { Ok(()) } else { Err(EncodeError::Payload) }
+        });
+        if !is_wanted {
+            return Ok(Delivery::NotWanted);
+        }
+        sent?;
+        Ok(Delivery::Sent)
+    }
+
+    /// Sends a notification to the session.
+    fn notify_session<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        notice: Notice<'_, T>,
+        out: &mut dyn Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let Notice { method, params, related, wanted, .. } = notice;
         let kind = NotificationKind::named(method);
         let mut clearance = self.may_notify(config, method, kind)?;
         if wanted == Some(false) {
@@ -91,7 +215,7 @@ impl Peer {
             return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
         }
         let mut interest = Ok(Interest::Yes);
-        let written = out.lane(lane).append(Room::Limit, None, |writer| {
+        let written = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, clearance.form)?;
             clearance.check_needs(writer)?;
@@ -150,8 +274,7 @@ impl Peer {
         let yes = |wanted| if wanted { Interest::Yes } else { Interest::No };
         match kind {
             Some(NotificationKind::Message) => {
-                let level = text("level").and_then(|name| LoggingLevel::from_name(&name.to_str()));
-                Ok(yes(level.is_none_or(|level| self.interests.wants_level(level))))
+                Ok(yes(level_in(params).is_none_or(|level| self.interests.wants_level(level))))
             }
             Some(NotificationKind::ResourceUpdated) => {
                 let uri = text("uri");
@@ -193,6 +316,12 @@ pub(super) enum Interest {
     No,
     /// It is, and says that this elicitation is complete.
     Completes(Str<'static>),
+}
+
+/// The level of a log message.
+fn level_in(params: &str) -> Option<LoggingLevel> {
+    let name = member(params, "level").and_then(Str::from_literal)?;
+    LoggingLevel::from_name(&name.to_str())
 }
 
 /// Whether a notification says that a list has changed: a second one says nothing new.

@@ -13,7 +13,7 @@ use super::receive::Reception;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::Listed;
 use crate::error::ErrorCode;
-use crate::frame::Room;
+use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::json::{Elements, EncodeError, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
@@ -182,7 +182,7 @@ impl Peer {
         let form = rule.zip(session).map(|(rule, session)| rule.params(session.revision));
         let (params, wants_progress) = (PageParams { cursor }, entry.wants_progress);
         let written: Result<_, EncodeError> =
-            reception.out.lane(entry.lane).append(Room::Limit, Some(call), |writer| {
+            reception.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
                 write_call(writer, id, method, &params, wants_progress, form)
             });
         let serial = written.map_err(|_| PageStop::NotSent)?;

@@ -7,8 +7,8 @@ use alloc::string::String;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::answer::RespondError;
-use super::exchanges::{Exchange, send};
-use super::outlets::{Lane, Outlets};
+use super::exchanges::{Exchange, send_about};
+use super::outlets::Outlets;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
@@ -121,7 +121,7 @@ impl Peer {
         self.answerable(id)?;
         let may_be_sent_at = self.progress_deadlines.of(id.0.index);
         let Some(exchange) = self.inbound.get_mut(id.0) else { return Err(RespondError::Stale) };
-        if exchange.token.is_empty() {
+        if !exchange.context.wants_progress {
             return Ok(ProgressReport::NotWanted);
         }
         if exchange.progress.is_some_and(|last| report.progress <= last) {
@@ -176,15 +176,18 @@ impl Peer {
 }
 
 fn send_progress(
-    exchange: &Exchange,
+    exchange: &mut Exchange,
     id: InboundId,
     report: Progress<'_>,
     out: &mut dyn Outlets,
 ) -> Result<(), EncodeError> {
-    let params = ProgressParams { token: &exchange.token, progress: report };
+    let token = core::mem::take(&mut exchange.token);
+    let params = ProgressParams { token: &token, progress: report };
     let rule = NotificationKind::Progress.rule();
     let form = rule.params(exchange.context.revision);
-    send(out, Lane::Exchange(id), Some(rule.name), |writer| {
+    let sent = send_about(exchange, id, out, rule.name, |writer| {
         write_notification(writer, rule.name, &params, Some(form))
-    })
+    });
+    exchange.token = token;
+    sent
 }

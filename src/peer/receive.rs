@@ -1,5 +1,7 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
+use super::bridge::Resumed;
+use super::context::RequestContext;
 use super::event::{Notification, Outcome, PeerEvent, Violation};
 use super::outlets::{Arrival, Observation, Outlets};
 use super::{ConnectionConfig, Peer};
@@ -24,6 +26,8 @@ pub(crate) enum Incoming<'a> {
     Notification(Option<NotificationKind>, Notification<'a>),
     /// What came of `initialize`.
     HandshakeEnded(Outcome<'a>),
+    /// A request that can go on, now that the peer has given what was needed for it.
+    Resumed(Resumed),
 }
 
 /// A request that is not in the table yet.
@@ -33,6 +37,10 @@ pub(crate) struct IncomingRequest<'a> {
     pub(crate) method: Str<'a>,
     pub(crate) params: Option<&'a str>,
     pub(crate) meta: Option<&'a str>,
+    /// The rules under which it is served, once that is known.
+    pub(crate) context: RequestContext,
+    /// It passes without being looked at.
+    pub(super) is_relayed: bool,
     /// The batch that it came in, and everything else that came with it.
     pub(crate) arrival: Arrival,
     /// The whole frame.
@@ -78,6 +86,7 @@ impl Peer {
         if self.batches.has_all_elements() {
             self.end_batch(out);
         }
+        self.flush_listens(out);
         self.observe_phase(out);
     }
 
@@ -204,7 +213,17 @@ impl Peer {
         match message {
             Message::Request { id, method, params, meta } => {
                 let arrival = reception.arrival;
-                let request = IncomingRequest { id, method, params, meta, arrival, bytes };
+                let (context, is_relayed) = (RequestContext::default(), false);
+                let request = IncomingRequest {
+                    id,
+                    method,
+                    params,
+                    meta,
+                    context,
+                    is_relayed,
+                    arrival,
+                    bytes,
+                };
                 self.request(request, reception)
             }
             Message::Notification { method, params, .. } => {

@@ -1,116 +1,238 @@
 //! Requests of the peer: which are served, and which are refused before anybody sees them.
 
+use super::claim::Claim;
+use super::context::{RequestContext, Terms};
+use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
+use super::identity::TASKS;
 use super::outlets::Outlets;
 use super::receive::{Incoming, IncomingRequest, Reception};
-use super::route::{Route, Standing, route};
+use super::route::{Role, Route, Situation, Standing, route};
 use super::rules::check_params;
 use super::{ConnectionConfig, DuplicateIds, Peer, UnknownMethods};
+use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::{Additions, Misfit, Str, fits, member};
 use crate::rpc::{Id, write_result};
 use crate::session::Phase;
+use crate::version::RevisionSet;
 
 /// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     kind: ViolationKind,
     misfit: Option<Misfit>,
+    /// What more there is to say to the peer.
+    detail: Option<Detail>,
 }
 
 impl From<ViolationKind> for Refusal {
     fn from(kind: ViolationKind) -> Self {
-        Self { kind, misfit: None }
+        Self { kind, misfit: None, detail: None }
     }
 }
 
 impl From<Misfit> for Refusal {
     fn from(misfit: Misfit) -> Self {
-        Self { kind: ViolationKind::InvalidParams, misfit: Some(misfit) }
+        Self { misfit: Some(misfit), ..Self::from(ViolationKind::InvalidParams) }
     }
+}
+
+impl Refusal {
+    /// The version that is asked for is not served.
+    pub(crate) fn of_version(supported: RevisionSet, requested: Option<&Str<'_>>) -> Self {
+        let detail = Detail::versions(supported, requested);
+        Self { detail: Some(detail), ..Self::from(ViolationKind::UnsupportedRevision) }
+    }
+}
+
+/// What a request turned out to be.
+enum Admitted {
+    Handshake,
+    Ping,
+    /// What it asks for, if MCP has it and the machine is to look, and under which rules.
+    Work(Option<RequestKind>, RequestContext),
 }
 
 impl Peer {
     pub(super) fn request<'a>(
         &mut self,
-        request: IncomingRequest<'a>,
+        mut request: IncomingRequest<'a>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
         let config = reception.config;
         match self.admissible(config, &request) {
-            Ok(Some(RequestKind::Ping)) => {
+            Ok(Admitted::Ping) => {
                 self.answer_own(config, request.arrival, reception.out, |writer| {
                     write_result(writer, &request.id, &(), Additions::default(), None)
                 });
                 None
             }
-            Ok(Some(RequestKind::Initialize)) => Some(Incoming::Initialize(request)),
-            Ok(kind) => Some(Incoming::Request(kind, request)),
+            Ok(Admitted::Handshake) => Some(Incoming::Initialize(request)),
+            Ok(Admitted::Work(kind, context)) => {
+                request.context = context;
+                request.is_relayed =
+                    kind.is_none() && config.relay.covers(&request.method.to_str());
+                Some(Incoming::Request(kind, request))
+            }
             Err(refusal) => {
                 self.refuse(config, refusal, request, reception.out).map(Incoming::Event)
             }
         }
     }
 
-    /// Whether a request may be served. Gives what it asks for, if MCP has it and the machine is to
-    /// look.
+    /// Whether a request may be served.
     fn admissible(
         &self,
         config: &ConnectionConfig,
         request: &IncomingRequest<'_>,
-    ) -> Result<Option<RequestKind>, Refusal> {
+    ) -> Result<Admitted, Refusal> {
         if config.duplicate_ids == DuplicateIds::Refuse && self.is_in_flight(&request.id) {
             return Err(ViolationKind::DuplicateRequestId.into());
         }
         let kind = RequestKind::of(&request.method);
-        if kind == Some(RequestKind::Ping) {
-            return Ok(kind);
-        }
-        if self.phase == Phase::Draining {
-            return Err(ViolationKind::ShuttingDown.into());
-        }
-        let is_relayed = self.session.is_some()
-            && kind != Some(RequestKind::Initialize)
-            && config.relay.covers(&request.method.to_str());
-        if is_relayed {
-            return Ok(None);
-        }
-        let standing =
-            if request.arrival.batch.is_some() { Standing::InBatch } else { Standing::Alone };
-        match route(kind, self.role, standing, self.session, self.declared()) {
-            Route::Handshake => Ok(kind),
-            Route::InSession(None) if config.unknown_methods == UnknownMethods::Reject => {
-                Err(ViolationKind::UnknownMethod.into())
-            }
+        let claim = self.claim(request);
+        let routed = route(kind, &claim, &self.situation(request));
+        let is_draining = self.phase == Phase::Draining && routed != Route::Ping;
+        let is_relayed = config.relay.covers(&request.method.to_str());
+        match routed {
+            // What it lacks matters more than that it comes too late.
+            Route::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
+            _ if is_draining => Err(ViolationKind::ShuttingDown.into()),
+            Route::Ping => Ok(Admitted::Ping),
+            Route::Handshake => Ok(Admitted::Handshake),
             Route::InSession(kind) => {
-                if let Some(kind) = kind {
-                    self.check_request(config, kind, request.params)?;
-                }
-                Ok(kind)
+                let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
+                let kind = self.check_request(config, kind, request, terms, is_relayed)?;
+                Ok(Admitted::Work(kind, terms.into()))
             }
-            Route::Refuse(kind) => Err(kind.into()),
+            Route::Alone(kind, facts) => {
+                let ours = self.offered_alone();
+                let theirs = facts.capabilities;
+                let terms = Terms { revision: facts.revision, ours, theirs };
+                if !is_relayed {
+                    self.check_extension(request, &facts.into())?;
+                }
+                let kind = self.check_request(config, kind, request, terms, is_relayed)?;
+                Ok(Admitted::Work(kind, facts.into()))
+            }
+            Route::Refuse(_) if is_relayed && self.is_relayable(kind, &claim) => {
+                let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
+                Ok(Admitted::Work(None, terms.into()))
+            }
+            Route::Refuse(kind) => Err(self.refusal(kind, &claim, request)),
         }
     }
 
-    /// Whether the params are what the method asks for, and ask for nothing that is not offered.
+    /// What a request says of itself, where that matters.
+    fn claim<'a>(&self, request: &IncomingRequest<'a>) -> Claim<'a> {
+        match self.identity() {
+            Some(own) if self.role == Role::Server => Claim::read(request.meta, self.spoken, own),
+            _ => Claim::Absent,
+        }
+    }
+
+    fn situation(&self, request: &IncomingRequest<'_>) -> Situation {
+        let in_batch = request.arrival.batch.is_some();
+        Situation {
+            role: self.role,
+            standing: if in_batch { Standing::InBatch } else { Standing::Alone },
+            session: self.session,
+            spoken: self.spoken,
+            offered_alone: self.offered_alone(),
+        }
+    }
+
+    /// What this side offers to requests that stand alone.
+    pub(super) fn offered_alone(&self) -> CapabilitySet {
+        self.identity().map_or(CapabilitySet::NONE, |own| own.offered)
+    }
+
+    /// Whether a request of the session passes without being looked at although it would be refused.
+    fn is_relayable(&self, kind: Option<RequestKind>, claim: &Claim<'_>) -> bool {
+        self.session.is_some()
+            && kind != Some(RequestKind::Initialize)
+            && matches!(claim, Claim::Absent)
+    }
+
+    fn refusal(
+        &self,
+        kind: ViolationKind,
+        claim: &Claim<'_>,
+        request: &IncomingRequest<'_>,
+    ) -> Refusal {
+        let supported = self.spoken.and(RevisionSet::STATELESS);
+        match (kind, claim) {
+            (ViolationKind::MalformedClaim, Claim::Malformed(misfit)) => {
+                Refusal { misfit: Some(*misfit), ..Refusal::from(kind) }
+            }
+            (ViolationKind::UnsupportedRevision, Claim::Unsupported(name)) => {
+                Refusal::of_version(supported, Some(name))
+            }
+            // It wants a session, and there are none here.
+            (ViolationKind::UnsupportedRevision, _) => {
+                let params = request.params.unwrap_or_default();
+                let requested = member(params, "protocolVersion").and_then(Str::from_literal);
+                Refusal::of_version(supported, requested.as_ref())
+            }
+            _ => kind.into(),
+        }
+    }
+
+    /// Methods of the extension for tasks are there if both sides have it: first that this side has
+    /// it, then that the request declares it, and what it names only then.
+    fn check_extension(
+        &self,
+        request: &IncomingRequest<'_>,
+        context: &RequestContext,
+    ) -> Result<(), Refusal> {
+        const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
+        if !METHODS.iter().any(|name| request.method == **name) {
+            return Ok(());
+        }
+        let Some(tasks) = self.identity().and_then(|own| own.extension(TASKS)) else {
+            return Err(ViolationKind::MethodNotAvailable.into());
+        };
+        if context.extensions.contains(tasks) {
+            return Ok(());
+        }
+        let detail = Some(Detail::extension(TASKS));
+        Err(Refusal { detail, ..Refusal::from(ViolationKind::MissingCapability) })
+    }
+
+    /// Whether the params are what the method asks for, and ask for nothing that is not offered. Gives
+    /// the method if the machine is to look.
     fn check_request(
         &self,
         config: &ConnectionConfig,
-        kind: RequestKind,
-        params: Option<&str>,
-    ) -> Result<(), Refusal> {
-        let Some(session) = self.session else { return Ok(()) };
-        let needs = fits(kind.rule().params(session.revision), params)?;
-        let params = params.unwrap_or_default();
-        if !needs.known_to(session.revision).without(self.offered).is_empty() {
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'_>,
+        terms: Terms,
+        is_relayed: bool,
+    ) -> Result<Option<RequestKind>, Refusal> {
+        let is_own = matches!(kind, Some(RequestKind::Discover | RequestKind::Listen));
+        if is_relayed && !is_own {
+            return Ok(None);
+        }
+        let Some(kind) = kind else {
+            return match config.unknown_methods {
+                UnknownMethods::Reject => Err(ViolationKind::UnknownMethod.into()),
+                UnknownMethods::Surface => Ok(None),
+            };
+        };
+        let needs = fits(kind.rule().params(terms.revision), request.params)?;
+        let params = request.params.unwrap_or_default();
+        if !needs.known_to(terms.revision).without(terms.ours).is_empty() {
             return Err(ViolationKind::NotOffered.into());
         }
         check_params(kind, params)?;
-        if kind == RequestKind::Subscribe {
-            self.check_subscription(config, params)?;
+        match kind {
+            RequestKind::Subscribe => self.check_subscription(config, params)?,
+            RequestKind::Listen => self.check_listen(config, params)?,
+            _ => {}
         }
-        Ok(())
+        Ok(Some(kind))
     }
 
     fn check_subscription(
@@ -147,10 +269,11 @@ impl Peer {
         request: IncomingRequest<'a>,
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
-        let Refusal { kind, misfit } = refusal.into();
+        let Refusal { kind, misfit, detail } = refusal.into();
         let IncomingRequest { id, bytes, arrival, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
-        self.violation(violation, &mut Reception { config, arrival, out })
+        let mut reception = Reception { config, arrival, out };
+        self.violation_with(violation, detail.as_ref(), &mut reception)
     }
 }
 

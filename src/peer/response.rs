@@ -90,6 +90,15 @@ impl Peer {
                 self.end_call(call);
                 None
             }
+            Purpose::Input => {
+                let outcome = self.judged(call, outcome, bytes, reception.config);
+                let going_on =
+                    self.input_answered(reception.config, call, &outcome, reception.out)?;
+                Some(match going_on {
+                    Ok(resumed) => Incoming::Resumed(resumed),
+                    Err(event) => Incoming::Event(event),
+                })
+            }
             Purpose::Application => {
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = match self.next_page(call, outcome, reception) {

@@ -1,5 +1,6 @@
 //! What expires when.
 
+use super::bridge::Resumed;
 use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
@@ -19,6 +20,8 @@ pub(crate) enum Elapsed {
     HandshakeTimedOut,
     /// The connection ended before `initialize` was answered.
     HandshakeLost(Cause),
+    /// A request that can go on although nothing was asked of the peer.
+    Resumed(Resumed),
 }
 
 impl Peer {
@@ -45,7 +48,8 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
         self.clock.tick(now);
-        let mut elapsed = self.next_outcome(out);
+        self.flush_listens(out);
+        let mut elapsed = self.next_outcome(config, out);
         if elapsed.is_none() && self.phase != Phase::Closed {
             elapsed = self.next_due(config, now, out);
         }
@@ -54,7 +58,7 @@ impl Peer {
         {
             self.send_all_batches(out);
             self.close(cause);
-            elapsed = self.next_outcome(out);
+            elapsed = self.next_outcome(config, out);
         }
         self.observe_phase(out);
         elapsed
@@ -67,13 +71,13 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
         while self.send_due_progress(config, now, out) {}
-        if let Some(elapsed) = self.next_expiry(now, out) {
+        if let Some(elapsed) = self.next_expiry(config, now, out) {
             return Some(elapsed);
         }
         let event =
             self.next_pause_expiry(now, out).or_else(|| self.next_silence(config, now, out));
         if self.phase == Phase::Closed && event.is_none() {
-            return self.next_outcome(out);
+            return self.next_outcome(config, out);
         }
         event.map(Elapsed::Event)
     }
@@ -105,7 +109,12 @@ impl Peer {
         PeerEvent::ended(call, Outcome::TimedOut(expiry))
     }
 
-    fn next_expiry(&mut self, now: Instant, out: &mut dyn Outlets) -> Option<Elapsed> {
+    fn next_expiry(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<Elapsed> {
         let now = self.clock.at(now);
         let (at, index) = self.deadlines.first()?;
         if now < at {
@@ -127,7 +136,13 @@ impl Peer {
             let expired = |other: &Call| other.deadline().is_some_and(|deadline| deadline <= now);
             self.withdraw_with(call, expired, out);
         }
-        Some(Elapsed::Event(self.expire(call, expiry, out)))
+        let is_input = |call: &&Call| call.purpose == Purpose::Input;
+        let parent = self.outbound.get(place).filter(is_input).and_then(|call| call.parent);
+        let event = self.expire(call, expiry, out);
+        match parent {
+            Some(parent) => self.input_failed(config, parent, out).map(Elapsed::Event),
+            None => Some(Elapsed::Event(event)),
+        }
     }
 
     /// Begins the idle timeout of a call anew.

@@ -7,7 +7,7 @@ use serde::ser::Serialize;
 use super::id::Id;
 use crate::error::ErrorCode;
 use crate::json::shape::Form;
-use crate::json::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Writer};
+use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Writer};
 
 /// What goes into the `id` of an answer.
 #[derive(Clone, Copy)]
@@ -56,8 +56,19 @@ pub(crate) fn write_notification<T: Serialize + ?Sized>(
     params: &T,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
+    write_notification_with(writer, method, params, MetaAdditions::default(), form)
+}
+
+/// A notification, with something in its `_meta`.
+pub(crate) fn write_notification_with<T: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    method: &str,
+    params: &T,
+    meta: MetaAdditions<'_>,
+    form: Option<Form>,
+) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
-    write_method(writer, method, params, Additions::default(), form)
+    write_method(writer, method, params, Additions { meta, ..Additions::default() }, form)
 }
 
 fn write_method<T: Serialize + ?Sized>(

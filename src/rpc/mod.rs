@@ -14,7 +14,8 @@ pub use message::ErrorObject;
 pub use outbound::StrayCause;
 
 pub(crate) use encode::{
-    Answer, Fault, write_error, write_notification, write_request, write_result,
+    Answer, Fault, write_error, write_notification, write_notification_with, write_request,
+    write_result,
 };
 pub(crate) use inbound::Inbound;
 pub(crate) use message::{Defective, Intent, Message, Versions, classify, defect_kind};

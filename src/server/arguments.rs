@@ -1,6 +1,7 @@
 //! What a server answers if the arguments of a call do not fit the tool.
 
 use super::{Server, ServerConfig};
+use crate::capability::CapabilitySet;
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
@@ -23,18 +24,37 @@ pub enum BadArguments {
 }
 
 impl ServerConfig {
-    fn arguments_are_the_tools(&self, server: &Server) -> bool {
+    fn arguments_are_the_tools(&self, server: &Server, request: InboundId) -> bool {
         match self.bad_arguments {
             BadArguments::Request => false,
             BadArguments::Tool => true,
             BadArguments::ByRevision => server
-                .revision()
-                .is_none_or(|revision| Feature::ArgumentsAreTheTools.is_in(revision)),
+                .context(request)
+                .is_none_or(|context| Feature::ArgumentsAreTheTools.is_in(context.revision)),
         }
     }
 }
 
 impl Server {
+    /// Refuses a request because the client has not declared what it takes to serve it. The client is
+    /// told which of the needed capabilities it lacks: with `-32021` where requests stand alone, in a
+    /// session with a failure of the tool if one was called, else with `-32602`.
+    ///
+    /// Ask [`RequestContext::capabilities`](crate::RequestContext::capabilities) before anything is done
+    /// that cannot be undone.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn reject_missing(
+        &mut self,
+        request: InboundId,
+        needed: CapabilitySet,
+        out: &mut impl Outlets,
+    ) -> Result<(), RespondError> {
+        self.peer.reject_missing(&self.config.connection, request, needed, out)
+    }
+
     /// Answers a `tools/call` whose arguments do not fit the tool, as
     /// [`ServerConfig::bad_arguments`] says. The text tells what is wrong with them, for a model.
     ///
@@ -50,7 +70,7 @@ impl Server {
         text: &str,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        if self.config.arguments_are_the_tools(self) {
+        if self.config.arguments_are_the_tools(self, request) {
             self.respond(request, &CallToolResult::error(text), out)
         } else {
             self.reject(request, ErrorCode::INVALID_PARAMS, text, out)

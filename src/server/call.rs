@@ -43,6 +43,10 @@ pub enum Call<'a> {
     GetPrompt(GetPrompt<'a>),
     /// `completion/complete`: answer with a [`CompleteResult`](crate::model::CompleteResult).
     Complete(Complete<'a>),
+    /// `subscriptions/listen`: [grant](crate::Server::grant) it, or reject it. It comes only if the
+    /// application [is asked](crate::Listening::Asked); it holds a
+    /// [`SubscriptionFilter`](crate::model::SubscriptionFilter).
+    Listen(Raw<'a>),
     /// `logging/setLevel`: answer with `()`.
     SetLevel(LoggingLevel),
     /// A method that MCP does not have. Reject it with
@@ -128,11 +132,17 @@ impl<'a> Call<'a> {
             Some(RequestKind::Unsubscribe) => Self::Unsubscribe { uri: uri()? },
             Some(RequestKind::GetPrompt) => Self::GetPrompt(params.prompt()?),
             Some(RequestKind::Complete) => Self::Complete(params.completion()?),
+            Some(RequestKind::Listen) => Self::Listen(params.object("notifications")??),
             Some(RequestKind::SetLevel) => {
                 Self::SetLevel(LoggingLevel::from_name(&params.string("level")?.to_str())?)
             }
             _ => Self::Other,
         })
+    }
+
+    /// Whether it may be answered with a request for input.
+    pub(super) const fn may_need_input(&self) -> bool {
+        matches!(self, Self::CallTool(_) | Self::GetPrompt(_) | Self::ReadResource { .. })
     }
 
     /// The same with its own copy of the text.
@@ -160,6 +170,7 @@ impl<'a> Call<'a> {
                 value: complete.value.into_owned(),
                 context: complete.context.map(Raw::into_owned),
             }),
+            Self::Listen(filter) => Call::Listen(filter.into_owned()),
             Self::SetLevel(level) => Call::SetLevel(level),
             Self::Other => Call::Other,
         }

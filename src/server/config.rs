@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
-use super::BadArguments;
+use super::{BadArguments, Listening};
 use crate::model::{Implementation, LoggingLevel, ServerCapabilities};
-use crate::peer::ConnectionConfig;
+use crate::peer::{CacheHints, ConnectionConfig};
 use crate::version::RevisionSet;
 
 /// Who a server is, what it offers and how it behaves. Connections share it in an `Arc`.
@@ -26,8 +26,9 @@ pub struct ServerConfig {
     pub capabilities: ServerCapabilities<'static>,
     /// How to use it, for the model. Empty and absent are different.
     pub instructions: Option<String>,
-    /// The revisions it speaks. Default all. A client that asks for another one is offered the
-    /// newest of these.
+    /// The revisions it speaks. Default all, of both eras: requests that stand alone and a session are
+    /// served on the same connection, each under its own rules. A client that asks for a session of
+    /// another revision is offered the newest of these that has sessions.
     pub revisions: RevisionSet,
     /// Refuses such a client with `-32602` instead. Default false.
     pub refuse_other_revisions: bool,
@@ -36,6 +37,13 @@ pub struct ServerConfig {
     /// Whose failure it is if the arguments of a call do not fit the tool: how
     /// [`Server::refuse_arguments`](crate::Server::refuse_arguments) answers. Default by revision.
     pub bad_arguments: BadArguments,
+    /// Whether every answer says who the server is, where there are no sessions. Default true.
+    pub identify: bool,
+    /// For how long, and by whom, results may be used again, where there are no sessions. Default not at
+    /// all.
+    pub cache: CacheHints,
+    /// Who decides on subscriptions that clients keep open. Default the machine.
+    pub listening: Listening,
     /// Limits, timeouts and policies.
     pub connection: ConnectionConfig,
 }
@@ -51,6 +59,9 @@ impl ServerConfig {
             refuse_other_revisions: false,
             log_level: LoggingLevel::Debug,
             bad_arguments: BadArguments::default(),
+            identify: true,
+            cache: CacheHints::default(),
+            listening: Listening::default(),
             connection: ConnectionConfig::default(),
         }
     }

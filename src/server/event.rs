@@ -3,14 +3,14 @@
 use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
-use crate::json::{Raw, Str};
+use crate::json::{Raw, Str, member};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, PagesRestarted,
     PeerEvent, ProgressUpdate, RequestContext, Stray, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
-use crate::version::Revision;
+use crate::version::{Era, Revision};
 
 /// Something that happened on a connection to a client.
 ///
@@ -24,6 +24,8 @@ pub enum ServerEvent<'a> {
     Request(Request<'a>),
     /// A request is not to be answered any more.
     Cancelled(Cancelled<'a>),
+    /// A client keeps a subscription open, and what the server offers of it has been granted.
+    Subscribed(Subscribed<'a>),
     /// A notification.
     Notification(Notification<'a>),
     /// `initialize` has been answered. Requests can follow at once.
@@ -68,6 +70,7 @@ impl ServerEvent<'_> {
         match self {
             Self::Request(request) => ServerEvent::Request(request.into_owned()),
             Self::Cancelled(cancelled) => ServerEvent::Cancelled(cancelled.into_owned()),
+            Self::Subscribed(subscribed) => ServerEvent::Subscribed(subscribed.into_owned()),
             Self::Notification(notification) => {
                 ServerEvent::Notification(notification.into_owned())
             }
@@ -105,6 +108,32 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
     }
 }
 
+/// A client keeps a subscription open
+/// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+///
+/// It ends with [`ServerEvent::Cancelled`], or when the request is answered: [`Server::respond`] with
+/// `()` tells the client that nothing more will come.
+///
+/// [`Server::respond`]: crate::Server::respond
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Subscribed<'a> {
+    /// The request that keeps it open.
+    pub id: InboundId,
+    /// The rules under which it is served.
+    pub context: RequestContext,
+    /// What was asked for, a [`SubscriptionFilter`](crate::model::SubscriptionFilter). Of that the server
+    /// tells what it offers.
+    pub requested: Raw<'a>,
+}
+
+impl Subscribed<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Subscribed<'static> {
+        Subscribed { requested: self.requested.into_owned(), ..self }
+    }
+}
+
 /// A request of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -121,6 +150,15 @@ pub struct Request<'a> {
     pub params: Option<Raw<'a>>,
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
+    /// What the client was asked for when it made this request before
+    /// ([`Server::require_input`](crate::Server::require_input)): an object with an answer under each key.
+    ///
+    /// Anything can stand there, also on the first occasion: ask again for what is missing, and pass over
+    /// what is too much.
+    pub inputs: Option<Raw<'a>>,
+    /// The state that it was given to bring back. Where requests stand alone a client can bring back
+    /// anything: verify it.
+    pub state: Option<Str<'a>>,
 }
 
 impl<'a> Request<'a> {
@@ -131,8 +169,17 @@ impl<'a> Request<'a> {
         request: IncomingRequest<'a>,
     ) -> Self {
         let IncomingRequest { method, params, meta, .. } = request;
+        let brought = params.filter(|_| call.may_need_input() && context.era() == Era::Stateless);
+        let brought = |name| brought.and_then(|params| member(params, name));
+        let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));
+        let state = brought("requestState").and_then(Str::from_literal);
         let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
-        Self { id, context, call, method, params, meta }
+        Self { id, context, call, method, params, meta, inputs: inputs.map(Raw::trusted), state }
+    }
+
+    /// What the client answered to the request for input with this key: the result of its method.
+    pub fn input(&self, key: &str) -> Option<Raw<'_>> {
+        self.inputs.as_ref()?.get(key)
     }
 
     /// The same with its own copy of the text, for a handler that takes its time.
@@ -144,6 +191,8 @@ impl<'a> Request<'a> {
             method: self.method.into_owned(),
             params: self.params.map(Raw::into_owned),
             meta: self.meta.map(Raw::into_owned),
+            inputs: self.inputs.map(Raw::into_owned),
+            state: self.state.map(Str::into_owned),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{IncomingRequest, Outlets};
+use crate::peer::{Detail, IncomingRequest, Outlets};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
@@ -44,25 +44,6 @@ impl<'a> Params<'a> {
         let capabilities = CapabilitySet::read(Owner::Client, capabilities)
             .ok_or(ViolationKind::MalformedCapabilities)?;
         Ok(Self { requested, capabilities })
-    }
-}
-
-/// The `data` of a refused version.
-#[derive(serde::Serialize)]
-struct Unsupported<'a> {
-    supported: Names,
-    requested: &'a str,
-}
-
-struct Names(RevisionSet);
-
-impl Serialize for Names {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut names = serializer.serialize_seq(None)?;
-        for revision in self.0.iter() {
-            names.serialize_element(revision.name())?;
-        }
-        names.end()
     }
 }
 
@@ -124,10 +105,8 @@ impl Server {
         request: IncomingRequest<'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        // A version is a date; whatever is longer need not come back whole.
-        const LONGEST: usize = 64;
-        let requested: String = params.requested.chars().take(LONGEST).collect();
-        let data = Unsupported { supported: Names(self.config.revisions), requested: &requested };
+        let supported = self.config.revisions.and(RevisionSet::HANDSHAKE);
+        let data = Detail::versions(supported, Some(&params.requested));
         let message = "Unsupported protocol version";
         let fault = Fault { code: ErrorCode::INVALID_PARAMS, message: &message, data: Some(&data) };
         self.peer.send_own(request.arrival.lane, None, out, |writer| {

@@ -3,8 +3,11 @@
 mod arguments;
 mod call;
 mod config;
+mod discover;
 mod event;
 mod initialize;
+mod input;
+mod listen;
 mod notify;
 
 use alloc::sync::Arc;
@@ -15,10 +18,11 @@ use serde::ser::Serialize;
 pub use arguments::BadArguments;
 pub use call::{Call, CallTool, Complete, GetPrompt, Page};
 pub use config::ServerConfig;
-pub use event::{Opened, Request, ServerEvent};
+pub use event::{Opened, Request, ServerEvent, Subscribed};
+pub use listen::Listening;
 pub use notify::{ChangedList, Log};
 
-use crate::capability::CapabilitySet;
+use crate::capability::{CapabilitySet, Extension};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
@@ -70,7 +74,11 @@ impl Server {
     /// A server at the start of the connection with this number.
     pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
         let offered = CapabilitySet::from(&config.capabilities);
-        let mut peer = Peer::new(Role::Server, offered, number, &config.connection);
+        let spoken = config.revisions;
+        let mut peer = Peer::new(Role::Server, (spoken, offered), number, &config.connection);
+        if let Some(identity) = config.identity() {
+            peer.set_identity(identity);
+        }
         peer.set_log_level(config.log_level);
         Self { config, peer, client: None }
     }
@@ -78,6 +86,12 @@ impl Server {
     /// The configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// The extension of this name, if the configuration has it in its capabilities: what
+    /// [`RequestContext::extensions`](crate::RequestContext::extensions) is asked for.
+    pub fn extension(&self, name: &str) -> Option<Extension> {
+        self.peer.identity().and_then(|own| own.extension(name))
     }
 
     /// What the client said of itself: the params of `initialize`, an
@@ -125,6 +139,7 @@ impl Server {
     ) -> Option<ServerEvent<'static>> {
         match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
+            Elapsed::Resumed(resumed) => self.resumed(resumed),
             // A server never sends `initialize`.
             Elapsed::HandshakeTimedOut | Elapsed::HandshakeLost(_) => None,
         }
@@ -142,6 +157,7 @@ impl Server {
             Incoming::Notification(kind, notification) => {
                 self.notification(kind, notification, out)
             }
+            Incoming::Resumed(resumed) => self.resumed(resumed),
             // A server never sends `initialize`.
             Incoming::HandshakeEnded(_) => None,
         }
@@ -153,6 +169,14 @@ impl Server {
         request: IncomingRequest<'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
+        match kind {
+            Some(RequestKind::Discover) => {
+                self.discover(&request, out);
+                return None;
+            }
+            Some(RequestKind::Listen) => return self.listen(request, out),
+            _ => {}
+        }
         let Some(call) = Call::read(kind, request.params) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };

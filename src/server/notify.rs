@@ -8,7 +8,8 @@ use super::Server;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams};
-use crate::peer::{Delivery, Notice, NotifyError, Outlets};
+use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
+use crate::version::Era;
 
 /// A log message for the client
 /// ([logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
@@ -97,8 +98,10 @@ pub enum ChangedList {
 impl Server {
     /// Sends a log message, if the client wants messages of its level. If not, nothing is serialised.
     ///
-    /// The level is the one that the client has set; until then it is
-    /// [`ServerConfig::log_level`](crate::ServerConfig::log_level).
+    /// In a session the level is the one that the client has set; until then it is
+    /// [`ServerConfig::log_level`](crate::ServerConfig::log_level). A request that stands alone names the
+    /// level by itself, and gets no messages if it names none; the message has to be
+    /// [about](Log::about) it.
     ///
     /// # Errors
     ///
@@ -108,7 +111,12 @@ impl Server {
         log: &Log<'_, T>,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let wanted = Some(self.peer.interests().wants_level(log.level));
+        let wanted = Some(match log.about.and_then(|request| self.context(request)) {
+            Some(context) if context.era() == Era::Stateless => {
+                context.log_level.is_some_and(|least| least <= log.level)
+            }
+            _ => self.peer.interests().wants_level(log.level),
+        });
         self.tell(NotificationKind::Message, log, log.about, wanted, out)
     }
 
@@ -130,7 +138,7 @@ impl Server {
         let params = ResourceUpdatedParams::new(uri);
         // What is wanted now may be held, and is looked at again when it leaves.
         let wanted = (!self.peer.interests().wants_resource(uri)).then_some(false);
-        self.tell(NotificationKind::ResourceUpdated, &params, None, wanted, out)
+        self.tell_of_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
     /// Says that a resource has changed, if the client has subscribed to the one it is a part of.
@@ -146,7 +154,7 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let wanted = Some(self.peer.interests().wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
-        self.tell(NotificationKind::ResourceUpdated, &params, None, wanted, out)
+        self.tell_of_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
     /// The URIs that the client has subscribed to, in order.
@@ -188,6 +196,18 @@ impl Server {
         self.tell(NotificationKind::ElicitationComplete, &params, None, None, out)
     }
 
+    fn tell_of_resource(
+        &mut self,
+        change: Change<'_>,
+        params: &ResourceUpdatedParams<'_>,
+        wanted: Option<bool>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
+        let notice = Notice { method, params, related: None, wanted, change };
+        self.peer.notify(&self.config.connection, notice, out)
+    }
+
     fn tell<T: Serialize + ?Sized>(
         &mut self,
         kind: NotificationKind,
@@ -196,7 +216,7 @@ impl Server {
         wanted: Option<bool>,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let notice = Notice { method: kind.rule().name, params, related, wanted };
+        let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
         self.peer.notify(&self.config.connection, notice, out)
     }
 }

@@ -1,5 +1,9 @@
 //! What a client wants to hear of: one table for everything that a server tells without being asked.
 
+mod filter;
+
+pub(crate) use filter::{Filter, LISTS, uris_of};
+
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 

@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio::model::{CallToolParams, method};
 use mcp_sansio::{
     CallOptions, Client, ClientCall, ClientConfig, ClientEvent, Expiry, Paging, RespondError,
     Timeout,
 };
+use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio_std::{CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, serve};
 use rmcp::model as theirs;
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};

@@ -1,0 +1,48 @@
+//! How long a result may be used again, and by whom
+//! ([server/utilities/caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
+//!
+//! A hint must never cost the result that it comes with: one that cannot be read is read as absent.
+
+use serde::Deserializer;
+
+use super::content::{borrowed_json, parse};
+use super::open::open_enum;
+use crate::json::{Number, is_integral};
+
+open_enum! {
+    /// Who may use a result again (2026-07-28). Treat what is absent or unknown as private.
+    CacheScope {
+        /// Anybody: it is the same for all users.
+        Public = "public",
+        /// Only whoever asked, with the authorisation they had when they did.
+        Private = "private",
+    }
+}
+
+/// The greatest integer that every JSON parser reads exactly.
+const GREATEST: u64 = (1 << 53) - 1;
+
+/// Reads how many milliseconds a result may be used again: nothing but an integer from 0 to 2^53 - 1
+/// says so.
+pub(super) fn ttl<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    borrowed_json(deserializer).map(|text| natural(text).filter(|number| *number <= GREATEST))
+}
+
+/// The natural number that a literal stands for: `3`, and also `3.0`.
+fn natural(literal: &str) -> Option<u64> {
+    if let Ok(number) = literal.parse() {
+        return Some(number);
+    }
+    let number = Number::from_literal(literal).filter(|_| is_integral(literal))?;
+    let in_range = Number::ZERO <= number && number <= Number::from(GREATEST);
+    // An integer of at most 53 bits is exact as an `f64`.
+    in_range.then_some(number.as_f64() as u64)
+}
+
+/// Reads who may use a result again: nothing but a string says so.
+pub(super) fn scope<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<CacheScope<'de>>, D::Error> {
+    let text = borrowed_json(deserializer)?;
+    if text.starts_with('"') { parse(text).map(Some) } else { Ok(None) }
+}

@@ -1,0 +1,167 @@
+//! What a server needs from the client before it can answer
+//! ([basic/patterns/mrtr](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::content::{borrowed_json, parse, present};
+use super::elicitation::ElicitParams;
+use super::map::Map;
+use super::method::{CreateMessage, Elicit, ListRoots, Method};
+use super::sampling::CreateMessageParams;
+use super::text::Text;
+use crate::json::Raw;
+
+/// One thing that a server needs: a method and its params, without an envelope (2026-07-28).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there are few of them, and they do not live long")]
+pub enum InputRequest<'a> {
+    /// `elicitation/create`: to ask the user.
+    Elicit(ElicitParams<'a>),
+    /// `sampling/createMessage`: to ask a model.
+    CreateMessage(CreateMessageParams<'a>),
+    /// `roots/list`: to list the places that the server may work in. It is written without params, and
+    /// those that it is read with are dropped.
+    ListRoots,
+    /// Any other method, as it came. The protocol has none: a server must not send it.
+    Unknown(Raw<'a>),
+}
+
+impl InputRequest<'_> {
+    /// The method, `None` if it is none of the protocol's.
+    pub const fn method(&self) -> Option<&'static str> {
+        match self {
+            Self::Elicit(_) => Some(Elicit::NAME),
+            Self::CreateMessage(_) => Some(CreateMessage::NAME),
+            Self::ListRoots => Some(ListRoots::NAME),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// A method and its params, as they are written.
+#[derive(Serialize)]
+struct Parts<'p, P> {
+    method: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'p P>,
+}
+
+impl Serialize for InputRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Elicit(params) => {
+                Parts { method: Elicit::NAME, params: Some(params) }.serialize(serializer)
+            }
+            Self::CreateMessage(params) => {
+                Parts { method: CreateMessage::NAME, params: Some(params) }.serialize(serializer)
+            }
+            Self::ListRoots => {
+                Parts::<()> { method: ListRoots::NAME, params: None }.serialize(serializer)
+            }
+            Self::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Parts<'a> {
+            #[serde(borrow)]
+            method: Text<'a>,
+            #[serde(borrow)]
+            params: Option<Raw<'a>>,
+        }
+        let text = borrowed_json(deserializer)?;
+        let Parts { method, params } = parse(text)?;
+        let params = params.as_ref().and_then(Raw::borrowed);
+        let needed = || params.ok_or_else(|| Error::missing_field("params"));
+        match method.as_str() {
+            Elicit::NAME => parse(needed()?).map(Self::Elicit),
+            CreateMessage::NAME => parse(needed()?).map(Self::CreateMessage),
+            ListRoots::NAME => Ok(Self::ListRoots),
+            _ => Ok(Self::Unknown(Raw::trusted(text))),
+        }
+    }
+}
+
+/// What a request is answered with if the server needs something before it can answer it: the client
+/// makes the request again, with what it was asked for and with the state (2026-07-28).
+///
+/// At least one of the two is there. What is needed has a key each, by which the client names its
+/// answers.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::InputRequired;
+///
+/// let needed = InputRequired::new().roots("places").state("step 2");
+/// assert_eq!(
+///     Raw::from_serialize(&needed)?.as_str(),
+///     r#"{"inputRequests":{"places":{"method":"roots/list"}},"requestState":"step 2"}"#,
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct InputRequired<'a> {
+    /// What the server needs, by keys of its choice.
+    #[serde(borrow, rename = "inputRequests", skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Map<'a, InputRequest<'a>>>,
+    /// What the client is to bring back unread and unchanged. An empty one is one, and `null` is none
+    /// that can be read.
+    ///
+    /// A client can bring back anything, so protect what must not be forged.
+    #[serde(
+        borrow,
+        default,
+        rename = "requestState",
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub state: Option<Text<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> InputRequired<'a> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
+        Self { requests: None, state: None, meta: None }
+    }
+
+    /// The same, and the user is to be asked this.
+    #[must_use]
+    pub fn elicit(self, key: impl Into<Text<'a>>, params: ElicitParams<'a>) -> Self {
+        self.request(key, InputRequest::Elicit(params))
+    }
+
+    /// The same, and a model is to be asked this.
+    #[must_use]
+    pub fn sample(self, key: impl Into<Text<'a>>, params: CreateMessageParams<'a>) -> Self {
+        self.request(key, InputRequest::CreateMessage(params))
+    }
+
+    /// The same, and the roots are to be listed.
+    #[must_use]
+    pub fn roots(self, key: impl Into<Text<'a>>) -> Self {
+        self.request(key, InputRequest::ListRoots)
+    }
+
+    /// The same, and this is needed, in place of what this key was used for before.
+    #[must_use]
+    pub fn request(mut self, key: impl Into<Text<'a>>, request: InputRequest<'a>) -> Self {
+        self.requests.get_or_insert_default().insert(key, request);
+        self
+    }
+
+    /// The same with a state to bring back.
+    #[must_use]
+    pub fn state(mut self, state: impl Into<Text<'a>>) -> Self {
+        self.state = Some(state.into());
+        self
+    }
+}

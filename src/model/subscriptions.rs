@@ -1,0 +1,130 @@
+//! Subscriptions by stream
+//! ([basic/patterns/subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
+
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::text::Text;
+use crate::json::Raw;
+
+/// What a client wants to be told of, or what a server will tell it of (2026-07-28).
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::SubscriptionFilter;
+///
+/// let filter = SubscriptionFilter::new().with_tools().with_resource("file:///a");
+/// assert_eq!(
+///     Raw::from_serialize(&filter)?.as_str(),
+///     r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#,
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct SubscriptionFilter<'a> {
+    /// Changes of the list of tools. False if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools_list_changed: Option<bool>,
+    /// Changes of the list of prompts. False if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts_list_changed: Option<bool>,
+    /// Changes of the list of resources. False if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources_list_changed: Option<bool>,
+    /// Changes of the resources with these URIs.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub resource_subscriptions: Option<Vec<Text<'a>>>,
+    /// Changes of the tasks with these ids (with the extension for tasks).
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub task_ids: Option<Vec<Text<'a>>>,
+}
+
+impl<'a> SubscriptionFilter<'a> {
+    /// Nothing, which is allowed.
+    pub const fn new() -> Self {
+        Self {
+            tools_list_changed: None,
+            prompts_list_changed: None,
+            resources_list_changed: None,
+            resource_subscriptions: None,
+            task_ids: None,
+        }
+    }
+
+    /// The same and changes of the list of tools.
+    #[must_use]
+    pub const fn with_tools(mut self) -> Self {
+        self.tools_list_changed = Some(true);
+        self
+    }
+
+    /// The same and changes of the list of prompts.
+    #[must_use]
+    pub const fn with_prompts(mut self) -> Self {
+        self.prompts_list_changed = Some(true);
+        self
+    }
+
+    /// The same and changes of the list of resources.
+    #[must_use]
+    pub const fn with_resources(mut self) -> Self {
+        self.resources_list_changed = Some(true);
+        self
+    }
+
+    /// The same and changes of one resource.
+    #[must_use]
+    pub fn with_resource(mut self, uri: impl Into<Text<'a>>) -> Self {
+        self.resource_subscriptions.get_or_insert_default().push(uri.into());
+        self
+    }
+
+    /// The same and changes of one task.
+    #[must_use]
+    pub fn with_task(mut self, task_id: impl Into<Text<'a>>) -> Self {
+        self.task_ids.get_or_insert_default().push(task_id.into());
+        self
+    }
+}
+
+/// The params of `subscriptions/listen` (2026-07-28).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ListenParams<'a> {
+    /// What the client wants to be told of.
+    #[serde(borrow)]
+    pub notifications: SubscriptionFilter<'a>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> ListenParams<'a> {
+    /// Asks to be told of these.
+    pub const fn new(notifications: SubscriptionFilter<'a>) -> Self {
+        Self { notifications, meta: None }
+    }
+}
+
+/// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
+/// about stands in their metadata.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AcknowledgedParams<'a> {
+    /// What the server will tell of: never more than was asked for.
+    #[serde(borrow)]
+    pub notifications: SubscriptionFilter<'a>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> AcknowledgedParams<'a> {
+    /// The server will tell of these.
+    pub const fn new(notifications: SubscriptionFilter<'a>) -> Self {
+        Self { notifications, meta: None }
+    }
+}

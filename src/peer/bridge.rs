@@ -1,0 +1,355 @@
+//! What a server needs of a client before it can answer
+//! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+//!
+//! Where there are no sessions it is the answer, and the client comes back with what was asked for. In a
+//! session each thing is a request of its own: the machine makes those, gathers the answers, and hands
+//! the request to the application once more, as if the client had made it again.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::answer::RespondError;
+use super::call::{CallError, CallOptions, Purpose};
+use super::calls::Sink;
+use super::event::{CancelCause, Cancelled, Outcome, PeerEvent};
+use super::exchanges::send;
+use super::identity::key;
+use super::input::{Inputs, Prepared, object_of};
+use super::outlets::{Lane, Outlets};
+use super::rare::Empty;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::NotAllowed;
+use crate::dialect::features::Feature;
+use crate::dialect::methods::RequestKind;
+use crate::error::ErrorCode;
+use crate::handle::{CallId, InboundId, Place};
+use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw};
+use crate::model::{CallToolResult, InputRequired};
+use crate::rpc::{Ending, Fault, GivenUp, write_result};
+use crate::time::Instant;
+
+/// Requests that wait for what their clients are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Bridges {
+    waiting: Vec<(Place, Bridge)>,
+}
+
+/// A request that waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Bridge {
+    /// Its params, to be handed out again.
+    params: Option<String>,
+    state: Option<String>,
+    asked: Vec<Asked>,
+    /// How often it has been handed out again.
+    rounds: u32,
+    /// It has been handed out again and waits for nothing.
+    is_resumed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    key: String,
+    call: CallId,
+    answer: Option<String>,
+}
+
+/// A request whose client has answered everything.
+#[derive(Debug)]
+pub(crate) struct Resumed {
+    pub(crate) id: InboundId,
+    pub(crate) kind: Option<RequestKind>,
+    pub(crate) params: Option<String>,
+    pub(crate) inputs: String,
+    pub(crate) state: Option<String>,
+}
+
+impl Empty for Bridges {
+    const EMPTY: &'static Self = &Self { waiting: Vec::new() };
+}
+
+impl Bridges {
+    fn get_mut(&mut self, place: Place) -> Option<&mut Bridge> {
+        self.waiting.iter_mut().find(|(at, _)| *at == place).map(|(_, bridge)| bridge)
+    }
+
+    pub(super) fn take(&mut self, place: Place) -> Option<Bridge> {
+        let at = self.waiting.iter().position(|(at, _)| *at == place)?;
+        Some(self.waiting.remove(at).1)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+/// A result that asks for input.
+struct Body<'m> {
+    requests: &'m [Prepared<'m>],
+    state: Option<&'m str>,
+    meta: Option<&'m Raw<'m>>,
+}
+
+struct Requests<'m>(&'m [Prepared<'m>]);
+
+struct Embedded<'m>(&'m Prepared<'m>);
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut result = serializer.serialize_map(None)?;
+        if !self.requests.is_empty() {
+            result.serialize_entry("inputRequests", &Requests(self.requests))?;
+        }
+        if let Some(state) = self.state {
+            result.serialize_entry("requestState", state)?;
+        }
+        if let Some(meta) = self.meta {
+            result.serialize_entry("_meta", meta)?;
+        }
+        result.end()
+    }
+}
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|one| (one.key, Embedded(one))))
+    }
+}
+
+impl Serialize for Embedded<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut request = serializer.serialize_map(None)?;
+        request.serialize_entry("method", self.0.kind.rule().name)?;
+        if !self.0.params.is_empty() {
+            request.serialize_entry("params", &Raw::trusted(&self.0.params))?;
+        }
+        request.end()
+    }
+}
+
+impl Peer {
+    /// Asks the client for what is needed to answer a request, of which these are the params.
+    pub(crate) fn require_input(
+        &mut self,
+        config: &ConnectionConfig,
+        (id, params): (InboundId, Option<&str>),
+        required: &InputRequired<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        if !exchange.kind.is_some_and(RequestKind::may_need_input) {
+            return Err(NotAllowed::Method.into());
+        }
+        let (context, alone) = (exchange.context, exchange.stands_alone());
+        let has_requests = required.requests.as_ref().is_some_and(|requests| !requests.is_empty());
+        if !has_requests && required.state.is_none() {
+            let nothing = Misfit::at("inputRequests", Problem::Missing);
+            return Err(EncodeError::from(nothing).into());
+        }
+        let (connection, first) = (self.connection().get(), self.outbound.next_id());
+        let has_ids = Feature::ElicitationIds.is_in(context.revision);
+        let inputs = Inputs::prepare(required, context.revision, |index| {
+            has_ids.then(|| alloc::format!("\"{connection}-{}\"", first + index as u64))
+        })?;
+        let missing = inputs.needs.without(context.capabilities).iter().next();
+        if let Some(missing) = missing.filter(|_| config.capability_policy.is_strict()) {
+            return Err(NotAllowed::Capability(missing).into());
+        }
+        if alone {
+            self.answer_with_need(id, &inputs, required, out)
+        } else {
+            let state = required.state.as_ref().map(|state| String::from(state.as_str()));
+            self.ask_for(config, id, &inputs, now, out)
+                .map(|asked| self.wait_for(id, params, state, asked))
+        }
+    }
+
+    /// The answer to a request that stands alone.
+    fn answer_with_need(
+        &mut self,
+        id: InboundId,
+        inputs: &Inputs<'_>,
+        required: &InputRequired<'_>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.send_delayed_progress(id, out);
+        let wire = self.inbound.id(id.0).ok_or(RespondError::Stale)?;
+        let own = self.identity();
+        let text = own.map(|own| own.info.as_str()).unwrap_or_default();
+        let reserved = if text.is_empty() { &[][..] } else { key::OF_RESULTS };
+        let meta = MetaAdditions { members: &[], text, reserved };
+        let members = &[("resultType", "\"input_required\"")];
+        let additions = Additions { members, defaults: &[], meta };
+        let state = required.state.as_ref().map(|state| state.as_str());
+        let body = Body { requests: &inputs.requests, state, meta: required.meta.as_ref() };
+        send(out, Lane::Exchange(id), None, |writer| {
+            write_result(writer, &wire, &body, additions, None)
+        })?;
+        self.drop_exchange(id.0, Ending::Answered);
+        Ok(())
+    }
+
+    /// Makes a request of each thing that is needed: of all of them, or of none.
+    fn ask_for(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        inputs: &Inputs<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<Vec<Asked>, RespondError> {
+        let rounds = self.bridges.get_mut(id.0).map_or(0, |bridge| bridge.rounds);
+        if config.limits.input_rounds <= rounds {
+            return Err(RespondError::TooManyRounds);
+        }
+        let mut asked: Vec<Asked> = Vec::new();
+        for request in &inputs.requests {
+            match self.ask_for_one(config, id, request, now, out) {
+                Ok(call) => {
+                    asked.push(Asked { key: String::from(request.key), call, answer: None });
+                }
+                Err(error) => {
+                    for one in asked {
+                        self.give_up(one.call, GivenUp::Cancelled, None, out);
+                    }
+                    return Err(match error {
+                        CallError::NotAllowed(reason) => reason.into(),
+                        CallError::Encode(error) => error.into(),
+                        CallError::Closed | CallError::Reserved => RespondError::Closed,
+                        CallError::TooManyCalls => RespondError::TooManyRounds,
+                    });
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    fn ask_for_one(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        request: &Prepared<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        let method = request.kind.rule().name;
+        let options = CallOptions::new().parent(id);
+        let mut order = self.prepare_call(config, method, options, now)?;
+        order.entry.purpose = Purpose::Input;
+        let params = (!request.params.is_empty()).then(|| Raw::trusted(&request.params));
+        self.make(config, order, method, &params, Sink::Outlets(out))
+    }
+
+    /// Keeps what is needed to hand a request out again.
+    fn wait_for(
+        &mut self,
+        id: InboundId,
+        params: Option<&str>,
+        state: Option<String>,
+        asked: Vec<Asked>,
+    ) {
+        if self.bridges.get_mut(id.0).is_none() {
+            let params = params.map(String::from);
+            self.bridges.waiting.push((id.0, Bridge { params, ..Bridge::default() }));
+        }
+        if let Some(bridge) = self.bridges.get_mut(id.0) {
+            bridge.state = state;
+            bridge.asked = asked;
+            bridge.rounds += 1;
+            bridge.is_resumed = false;
+        }
+    }
+
+    /// A client has answered one of the requests that were made for another one. Gives that one if it
+    /// can go on.
+    pub(super) fn input_answered(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        outcome: &Outcome<'_>,
+        out: &mut dyn Outlets,
+    ) -> Option<Result<Resumed, PeerEvent<'static>>> {
+        let id = self.outbound.get(call.0).and_then(|entry| entry.parent)?;
+        self.end_call(call);
+        let Outcome::Result(result) = outcome else {
+            return self.input_failed(config, id, out).map(Err);
+        };
+        let bridge = self.bridges.get_mut(id.0)?;
+        for one in bridge.asked.iter_mut().filter(|one| one.call == call) {
+            one.answer = Some(String::from(result.as_str()));
+        }
+        self.resumed(id).map(Ok)
+    }
+
+    /// The request itself, if nothing that it waits for is missing.
+    fn resumed(&mut self, id: InboundId) -> Option<Resumed> {
+        let kind = self.inbound.get(id.0)?.kind;
+        let bridge = self.bridges.get_mut(id.0)?;
+        if bridge.is_resumed || bridge.asked.iter().any(|one| one.answer.is_none()) {
+            return None;
+        }
+        bridge.is_resumed = true;
+        let asked = core::mem::take(&mut bridge.asked);
+        let answers = asked.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
+        Some(Resumed {
+            id,
+            kind,
+            params: bridge.params.clone(),
+            inputs: object_of(answers),
+            state: bridge.state.take(),
+        })
+    }
+
+    /// The next request that waits for nothing but to be handed out again: it had a state to bring back
+    /// and nothing to ask for.
+    pub(super) fn next_resumed(&mut self) -> Option<Resumed> {
+        let is_free = |bridge: &Bridge| !bridge.is_resumed && bridge.asked.is_empty();
+        let (place, _) = self.bridges.waiting.iter().find(|(_, bridge)| is_free(bridge))?;
+        self.resumed(InboundId(*place))
+    }
+
+    /// Whether there is one.
+    pub(super) fn has_resumed(&self) -> bool {
+        let is_free = |bridge: &Bridge| !bridge.is_resumed && bridge.asked.is_empty();
+        self.bridges.waiting.iter().any(|(_, bridge)| is_free(bridge))
+    }
+
+    /// What was needed for a request is not to be had, so that it fails.
+    pub(super) fn input_failed(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        const TEXT: &str = "the client did not give what was needed for this";
+        let is_tool = self.inbound.get(id.0)?.kind == Some(RequestKind::CallTool);
+        let answered = if is_tool {
+            self.respond(config, id, &CallToolResult::error(TEXT), out)
+        } else {
+            self.reject(config, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &TEXT), out)
+        };
+        if answered.is_err() {
+            self.abandon_input(id, out);
+            self.drop_exchange(id.0, Ending::Closed);
+        }
+        let cause = CancelCause::InputFailed;
+        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
+    }
+
+    /// Gives up what was asked for on behalf of a request, because it has ended.
+    pub(super) fn abandon_input(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        if self.bridges.is_empty() {
+            return;
+        }
+        let Some(bridge) = self.bridges.take(id.0) else { return };
+        for one in bridge.asked.into_iter().filter(|one| one.answer.is_none()) {
+            if self.outbound.get(one.call.0).is_some() {
+                self.give_up(one.call, GivenUp::Cancelled, None, out);
+            }
+        }
+    }
+}

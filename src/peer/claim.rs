@@ -1,0 +1,119 @@
+//! What a request says of itself in `_meta`, where there are no sessions
+//! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
+
+use super::identity::{Identity, key};
+use crate::capability::{CapabilitySet, ExtensionSet, Owner};
+use crate::json::{MemberTexts, Misfit, Problem, Str, member};
+use crate::model::LoggingLevel;
+use crate::version::{Revision, RevisionSet};
+
+/// What a request says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claim<'a> {
+    /// Nothing: it belongs to a session, or ought to.
+    Absent,
+    /// All that it has to.
+    Sound(Facts),
+    /// It names a revision that is not served without a session.
+    Unsupported(Str<'a>),
+    /// Something that has to be there is not, or is of the wrong kind.
+    Malformed(Misfit),
+}
+
+/// What a request says of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: CapabilitySet,
+    /// Those extensions that this side has, too.
+    pub(crate) extensions: ExtensionSet,
+    /// The least severe log messages that are wanted; none at all if it names no level.
+    pub(crate) log_level: Option<LoggingLevel>,
+}
+
+/// The reserved members of a `_meta`.
+#[derive(Default)]
+struct Members<'a> {
+    version: Option<&'a str>,
+    capabilities: Option<&'a str>,
+    level: Option<&'a str>,
+}
+
+impl<'a> Claim<'a> {
+    /// Reads the `_meta` of a request. What makes it a claim is that it names a version.
+    ///
+    /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
+    pub(crate) fn read(meta: Option<&'a str>, spoken: RevisionSet, own: &Identity) -> Self {
+        let mut members = Members::default();
+        for (name, value) in MemberTexts::of(meta.filter(|meta| is_object(meta)).unwrap_or("{}")) {
+            if name == key::VERSION {
+                members.version = Some(value);
+            } else if name == key::CAPABILITIES {
+                members.capabilities = Some(value);
+            } else if name == key::LEVEL {
+                members.level = Some(value);
+            }
+        }
+        let Some(version) = members.version else { return Self::Absent };
+        match Self::check(version, &members, own) {
+            Err(misfit) => Self::Malformed(misfit),
+            Ok((name, facts)) => {
+                let named = Revision::from_name(&name.to_str());
+                match named
+                    .filter(|revision| spoken.and(RevisionSet::STATELESS).contains(*revision))
+                {
+                    Some(revision) => {
+                        let capabilities = facts.capabilities.known_to(revision);
+                        Self::Sound(Facts { revision, capabilities, ..facts })
+                    }
+                    None => Self::Unsupported(name),
+                }
+            }
+        }
+    }
+
+    /// What is wrong with the members comes before whether the version is served.
+    fn check(
+        version: &'a str,
+        members: &Members<'a>,
+        own: &Identity,
+    ) -> Result<(Str<'a>, Facts), Misfit> {
+        let Some(name) = Str::from_literal(version) else {
+            return Err(Misfit::at(key::VERSION, Problem::WrongType));
+        };
+        let Some(text) = members.capabilities else {
+            return Err(Misfit::at(key::CAPABILITIES, Problem::Missing));
+        };
+        let capabilities = CapabilitySet::read(Owner::Client, text)
+            .ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
+        // Which revision it is turns out later; until then it is as good as the newest.
+        let revision = Revision::LATEST_STATELESS;
+        let facts = Facts {
+            revision,
+            capabilities,
+            extensions: extensions(text, own),
+            log_level: members.level.map(level).transpose()?,
+        };
+        Ok((name, facts))
+    }
+}
+
+fn level(literal: &str) -> Result<LoggingLevel, Misfit> {
+    let Some(name) = Str::from_literal(literal) else {
+        return Err(Misfit::at(key::LEVEL, Problem::WrongType));
+    };
+    LoggingLevel::from_name(&name.to_str()).ok_or(Misfit::at(key::LEVEL, Problem::NotAllowed))
+}
+
+/// The extensions that both sides have. One whose settings are no object is not supported.
+fn extensions(capabilities: &str, own: &Identity) -> ExtensionSet {
+    let declared = member(capabilities, "extensions").filter(|text| is_object(text));
+    MemberTexts::of(declared.unwrap_or("{}"))
+        .filter(|(_, settings)| is_object(settings))
+        .filter_map(|(name, _)| own.extension(&name.to_str()))
+        .collect()
+}
+
+fn is_object(text: &str) -> bool {
+    text.starts_with('{')
+}

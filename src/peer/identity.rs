@@ -1,0 +1,119 @@
+//! What one side says of itself in every message of the revisions without sessions, written once.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::cache_hints::CacheHints;
+use crate::capability::{CapabilitySet, Extension};
+use crate::dialect::shapes;
+use crate::json::shape::{Form, Record};
+use crate::json::{Additions, Empty, Payload, Writer};
+use crate::model::{ClientCapabilities, Implementation};
+use crate::version::Revision;
+
+/// The keys of `_meta` that are the machine's in these revisions
+/// ([`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
+pub(crate) mod key {
+    pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    pub(crate) const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+    pub(crate) const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+    pub(crate) const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+    /// Those of requests.
+    pub(crate) const OF_REQUESTS: &[&str] = &[VERSION, CAPABILITIES, CLIENT, LEVEL];
+    /// Those of results.
+    pub(crate) const OF_RESULTS: &[&str] = &[SERVER, SUBSCRIPTION];
+    /// Those of notifications.
+    pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
+}
+
+/// The extension by which long work is done in these revisions.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+/// What one side says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    /// Members of `_meta`: of a client the revision and who it is, of a server who it is.
+    pub(super) info: String,
+    /// A member of `_meta`: what a client can do.
+    pub(super) capabilities: String,
+    /// What this side offers.
+    pub(super) offered: CapabilitySet,
+    /// What it says of using its results again.
+    pub(super) hints: CacheHints,
+    /// The extensions that it has, by name.
+    extensions: Vec<String>,
+}
+
+impl Identity {
+    /// A server, which need not say who it is.
+    pub(crate) fn of_server(
+        info: Option<&Implementation<'_>>,
+        offered: CapabilitySet,
+        hints: CacheHints,
+        extensions: Vec<String>,
+    ) -> Self {
+        let info = info.map_or_else(String::new, |info| {
+            member(key::SERVER, info, &shapes::IMPLEMENTATION, Revision::LATEST_STATELESS)
+        });
+        let offered = offered.known_to(Revision::LATEST_STATELESS);
+        Self { info, capabilities: String::new(), offered, hints, extensions }
+    }
+
+    /// A client, which need not say who it is.
+    pub(crate) fn of_client(
+        revision: Revision,
+        info: Option<&Implementation<'_>>,
+        capabilities: &ClientCapabilities<'_>,
+        extensions: Vec<String>,
+    ) -> Self {
+        let mut text = String::from("\"");
+        text.push_str(key::VERSION);
+        text.push_str("\":\"");
+        text.push_str(revision.name());
+        text.push('"');
+        if let Some(info) = info {
+            text.push(',');
+            text.push_str(&member(key::CLIENT, info, &shapes::IMPLEMENTATION, revision));
+        }
+        let offered = CapabilitySet::from(capabilities).known_to(revision);
+        let record = &shapes::CLIENT_CAPABILITIES;
+        let capabilities = member(key::CAPABILITIES, capabilities, record, revision);
+        Self { info: text, capabilities, offered, hints: CacheHints::default(), extensions }
+    }
+
+    /// The extension of this name, if this side has it.
+    pub(crate) fn extension(&self, name: &str) -> Option<Extension> {
+        let index = self.extensions.iter().position(|known| known == name)?;
+        Extension::at(index)
+    }
+
+    /// The name of an extension.
+    pub(crate) fn name_of(&self, extension: Extension) -> Option<&str> {
+        self.extensions.get(extension.index()).map(String::as_str)
+    }
+}
+
+/// A member as text. What cannot be written is said to be nothing.
+fn member<T: Serialize>(
+    name: &str,
+    value: &T,
+    record: &'static Record,
+    revision: Revision,
+) -> String {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    let form = Some(Form { record, revision });
+    let payload = Payload::new(&mut writer, ":", Empty::Braces, Additions::default(), form);
+    let written = value.serialize(payload);
+    let text = String::from_utf8(buffer).ok().filter(|_| written.is_ok());
+    let mut member = String::from("\"");
+    member.push_str(name);
+    member.push('"');
+    member.push_str(text.as_deref().unwrap_or(":{}"));
+    member
+}

@@ -1,0 +1,113 @@
+//! Requests for input as they are sent: each checked and written by the rules of its method.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::answer::RespondError;
+use super::rules::check_params;
+use crate::capability::CapabilitySet;
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::RequestKind;
+use crate::json::{Additions, Empty, EncodeError, MemberTexts, Payload, Str, Writer};
+use crate::model::{ElicitationMode, InputRequest, InputRequired};
+use crate::version::Revision;
+
+/// What is asked for under one key.
+pub(super) struct Prepared<'m> {
+    pub(super) key: &'m str,
+    pub(super) kind: RequestKind,
+    /// The params as a revision has them; empty if there are none.
+    pub(super) params: String,
+}
+
+/// Everything that is asked for, and what the client has to have declared for it.
+pub(super) struct Inputs<'m> {
+    pub(super) requests: Vec<Prepared<'m>>,
+    pub(super) needs: CapabilitySet,
+}
+
+impl<'m> Inputs<'m> {
+    /// Writes what is asked for as a revision has it. `url_id` names the visits to a URL where they
+    /// have to have names, by their number.
+    pub(super) fn prepare(
+        required: &'m InputRequired<'_>,
+        revision: Revision,
+        url_id: impl Fn(usize) -> Option<String>,
+    ) -> Result<Self, RespondError> {
+        let mut inputs = Self { requests: Vec::new(), needs: CapabilitySet::NONE };
+        let asked = required.requests.iter().flat_map(|requests| requests.iter());
+        for (index, (key, request)) in asked.enumerate() {
+            let (kind, written) = match request {
+                InputRequest::Elicit(params) => {
+                    let id = url_id(index).filter(|_| *params.mode() == ElicitationMode::Url);
+                    (RequestKind::Elicit, write(RequestKind::Elicit, params, revision, id))
+                }
+                InputRequest::CreateMessage(params) => {
+                    let kind = RequestKind::CreateMessage;
+                    (kind, write(kind, params, revision, None))
+                }
+                InputRequest::ListRoots => {
+                    (RequestKind::ListRoots, Ok((String::new(), CapabilitySet::NONE)))
+                }
+                _ => return Err(NotAllowed::Method.into()),
+            };
+            let (params, needs) = written?;
+            check_params(kind, &params).map_err(EncodeError::from)?;
+            let gate = kind.rule().gate();
+            inputs.needs =
+                gate.into_iter().chain(needs.iter()).fold(inputs.needs, CapabilitySet::with);
+            inputs.requests.push(Prepared { key, kind, params });
+        }
+        inputs.needs = inputs.needs.known_to(revision);
+        Ok(inputs)
+    }
+}
+
+/// Params as a revision has them, and what they need.
+fn write<T: Serialize>(
+    kind: RequestKind,
+    params: &T,
+    revision: Revision,
+    url_id: Option<String>,
+) -> Result<(String, CapabilitySet), EncodeError> {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    let form = Some(kind.rule().params(revision));
+    let named = [("elicitationId", url_id.as_deref().unwrap_or_default())];
+    let defaults: &[_] = if url_id.is_some() { &named } else { &[] };
+    let additions = Additions { defaults, ..Additions::default() };
+    params.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
+    let needs = writer.needs();
+    let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    Ok((text, needs))
+}
+
+/// The object of all answers: a key and a JSON text each.
+pub(super) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -> String {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    let mut separator: &[u8] = b"{";
+    let mut written = Ok(());
+    for (key, answer) in answers {
+        written = written
+            .and_then(|()| writer.push(separator))
+            .and_then(|()| writer.push_string(key))
+            .and_then(|()| writer.push(b":"))
+            .and_then(|()| writer.push(answer.as_bytes()));
+        separator = b",";
+    }
+    if separator == b"{" {
+        return String::from("{}");
+    }
+    // Only a limit could stand in the way, and there is none.
+    _ = written.and_then(|()| writer.push(b"}"));
+    String::from_utf8(buffer).unwrap_or_default()
+}
+
+/// The params of a request again, without what an earlier answer to it brought.
+pub(super) fn without_inputs(params: &str) -> impl Iterator<Item = (Str<'_>, &str)> {
+    const BROUGHT: [&str; 2] = ["inputResponses", "requestState"];
+    MemberTexts::of(params).filter(|(key, _)| !BROUGHT.iter().any(|brought| *key == **brought))
+}

@@ -1,0 +1,333 @@
+//! Subscriptions that requests of the peer keep open: acknowledged first, told once, ended once
+//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+//!
+//! Nothing is queued here. A change that finds no room in the outbox is remembered with what was
+//! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
+//! is not told a second time. So a peer that does not read costs no more than its filter.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::event::{CancelCause, Cancelled, PeerEvent};
+use super::exchanges::{Exchange, send_about};
+use super::identity::key;
+use super::notify::Delivery;
+use super::outlets::{Lane, Outlets};
+use super::rare::Empty;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::NotificationKind;
+use crate::error::ViolationKind;
+use crate::frame::Serial;
+use crate::handle::{InboundId, Place};
+use crate::json::{EncodeError, MetaAdditions, member};
+use crate::model::ResourceUpdatedParams;
+use crate::rpc::{Ending, write_notification_with};
+use crate::subscription::{Filter, LISTS, uris_of};
+
+/// The subscriptions that are open, in the order they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Listens {
+    open: Vec<Listen>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Listen {
+    place: Place,
+    acknowledged: bool,
+    filter: Filter<Topic>,
+}
+
+/// How far one thing that is subscribed to has been told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Topic {
+    /// It has changed, and that has found no room.
+    pending: bool,
+    /// What told of its latest change.
+    told: Option<Serial>,
+}
+
+/// Something that has changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change<'a> {
+    /// A list, by its place among those that can be subscribed to.
+    List(usize),
+    /// A resource, which is the one that was subscribed to or a part of it.
+    Resource { subscribed: &'a str, uri: &'a str },
+}
+
+impl<'a> Change<'a> {
+    /// What a notification says has changed, if it can be subscribed to.
+    pub(super) const fn of(kind: NotificationKind) -> Option<Self> {
+        match kind {
+            NotificationKind::ToolsChanged => Some(Self::List(0)),
+            NotificationKind::PromptsChanged => Some(Self::List(1)),
+            NotificationKind::ResourcesChanged => Some(Self::List(2)),
+            _ => None,
+        }
+    }
+
+    /// A resource that was subscribed to itself.
+    pub(super) const fn of_resource(uri: &'a str) -> Self {
+        Self::Resource { subscribed: uri, uri }
+    }
+
+    const fn kind(self) -> NotificationKind {
+        match self {
+            Self::List(0) => NotificationKind::ToolsChanged,
+            Self::List(1) => NotificationKind::PromptsChanged,
+            Self::List(_) => NotificationKind::ResourcesChanged,
+            Self::Resource { .. } => NotificationKind::ResourceUpdated,
+        }
+    }
+}
+
+impl Empty for Listens {
+    const EMPTY: &'static Self = &Self { open: Vec::new() };
+}
+
+impl Listens {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn remove(&mut self, place: Place) {
+        self.open.retain(|listen| listen.place != place);
+    }
+
+    fn position(&self, place: Place) -> Option<usize> {
+        self.open.iter().position(|listen| listen.place == place)
+    }
+}
+
+impl Filter<Topic> {
+    fn topic(&mut self, change: Change<'_>) -> Option<&mut Topic> {
+        match change {
+            Change::List(index) => self.lists.get_mut(index)?.as_mut(),
+            Change::Resource { subscribed, .. } => self.resources.get_mut(subscribed),
+        }
+    }
+
+    /// What has changed and has not been told.
+    fn next_pending(&self) -> Option<Change<'_>> {
+        let list = self.lists.iter().position(|topic| topic.is_some_and(|topic| topic.pending));
+        list.map(Change::List).or_else(|| {
+            let resource = self.resources.iter().find(|(_, topic)| topic.pending);
+            resource.map(|(uri, _)| Change::of_resource(uri))
+        })
+    }
+}
+
+/// The params of an acknowledgement.
+struct Acknowledgement<'a>(&'a Filter<Topic>);
+
+struct Notifications<'a>(&'a Filter<Topic>);
+
+impl Serialize for Acknowledgement<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(Some(1))?;
+        params.serialize_entry("notifications", &Notifications(self.0))?;
+        params.end()
+    }
+}
+
+impl Serialize for Notifications<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut filter = serializer.serialize_map(None)?;
+        for (topic, (name, _)) in self.0.lists.iter().zip(LISTS) {
+            if topic.is_some() {
+                filter.serialize_entry(name, &true)?;
+            }
+        }
+        if !self.0.resources.is_empty() {
+            let uris: Vec<&str> = self.0.resources.keys().map(|uri| &**uri).collect();
+            filter.serialize_entry("resourceSubscriptions", &uris)?;
+        }
+        filter.end()
+    }
+}
+
+impl Peer {
+    /// Whether a subscription may be opened, as far as its bounds go.
+    pub(super) fn check_listen(
+        &self,
+        config: &ConnectionConfig,
+        params: &str,
+    ) -> Result<(), ViolationKind> {
+        let limits = &config.limits;
+        if limits.listens as usize <= self.listens.open.len() {
+            return Err(ViolationKind::TooManyListens);
+        }
+        let filter = member(params, "notifications").unwrap_or_default();
+        let uris = member(filter, "resourceSubscriptions").unwrap_or_default();
+        for (index, uri) in uris_of(uris).enumerate() {
+            if limits.subscriptions as usize <= index {
+                return Err(ViolationKind::TooManySubscriptions);
+            }
+            if limits.uri_bytes < uri.as_wire().len() {
+                return Err(ViolationKind::LongUri);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a subscription, not acknowledged yet: from now on no change is lost. Says whether anything
+    /// of what it asks for is offered.
+    pub(crate) fn open_listen(&mut self, id: InboundId, params: &str) -> bool {
+        let notifications = member(params, "notifications").unwrap_or_default();
+        let mut filter = Filter::read(notifications);
+        filter.limit(self.offered_alone());
+        let has_topics = !filter.is_empty();
+        self.listens.open.push(Listen { place: id.0, acknowledged: false, filter });
+        has_topics
+    }
+
+    /// Leaves of a subscription that is not acknowledged what is in a filter, too.
+    pub(crate) fn narrow_listen(&mut self, id: InboundId, granted: &Filter<()>) {
+        if let Some(at) = self.listens.position(id.0)
+            && let Some(listen) = self.listens.open.get_mut(at)
+            && !listen.acknowledged
+        {
+            listen.filter.intersect(granted);
+        }
+    }
+
+    /// Says that a subscription is open, and what has changed meanwhile.
+    pub(crate) fn acknowledge(
+        &mut self,
+        id: InboundId,
+        out: &mut dyn Outlets,
+    ) -> Result<(), EncodeError> {
+        let Some(at) = self.listens.position(id.0) else { return Ok(()) };
+        let Some(listen) = self.listens.open.get(at).filter(|listen| !listen.acknowledged) else {
+            return Ok(());
+        };
+        if let Some(exchange) = self.inbound.get_mut(id.0) {
+            let params = Acknowledgement(&listen.filter);
+            tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
+        }
+        if let Some(listen) = self.listens.open.get_mut(at) {
+            listen.acknowledged = true;
+        }
+        self.flush_listen(id, out);
+        Ok(())
+    }
+
+    /// Tells every subscription of a change. Says what became of it where it is wanted.
+    pub(super) fn publish(&mut self, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
+        let mut delivery = Delivery::NotWanted;
+        for at in 0..self.listens.open.len() {
+            delivery = delivery.and(self.publish_to(at, change, out));
+        }
+        delivery
+    }
+
+    fn publish_to(&mut self, at: usize, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
+        let Some(listen) = self.listens.open.get_mut(at) else { return Delivery::NotWanted };
+        let id = InboundId(listen.place);
+        let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
+        let acknowledged = listen.acknowledged;
+        let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
+        if !acknowledged {
+            topic.pending = true;
+            return Delivery::Held;
+        }
+        let waits =
+            topic.told.is_some_and(|serial| out.lane(Lane::Exchange(id)).is_unsent(serial, id));
+        if topic.pending || (waits && !is_part) {
+            return Delivery::Repeated;
+        }
+        let Some(exchange) = self.inbound.get_mut(listen.place) else { return Delivery::NotWanted };
+        let told = match change {
+            Change::List(_) => tell(exchange, id, change.kind(), &(), out),
+            Change::Resource { uri, .. } => {
+                let params = ResourceUpdatedParams::new(uri);
+                tell(exchange, id, change.kind(), &params, out)
+            }
+        };
+        let serial = exchange.last_output;
+        match told {
+            Ok(()) => {
+                topic.told = serial.filter(|_| !is_part);
+                Delivery::Sent
+            }
+            Err(_) => {
+                topic.pending = true;
+                Delivery::Lagged
+            }
+        }
+    }
+
+    /// Tells a subscription what has found no room before.
+    pub(super) fn flush_listen(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        let Some(at) = self.listens.position(id.0) else { return };
+        while let Some(listen) = self.listens.open.get_mut(at)
+            && listen.acknowledged
+            && let Some(change) = listen.filter.next_pending()
+        {
+            // What names the change lends it; it has to be looked up again.
+            let uri = match change {
+                Change::Resource { uri, .. } => String::from(uri),
+                Change::List(_) => String::new(),
+            };
+            let change = match change {
+                Change::List(index) => Change::List(index),
+                Change::Resource { .. } => Change::of_resource(&uri),
+            };
+            if let Some(topic) = listen.filter.topic(change) {
+                topic.pending = false;
+            }
+            if self.publish_to(at, change, out) == Delivery::Lagged {
+                return;
+            }
+        }
+    }
+
+    /// Tells all subscriptions what has found no room before, as far as there is room now.
+    pub(crate) fn flush_listens(&mut self, out: &mut dyn Outlets) {
+        for at in 0..self.listens.open.len() {
+            if let Some(id) = self.listens.open.get(at).map(|listen| InboundId(listen.place)) {
+                self.flush_listen(id, out);
+            }
+        }
+    }
+
+    /// Ends the next subscription, because the connection is about to end.
+    pub(super) fn next_ended_listen(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        let id = InboundId(self.listens.open.first()?.place);
+        if self.respond(config, id, &(), out).is_err() {
+            self.drop_exchange(id.0, Ending::Closed);
+        }
+        Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))
+    }
+
+    /// How many subscriptions are open.
+    pub(super) fn open_listens(&self) -> usize {
+        self.listens.open.len()
+    }
+}
+
+/// Sends a notification of a subscription.
+fn tell<T: Serialize + ?Sized>(
+    exchange: &mut Exchange,
+    id: InboundId,
+    kind: NotificationKind,
+    params: &T,
+    out: &mut dyn Outlets,
+) -> Result<(), EncodeError> {
+    let rule = kind.rule();
+    let form = Some(rule.params(exchange.context.revision));
+    let token = core::mem::take(&mut exchange.token);
+    let members = [(key::SUBSCRIPTION, &*token)];
+    let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_NOTIFICATIONS };
+    let told = send_about(exchange, id, out, rule.name, |writer| {
+        write_notification_with(writer, rule.name, params, meta, form)
+    });
+    exchange.token = token;
+    told
+}

@@ -1,0 +1,80 @@
+//! What the machine adds to results where there are no sessions
+//! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
+//! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
+
+use serde::ser::Serialize;
+
+use super::cache_hints::CacheHint;
+use super::exchanges::Exchange;
+use super::identity::{Identity, key};
+use super::outlets::Outlets;
+use super::receive::IncomingRequest;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::RequestKind;
+use crate::json::{Additions, MetaAdditions};
+use crate::rpc::{Id, write_result};
+
+/// What kind of result it is.
+const COMPLETE: (&str, &str) = ("resultType", "\"complete\"");
+
+/// Writes the result of an exchange with everything that the machine has to add to it. In a session
+/// that is nothing; nor is it anything for what is relayed.
+pub(super) fn stamped<R>(
+    identity: Option<&Identity>,
+    exchange: &Exchange,
+    id: &Id<'_>,
+    write: impl FnOnce(Additions<'_>) -> R,
+) -> R {
+    let Some(own) = identity.filter(|_| exchange.stands_alone() && !exchange.is_relayed) else {
+        return write(Additions::default());
+    };
+    let subscription = [(key::SUBSCRIPTION, id.as_wire())];
+    let is_subscription = exchange.kind == Some(RequestKind::Listen);
+    let meta = MetaAdditions {
+        members: if is_subscription { &subscription } else { &[] },
+        text: &own.info,
+        reserved: if own.info.is_empty() { &[key::SUBSCRIPTION] } else { key::OF_RESULTS },
+    };
+    match exchange.kind {
+        // A method that MCP does not have may have other kinds of results.
+        None => write(Additions { members: &[], defaults: &[COMPLETE], meta }),
+        Some(kind) if kind.is_cacheable() => {
+            let hint = own.hints.of(kind);
+            let mut ttl = itoa::Buffer::new();
+            let defaults = hint_members(hint, &mut ttl);
+            write(Additions { members: &[COMPLETE], defaults: &defaults, meta })
+        }
+        Some(_) => write(Additions { members: &[COMPLETE], defaults: &[], meta }),
+    }
+}
+
+impl Peer {
+    /// Answers `server/discover`, by itself.
+    pub(crate) fn answer_discovery<T: Serialize>(
+        &mut self,
+        config: &ConnectionConfig,
+        request: &IncomingRequest<'_>,
+        result: &T,
+        out: &mut dyn Outlets,
+    ) {
+        let kind = RequestKind::Discover;
+        let form = Some(kind.rule().result(request.context.revision));
+        let exchange =
+            Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
+        let identity = self.identity.take();
+        self.answer_own(config, request.arrival, out, |writer| {
+            stamped(identity.as_deref(), &exchange, &request.id, |additions| {
+                write_result(writer, &request.id, result, additions, form)
+            })
+        });
+        self.identity = identity;
+    }
+}
+
+/// For how long a result may be used again, and by whom.
+pub(super) fn hint_members(hint: CacheHint, ttl: &mut itoa::Buffer) -> [(&'static str, &str); 2] {
+    // What is longer than every number that JSON parsers read exactly is as good as for ever.
+    const LONGEST: u64 = (1 << 53) - 1;
+    let scope = if hint.shared { "\"public\"" } else { "\"private\"" };
+    [("ttlMs", ttl.format(hint.ttl_ms.min(LONGEST))), ("cacheScope", scope)]
+}

@@ -1,0 +1,68 @@
+//! `server/discover`: what a server is and can do, for clients without a session
+//! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::{Server, ServerConfig};
+use crate::dialect::MetaKey;
+use crate::model::ServerCapabilities;
+use crate::peer::{Identity, IncomingRequest, Outlets};
+use crate::version::RevisionSet;
+
+/// The result, as the configuration has it.
+struct Discovery<'c> {
+    supported: RevisionSet,
+    capabilities: &'c ServerCapabilities<'static>,
+    instructions: Option<&'c str>,
+}
+
+impl Serialize for Discovery<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names: Vec<&str> = self.supported.iter().map(|revision| revision.name()).collect();
+        let mut result = serializer.serialize_struct("DiscoverResult", 3)?;
+        result.serialize_field("supportedVersions", &names)?;
+        result.serialize_field("capabilities", self.capabilities)?;
+        if let Some(instructions) = self.instructions {
+            result.serialize_field("instructions", instructions)?;
+        }
+        result.end()
+    }
+}
+
+impl ServerConfig {
+    /// What the server says of itself in every answer where there are no sessions; nothing if it has
+    /// only sessions.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        if self.revisions.and(RevisionSet::STATELESS).is_empty() {
+            return None;
+        }
+        let info = self.identify.then_some(&self.info);
+        let offered = (&self.capabilities).into();
+        Some(Identity::of_server(info, offered, self.cache, self.extensions()))
+    }
+
+    /// The names of the extensions that the server has. One whose name is none does not count.
+    fn extensions(&self) -> Vec<String> {
+        let declared = self.capabilities.extensions.iter().flat_map(|extensions| extensions.iter());
+        declared
+            .map(|(name, _)| name)
+            .filter(|name| MetaKey::parse(name).is_ok_and(|key| key.prefix().is_some()))
+            .map(String::from)
+            .collect()
+    }
+}
+
+impl Server {
+    pub(super) fn discover(&mut self, request: &IncomingRequest<'_>, out: &mut dyn Outlets) {
+        let config = &self.config;
+        let discovery = Discovery {
+            supported: config.revisions.and(RevisionSet::STATELESS),
+            capabilities: &config.capabilities,
+            instructions: config.instructions.as_deref(),
+        };
+        self.peer.answer_discovery(&config.connection, request, &discovery, out);
+    }
+}

@@ -1,0 +1,79 @@
+//! Subscriptions that a client keeps open with a request
+//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+
+use super::event::{Request, ServerEvent, Subscribed};
+use super::{Call, Server};
+use crate::error::ViolationKind;
+use crate::handle::InboundId;
+use crate::json::{Raw, member};
+use crate::model::SubscriptionFilter;
+use crate::peer::{IncomingRequest, Outlets, RespondError};
+use crate::subscription::Filter;
+
+/// Who decides on subscriptions that clients keep open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Listening {
+    /// Everything that the server offers is granted, and
+    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so.
+    #[default]
+    Granted,
+    /// The application is asked, with [`Call::Listen`](crate::Call::Listen). It answers with
+    /// [`Server::grant`](crate::Server::grant).
+    Asked,
+}
+
+impl Server {
+    /// Opens a subscription, and acknowledges it unless somebody has to decide.
+    pub(super) fn listen<'f>(
+        &mut self,
+        request: IncomingRequest<'f>,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        let Some(call) =
+            Call::read(Some(crate::dialect::methods::RequestKind::Listen), request.params)
+        else {
+            return self.refuse(ViolationKind::InvalidParams, request, out);
+        };
+        let kind = Some(crate::dialect::methods::RequestKind::Listen);
+        let (id, context) = match self.peer.admit(&self.config.connection, kind, &request) {
+            Ok(admitted) => admitted,
+            Err(kind) => return self.refuse(kind, request, out),
+        };
+        let has_topics = self.peer.open_listen(id, request.params.unwrap_or_default());
+        if has_topics && self.config.listening == Listening::Asked {
+            return Some(ServerEvent::Request(Request::new(id, context, call, request)));
+        }
+        let text = member(request.params.unwrap_or_default(), "notifications").unwrap_or("{}");
+        // Without room for it there would be none for what it is about either.
+        if self.peer.acknowledge(id, out).is_err() {
+            self.peer.abandon(id);
+            return self.refuse(ViolationKind::TooManyListens, request, out);
+        }
+        Some(ServerEvent::Subscribed(Subscribed { id, context, requested: Raw::trusted(text) }))
+    }
+
+    /// Grants a subscription, as far as `filter` goes and the server offers it; everything that was asked
+    /// for if there is none. The client is told what it gets, and first of all whatever has changed since
+    /// it asked.
+    ///
+    /// The subscription lasts until the client cancels it, the connection ends, or the request is
+    /// answered with [`respond`](Self::respond) and `()`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn grant(
+        &mut self,
+        request: InboundId,
+        filter: Option<&SubscriptionFilter<'_>>,
+        out: &mut impl Outlets,
+    ) -> Result<(), RespondError> {
+        self.peer.check_answerable(request)?;
+        if let Some(filter) = filter {
+            let text = Raw::from_serialize(filter)?;
+            self.peer.narrow_listen(request, &Filter::read(text.as_str()));
+        }
+        Ok(self.peer.acknowledge(request, out)?)
+    }
+}

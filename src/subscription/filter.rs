@@ -1,0 +1,68 @@
+//! What a subscription is about.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use crate::capability::{Capability, CapabilitySet};
+use crate::json::{Elements, Str, member};
+
+/// The lists whose changes can be subscribed to.
+pub(crate) const LISTS: [(&str, Capability); 3] = [
+    ("toolsListChanged", Capability::ToolsListChanged),
+    ("promptsListChanged", Capability::PromptsListChanged),
+    ("resourcesListChanged", Capability::ResourcesListChanged),
+];
+
+/// What somebody wants to be told, with something kept for each of it
+/// ([filter](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Filter<T> {
+    /// The lists, in the order of [`LISTS`].
+    pub(crate) lists: [Option<T>; 3],
+    /// The resources, by URI. URIs are compared as text and never normalised.
+    pub(crate) resources: BTreeMap<String, T>,
+}
+
+impl<T: Default> Filter<T> {
+    /// Reads the `notifications` of a request or of its acknowledgement, an object whose shape is
+    /// right. What is `false`, `null` or unknown is not in it.
+    pub(crate) fn read(notifications: &str) -> Self {
+        let is_true = |name: &str| member(notifications, name) == Some("true");
+        let uris = member(notifications, "resourceSubscriptions").unwrap_or_default();
+        Self {
+            lists: LISTS.map(|(name, _)| is_true(name).then(T::default)),
+            resources: uris_of(uris).map(|uri| (uri.to_str().into_owned(), T::default())).collect(),
+        }
+    }
+
+    /// Leaves what is in another filter, too.
+    pub(crate) fn intersect<U>(&mut self, other: &Filter<U>) {
+        for (list, others) in self.lists.iter_mut().zip(&other.lists) {
+            if others.is_none() {
+                *list = None;
+            }
+        }
+        self.resources.retain(|uri, _| other.resources.contains_key(uri));
+    }
+
+    /// Leaves what somebody who has declared these capabilities tells.
+    pub(crate) fn limit(&mut self, declared: CapabilitySet) {
+        for (list, (_, capability)) in self.lists.iter_mut().zip(LISTS) {
+            if !declared.contains(capability) {
+                *list = None;
+            }
+        }
+        if !declared.contains(Capability::ResourcesSubscribe) {
+            self.resources.clear();
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lists.iter().all(Option::is_none) && self.resources.is_empty()
+    }
+}
+
+/// The URIs of a filter, as they stand on the wire.
+pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
+    Elements::of(list).filter_map(|uri| uri.borrowed().and_then(Str::from_literal))
+}
