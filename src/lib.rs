@@ -212,7 +212,7 @@ pub use peer::{
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
     BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Listening, Log, Opened, Page,
-    Request, Server, ServerConfig, ServerEvent, Subscribed,
+    Request, Server, ServerConfig, ServerEvent, Subscribed, request_state,
 };
 pub use session::Phase;
 pub use time::Instant;

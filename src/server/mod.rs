@@ -9,6 +9,7 @@ mod initialize;
 mod input;
 mod listen;
 mod notify;
+pub mod request_state;
 
 use alloc::sync::Arc;
 use core::time::Duration;
