@@ -127,6 +127,12 @@ impl CapabilitySet {
         self.bits & (1 << capability as u32) != 0
     }
 
+    /// The capabilities that are in both sets.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { bits: self.bits & other.bits }
+    }
+
     /// The capabilities of this set that are missing in another one.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -168,10 +174,6 @@ impl Extension {
     /// The one at this place among those that are configured.
     pub(crate) fn at(index: usize) -> Option<Self> {
         u8::try_from(index).ok().filter(|_| index < Self::MOST).map(Self)
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self.0 as usize
     }
 }
 

@@ -192,9 +192,10 @@ mod time;
 mod version;
 
 pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
+pub use client::cache;
 pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
-    Connected,
+    Connected, Evidence,
 };
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed};
 pub use error::{ErrorCode, ViolationKind};
@@ -207,7 +208,8 @@ pub use peer::{
     Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError,
     Observation, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
     ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
-    Timeout, Timeouts, UnknownMethods, Violation,
+    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, Timeout, Timeouts, UnknownMethods,
+    Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{

@@ -89,6 +89,9 @@ pub struct Limits {
     /// One more is refused with `-32603`. Each may name as many resources as
     /// [`subscriptions`](Self::subscriptions) says, and keeps their URIs.
     pub listens: u32,
+    /// Most notifications of one subscription of ours that are kept until the server says that it is open.
+    /// Default 64.
+    pub early_notifications: u32,
     /// Longest URI of a subscription in bytes. Default 8 KiB.
     pub uri_bytes: usize,
     /// How many elicitations by URL are remembered until they are complete, the latest ones.
@@ -131,6 +134,7 @@ impl Default for Limits {
             congestion_bytes: 1 << 20,
             subscriptions: 1024,
             listens: 64,
+            early_notifications: 64,
             uri_bytes: 8 << 10,
             elicitations: 64,
             input_rounds: 10,

@@ -9,7 +9,7 @@ use core::fmt;
 ///
 /// ```text
 ///  Opening ──begin──▶ Handshake ──complete──▶ Ready
-///     │                   │                     │
+///     │                   │  ◀─────reopen────── │
 ///     └───────drain───────┴────────┬────────────┘
 ///                                  ▼
 ///                              Draining ──close──▶ Closed        (close works from everywhere)
@@ -19,13 +19,14 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nothing has been agreed. `ping` is answered, other calls are held.
+    /// Nothing has been agreed. `ping` is answered, other calls are held. A server also serves requests
+    /// that stand alone; if there are only such, it stays here.
     #[default]
     Opening,
-    /// A client has sent `initialize`, a server has answered it. A server serves from here on; both
+    /// A client has sent `initialize`, or asks whether it has to; a server has answered it. A server serves from here on; both
     /// hold calls of their own until the handshake is complete.
     Handshake,
-    /// The session is open.
+    /// The session is open, or a client has found out that it needs none.
     Ready,
     /// No new work; what is in flight may still be answered until the deadline.
     Draining,
@@ -40,6 +41,8 @@ pub(crate) enum Step {
     Begin,
     /// The handshake is complete: `notifications/initialized` was sent or received.
     Complete,
+    /// A client took it for granted that there is no handshake, and there is one.
+    Reopen,
     /// Work should end: on request, or because the peer has ended its input.
     Drain,
     /// The connection is gone, or is given up.
@@ -57,14 +60,17 @@ impl Phase {
             (_, Step::Close) => Ok(Self::Closed),
             (Self::Opening, Step::Begin) => Ok(Self::Handshake),
             (Self::Handshake, Step::Complete) => Ok(Self::Ready),
+            (Self::Ready, Step::Reopen) => Ok(Self::Handshake),
             (Self::Opening | Self::Handshake | Self::Ready | Self::Draining, Step::Drain) => {
                 Ok(Self::Draining)
             }
-            (Self::Opening, Step::Complete)
-            | (Self::Handshake, Step::Begin)
+            (Self::Opening, Step::Complete | Step::Reopen)
+            | (Self::Handshake, Step::Begin | Step::Reopen)
             | (Self::Ready, Step::Begin | Step::Complete)
-            | (Self::Draining, Step::Begin | Step::Complete)
-            | (Self::Closed, Step::Begin | Step::Complete | Step::Drain) => Err(OutOfStep),
+            | (Self::Draining, Step::Begin | Step::Complete | Step::Reopen)
+            | (Self::Closed, Step::Begin | Step::Complete | Step::Reopen | Step::Drain) => {
+                Err(OutOfStep)
+            }
         }
     }
 
@@ -99,13 +105,13 @@ mod tests {
     #[test]
     fn every_step_in_every_phase() {
         use Phase::{Closed, Draining, Handshake, Opening, Ready};
-        let steps = [Step::Begin, Step::Complete, Step::Drain, Step::Close];
+        let steps = [Step::Begin, Step::Complete, Step::Reopen, Step::Drain, Step::Close];
         let table = [
-            (Opening, [Some(Handshake), None, Some(Draining), Some(Closed)]),
-            (Handshake, [None, Some(Ready), Some(Draining), Some(Closed)]),
-            (Ready, [None, None, Some(Draining), Some(Closed)]),
-            (Draining, [None, None, Some(Draining), Some(Closed)]),
-            (Closed, [None, None, None, Some(Closed)]),
+            (Opening, [Some(Handshake), None, None, Some(Draining), Some(Closed)]),
+            (Handshake, [None, Some(Ready), None, Some(Draining), Some(Closed)]),
+            (Ready, [None, None, Some(Handshake), Some(Draining), Some(Closed)]),
+            (Draining, [None, None, None, Some(Draining), Some(Closed)]),
+            (Closed, [None, None, None, None, Some(Closed)]),
         ];
         for (phase, after) in table {
             for (step, expected) in steps.into_iter().zip(after) {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::capability::CapabilitySet;
-use crate::model::{ClientCapabilities, Implementation};
+use crate::model::{ClientCapabilities, Implementation, LoggingLevel, SubscriptionFilter};
 use crate::peer::ConnectionConfig;
 use crate::version::{Revision, RevisionSet};
 
@@ -24,10 +24,26 @@ pub struct ClientConfig {
     pub info: Implementation<'static>,
     /// What it offers. Requests for anything else are refused before the application sees them.
     pub capabilities: ClientCapabilities<'static>,
-    /// The revisions it speaks. Default all.
+    /// The revisions it speaks. Default all, of both eras: which one the server belongs to is found out
+    /// with `server/discover`, and if it does not know that, with `initialize`.
     pub revisions: RevisionSet,
-    /// The revision it asks for. Default the newest of those it speaks. The server may choose
-    /// another one; connecting fails if the client does not speak that.
+    /// The revision that was used with this server before ([`Client::revision`](crate::Client::revision)):
+    /// nothing is found out then. If it turns out to be wrong the server is asked after all, and a second
+    /// [`Connected`](crate::ClientEvent::Connected) says what came of that. Default none.
+    pub known: Option<Revision>,
+    /// Whether a client without sessions asks a server what it is before anything else. Default true: a
+    /// server that has only sessions then fails at once, and in a way that says so.
+    pub probe: bool,
+    /// Whether every request says who the client is, where there are no sessions. Default true.
+    pub identify: bool,
+    /// The least severe log messages that requests ask for, where there are no sessions, unless
+    /// [they say otherwise](crate::CallOptions::log_level). Default none.
+    pub log_level: Option<LoggingLevel>,
+    /// What to subscribe to as soon as it is known that there are no sessions. Default nothing. In a
+    /// session a server tells of its lists without being asked.
+    pub listen: Option<SubscriptionFilter<'static>>,
+    /// The revision of a session that it asks for. Default the newest of those it speaks. The server may
+    /// choose another one; connecting fails if the client does not speak that.
     pub offer: Option<Revision>,
     /// What a server must offer for connecting to succeed. Default nothing.
     pub required: CapabilitySet,
@@ -42,6 +58,11 @@ impl ClientConfig {
             info: Implementation::new(name.into(), version.into()),
             capabilities: ClientCapabilities::default(),
             revisions: RevisionSet::ALL,
+            known: None,
+            probe: true,
+            identify: true,
+            log_level: None,
+            listen: None,
             offer: None,
             required: CapabilitySet::NONE,
             connection: ConnectionConfig::default(),

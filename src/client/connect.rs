@@ -1,138 +1,85 @@
-//! The handshake from the client's side
-//! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization)).
+//! How a client comes to terms with a server: whether there has to be a session, and the handshake that
+//! opens it
+//! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization),
+//! [discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
+use alloc::sync::Arc;
+
+use super::answers::{Answer, Discovery};
+use super::connected::{ConnectError, ConnectFailure, Connected};
 use super::event::ClientEvent;
-use super::{Client, ClientConfig};
-use crate::capability::{CapabilitySet, Owner};
+use super::negotiation::{Abilities, Evidence, Failing, Move, Negotiation, Probed, Refused};
+use super::{Client, ClientConfig, Stage};
+use crate::capability::CapabilitySet;
 use crate::dialect::sayable;
-use crate::error::ViolationKind;
-use crate::frame::MessageBytes;
-use crate::json::{EncodeError, MemberTexts, Raw, Str};
+use crate::handle::ConnectionNumber;
+use crate::json::{EncodeError, Raw};
 use crate::model::InitializeParams;
-use crate::peer::{Cause, Lane, Outcome, Outlets};
-use crate::rpc::{ErrorObject, write_notification};
+use crate::peer::{Cause, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Stray};
+use crate::rpc::{StrayCause, write_notification};
 use crate::session::{Phase, Step};
 use crate::time::Instant;
 use crate::version::{Revision, RevisionSet};
 
-/// Why `initialize` could not be sent. Nothing was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// It has been sent already, or the connection has ended. Every connection needs a client of
-    /// its own.
-    #[error("the connection is not at its start")]
-    NotAtStart,
-    /// The configuration offers a revision that it does not speak, or speaks none.
-    #[error("the offered revision is not among those the client speaks")]
-    NoRevision,
-    /// It could not be written.
-    #[error("initialize could not be written: {0}")]
-    Encode(#[from] EncodeError),
-}
-
-/// A session with a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Connected<'a> {
-    /// The revision it uses.
-    pub revision: Revision,
-    /// What the server offers, as far as the revision knows it.
-    pub capabilities: CapabilitySet,
-    /// Everything the server said: an [`InitializeResult`](crate::model::InitializeResult).
-    pub result: Raw<'a>,
-}
-
-impl Connected<'_> {
-    /// The same with its own copy of the text.
-    pub fn into_owned(self) -> Connected<'static> {
-        Connected { result: self.result.into_owned(), ..self }
-    }
-}
-
-/// Why there is no session. The connection is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ConnectFailure<'a> {
-    /// The server refused.
-    PeerError(ErrorObject<'a>),
-    /// The server chose a revision that the client does not speak.
-    UnsupportedRevision {
-        /// What the server chose.
-        theirs: Str<'a>,
-        /// What the client speaks.
-        ours: RevisionSet,
-    },
-    /// The server lacks what the client requires.
-    MissingCapabilities(CapabilitySet),
-    /// The server answered with something that is no result of `initialize`.
-    Malformed {
-        /// What is wrong with it.
-        kind: ViolationKind,
-        /// What it answered: the whole message, or the result if that is what does not fit.
-        message: MessageBytes<'a>,
-    },
-    /// The server did not answer within [`Timeouts::handshake`](crate::Timeouts::handshake).
-    TimedOut,
-    /// The connection ended first.
-    Closed(Cause),
-}
-
-impl ConnectFailure<'_> {
-    /// The same with its own copy of the text.
-    pub fn into_owned(self) -> ConnectFailure<'static> {
-        match self {
-            Self::PeerError(error) => ConnectFailure::PeerError(error.into_owned()),
-            Self::UnsupportedRevision { theirs, ours } => {
-                ConnectFailure::UnsupportedRevision { theirs: theirs.into_owned(), ours }
-            }
-            Self::MissingCapabilities(missing) => ConnectFailure::MissingCapabilities(missing),
-            Self::Malformed { kind, message } => {
-                ConnectFailure::Malformed { kind, message: message.into_owned() }
-            }
-            Self::TimedOut => ConnectFailure::TimedOut,
-            Self::Closed(cause) => ConnectFailure::Closed(cause),
-        }
-    }
-}
-
-/// The result of `initialize`, as far as the machine needs it.
-struct Answer<'a> {
-    version: Str<'a>,
-    capabilities: CapabilitySet,
-}
-
-impl<'a> Answer<'a> {
-    fn read(result: &'a str) -> Result<Self, ViolationKind> {
-        let (mut version, mut capabilities) = (None, None);
-        for (key, value) in MemberTexts::of(result) {
-            if key == "protocolVersion" {
-                version = Str::from_literal(value);
-            } else if key == "capabilities" {
-                capabilities = Some(value);
-            }
-        }
-        let (Some(version), Some(capabilities)) = (version, capabilities) else {
-            return Err(ViolationKind::MalformedResponse);
-        };
-        let capabilities = CapabilitySet::read(Owner::Server, capabilities)
-            .ok_or(ViolationKind::MalformedCapabilities)?;
-        Ok(Self { version, capabilities })
-    }
-}
-
 /// # Connecting
 impl Client {
-    /// Sends `initialize`. What comes of it is an event.
+    /// Begins: finds out to which era the server belongs, and opens a session if it takes one. What comes
+    /// of it is an event.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`] says why it was not sent.
+    /// [`ConnectError`] says why nothing was sent.
     pub fn connect(&mut self, now: Instant, out: &mut impl Outlets) -> Result<(), ConnectError> {
         if self.phase() != Phase::Opening {
             return Err(ConnectError::NotAtStart);
         }
-        let offer = self.config.offered().ok_or(ConnectError::NoRevision)?;
+        let able = self.config.abilities();
+        if able.offer.is_some_and(|offer| !able.sessions().contains(offer)) {
+            return Err(ConnectError::NoRevision);
+        }
+        match self.negotiation.begin(able) {
+            Move::Probe(revision) => self.probe(revision, now, out)?,
+            Move::Initialize(offer) => self.initialize(offer, now, out)?,
+            Move::Fail(_) => return Err(ConnectError::NoRevision),
+            Move::Go(revision, evidence) => {
+                self.peer.identify(self.config.identity(revision));
+                if evidence == Evidence::Known {
+                    // It is not waited for, but it will say whether that was right.
+                    self.probe(revision, now, out)?;
+                }
+                self.peer.step(Step::Begin);
+                self.go(revision, None, now, out);
+                self.announced = Some(evidence);
+                self.peer.set_news(true);
+            }
+        }
+        if self.phase() == Phase::Opening {
+            self.peer.step(Step::Begin);
+        }
+        self.peer.observe_phase(out);
+        Ok(())
+    }
+
+    /// How it was found out to which era the server belongs; `None` as long as it has not been.
+    pub const fn evidence(&self) -> Option<Evidence> {
+        self.evidence
+    }
+
+    /// What the first event of a client says that has not asked anybody.
+    pub(super) fn announce(&mut self) -> Option<ClientEvent<'static>> {
+        let evidence = self.announced.take()?;
+        let revision = self.revision()?;
+        let capabilities = self.peer_capabilities();
+        let result = Raw::EMPTY_OBJECT;
+        Some(ClientEvent::Connected(Connected { revision, capabilities, evidence, result }))
+    }
+
+    fn initialize(
+        &mut self,
+        offer: Revision,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), EncodeError> {
         let params = InitializeParams {
             protocol_version: offer.name().into(),
             capabilities: sayable(&self.config.capabilities, offer),
@@ -140,16 +87,143 @@ impl Client {
             meta: None,
         };
         self.peer.call_initialize(&self.config.connection, &params, offer, now, out)?;
-        self.peer.step(Step::Begin);
-        self.peer.observe_phase(out);
+        self.stage = Stage::Initializing;
         Ok(())
     }
 
+    fn probe(
+        &mut self,
+        revision: Revision,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), EncodeError> {
+        self.peer.identify(self.config.identity(revision));
+        self.peer.call_probe(&self.config.connection, revision, now, out)?;
+        self.stage = Stage::Probing;
+        Ok(())
+    }
+
+    /// The request by which the connection is opened has its outcome.
     pub(super) fn handshake_ended<'f>(
         &mut self,
         outcome: Outcome<'f>,
+        now: Instant,
         out: &mut dyn Outlets,
-    ) -> ClientEvent<'f> {
+    ) -> Option<ClientEvent<'f>> {
+        match self.stage {
+            Stage::Probing => self.probe_ended(outcome, now, out),
+            Stage::Initializing => self.initialize_ended(outcome, now, out),
+        }
+    }
+
+    fn probe_ended<'f>(
+        &mut self,
+        outcome: Outcome<'f>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let discovery = Discovery::of(&outcome);
+        let able = self.config.abilities();
+        let next = self.negotiation.probed(discovery.probed, able);
+        if let Move::Go(revision, evidence) = next {
+            return self.discovered(outcome, &discovery, (revision, evidence), now, out);
+        }
+        if self.phase().is_ready() {
+            // It was taken for granted that there is no session.
+            self.peer.step(Step::Reopen);
+            self.peer.forget_terms();
+            self.announced = None;
+        }
+        let failing = match self.advance(next, now, out) {
+            Ok(()) => return None,
+            Err(failing) => failing,
+        };
+        let ours = self.config.revisions;
+        Some(self.connect_failed(discovery.failure(outcome, failing, ours), out))
+    }
+
+    /// The server has said what it is.
+    fn discovered<'f>(
+        &mut self,
+        outcome: Outcome<'f>,
+        discovery: &Discovery,
+        (revision, evidence): (Revision, Evidence),
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let Outcome::Result(result) = outcome else { return None };
+        let capabilities = discovery.capabilities.known_to(revision);
+        let missing = self.config.required.without(capabilities);
+        if !missing.is_empty() {
+            let failure = ConnectFailure::MissingCapabilities(missing);
+            return Some(self.connect_failed(failure, out));
+        }
+        let was_ready = self.phase().is_ready();
+        if was_ready {
+            self.peer.open_stateless(revision, Some(capabilities));
+        } else {
+            self.go(revision, Some(capabilities), now, out);
+        }
+        if self.config.connection.keep_handshake {
+            self.server = Some(result.clone().into_owned());
+        }
+        // Whoever has been told that the client goes on need not be told that it may.
+        (!was_ready || self.announced.take().is_some()).then(|| {
+            let evidence = self.settle(if was_ready { Evidence::Known } else { evidence });
+            ClientEvent::Connected(Connected { revision, capabilities, evidence, result })
+        })
+    }
+
+    /// Goes on without a session.
+    fn go(
+        &mut self,
+        revision: Revision,
+        capabilities: Option<CapabilitySet>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        self.peer.step(Step::Complete);
+        self.peer.open_stateless(revision, capabilities);
+        self.peer.flush_held(&self.config.connection, out);
+        let config = &self.config;
+        if let Some(filter) = &config.listen {
+            // Without room for it there is none for anything; it shows in what comes next.
+            _ = self.peer.subscribe(&config.connection, filter, true, now, out);
+        }
+        for filter in core::mem::take(&mut self.wanted) {
+            _ = self.peer.subscribe(&config.connection, &filter, false, now, out);
+        }
+    }
+
+    const fn settle(&mut self, evidence: Evidence) -> Evidence {
+        self.evidence = Some(evidence);
+        evidence
+    }
+
+    /// Does what comes next, unless that is nothing.
+    fn advance(&mut self, next: Move, now: Instant, out: &mut dyn Outlets) -> Result<(), Failing> {
+        let sent = match next {
+            Move::Probe(revision) => self.probe(revision, now, out),
+            Move::Initialize(offer) => self.initialize(offer, now, out),
+            Move::Go(revision, evidence) => {
+                self.peer.identify(self.config.identity(revision));
+                self.go(revision, None, now, out);
+                self.announced = Some(evidence);
+                self.evidence = Some(evidence);
+                self.peer.set_news(true);
+                Ok(())
+            }
+            Move::Fail(failing) => return Err(failing),
+        };
+        sent.map_err(|_| Failing::AsItIs)
+    }
+
+    fn initialize_ended<'f>(
+        &mut self,
+        outcome: Outcome<'f>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
         let connected = match outcome {
             Outcome::Result(result) => self.open(result, out),
             Outcome::PeerError(error) => Err(ConnectFailure::PeerError(error)),
@@ -159,17 +233,15 @@ impl Client {
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
             // None of these is an answer, and `initialize` has no other outcomes.
-            Outcome::Unsent | Outcome::Cut { .. } | Outcome::NotMade(_) => {
-                Err(ConnectFailure::Closed(Cause::HandshakeFailed))
-            }
+            _ => Err(ConnectFailure::Closed(Cause::HandshakeFailed)),
         };
         match connected {
-            Ok(connected) => ClientEvent::Connected(connected),
-            Err(failure) => self.connect_failed(failure, out),
+            Ok(connected) => Some(ClientEvent::Connected(connected)),
+            Err(failure) => self.refused(failure, now, out),
         }
     }
 
-    /// There is no session, so the connection is given up.
+    /// Client and server have not come to terms, so the connection is given up.
     pub(super) fn connect_failed<'f>(
         &mut self,
         failure: ConnectFailure<'f>,
@@ -179,6 +251,69 @@ impl Client {
         self.peer.close(Cause::HandshakeFailed);
         self.peer.observe_phase(out);
         ClientEvent::ConnectFailed(failure)
+    }
+
+    /// There is no session: perhaps there need not be one.
+    fn refused<'f>(
+        &mut self,
+        failure: ConnectFailure<'f>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let refused = match &failure {
+            ConnectFailure::PeerError(error) => Refused::Error(error.code),
+            // Nothing can come any more, or the client does not want what there is.
+            ConnectFailure::Closed(_) | ConnectFailure::MissingCapabilities(_) => {
+                return Some(self.connect_failed(failure, out));
+            }
+            _ => Refused::Otherwise,
+        };
+        if matches!(failure, ConnectFailure::TimedOut) {
+            self.peer.forget_initialize();
+        }
+        let next = self.negotiation.refused(refused, self.config.abilities());
+        match self.advance(next, now, out) {
+            Ok(()) => None,
+            Err(_) => Some(self.connect_failed(failure, out)),
+        }
+    }
+
+    /// A question that was given up has been answered, which may be of use if nothing else comes of it.
+    pub(super) fn late_probe<'f>(&mut self, late: LateProbe<'f>) -> Option<ClientEvent<'f>> {
+        let LateProbe { outcome, id } = late;
+        if let Probed::Discovery(theirs) = Discovery::of(&outcome).probed {
+            self.negotiation.answered_late(theirs);
+        }
+        Some(ClientEvent::Stray(Stray { id, cause: StrayCause::TimedOut }))
+    }
+
+    /// The request by which the connection is opened was not answered in time.
+    pub(super) fn handshake_timed_out(
+        &mut self,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'static>> {
+        if self.stage == Stage::Probing {
+            self.peer.give_up_probe();
+        }
+        self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
+    }
+
+    /// A client for the next connection to the same server, which begins with what this one has found out
+    /// and asks for the subscriptions that were lost. What was cached of the server is stale:
+    /// [`Cache::forget_all`](crate::cache::Cache::forget_all).
+    #[must_use]
+    pub fn successor(&self, number: ConnectionNumber) -> Self {
+        let mut config = Arc::clone(&self.config);
+        if let Some(revision) = self.revision()
+            && config.known != Some(revision)
+        {
+            Arc::make_mut(&mut config).known = Some(revision);
+        }
+        let mut successor = Self::numbered(config, number);
+        successor.negotiation = Negotiation::new(self.negotiation.is_shy());
+        successor.wanted = self.peer.wanted_subscriptions().collect();
+        successor
     }
 
     fn open<'f>(
@@ -216,15 +351,22 @@ impl Client {
         if self.config.connection.keep_handshake {
             self.server = Some(result.clone().into_owned());
         }
-        Ok(Connected { revision, capabilities: self.peer_capabilities(), result })
+        let evidence = self.settle(self.negotiation.evidence(self.config.abilities()));
+        let capabilities = self.peer_capabilities();
+        Ok(Connected { revision, capabilities, evidence, result })
     }
 }
 
 impl ClientConfig {
-    /// The revision to ask for.
-    fn offered(&self) -> Option<Revision> {
-        self.offer
-            .or_else(|| self.revisions.and(RevisionSet::HANDSHAKE).latest())
-            .filter(|offer| self.revisions.and(RevisionSet::HANDSHAKE).contains(*offer))
+    /// What there is to choose from.
+    fn abilities(&self) -> Abilities {
+        let Self { revisions, offer, known, probe, .. } = *self;
+        Abilities { spoken: revisions, offer, known, probe }
+    }
+
+    /// What the client says of itself in every request of a revision without sessions.
+    fn identity(&self, revision: Revision) -> Option<Identity> {
+        let info = self.identify.then_some(&self.info);
+        Some(Identity::of_client(revision, info, &self.capabilities))
     }
 }

@@ -1,12 +1,13 @@
 //! What a client tells its application.
 
 use super::call::ClientCall;
-use super::connect::{ConnectFailure, Connected};
-use crate::handle::InboundId;
+use super::connected::{ConnectFailure, Connected};
+use crate::handle::{CallId, InboundId};
 use crate::json::{Raw, Str};
 use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, PagesRestarted,
-    PeerEvent, ProgressUpdate, RequestContext, Stray, Violation,
+    CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
+    PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
+    Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -18,7 +19,7 @@ use crate::time::Instant;
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ClientEvent<'a> {
-    /// The session is open: calls that were held have been sent.
+    /// The session is open, or there need not be one: calls that were held have been sent.
     Connected(Connected<'a>),
     /// There is no session. `Closed` follows.
     ConnectFailed(ConnectFailure<'a>),
@@ -26,6 +27,8 @@ pub enum ClientEvent<'a> {
     Page(ListPage<'a>),
     /// Such a list is read from its beginning again.
     PagesRestarted(PagesRestarted),
+    /// News of a subscription ([`Client::subscribe`](crate::Client::subscribe)).
+    Subscription(SubscriptionUpdate<'a>),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
     /// The server has not answered a ping, the latest of so many in a row.
@@ -68,6 +71,7 @@ impl ClientEvent<'_> {
             Self::ConnectFailed(failure) => ClientEvent::ConnectFailed(failure.into_owned()),
             Self::Page(page) => ClientEvent::Page(page.into_owned()),
             Self::PagesRestarted(restarted) => ClientEvent::PagesRestarted(restarted),
+            Self::Subscription(update) => ClientEvent::Subscription(update.into_owned()),
             Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
             Self::Unresponsive { missed } => ClientEvent::Unresponsive { missed },
             Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
@@ -92,6 +96,7 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
             PeerEvent::Progress(update) => Self::Progress(update),
             PeerEvent::Page(page) => Self::Page(page),
             PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
+            PeerEvent::Subscription(update) => Self::Subscription(update),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
             PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
@@ -119,6 +124,9 @@ pub struct ClientRequest<'a> {
     pub params: Option<Raw<'a>>,
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
+    /// The call that the server needs it for, if it has said so: where there are no sessions a server asks
+    /// only before it answers a call.
+    pub needed_for: Option<CallId>,
 }
 
 impl<'a> ClientRequest<'a> {
@@ -130,7 +138,18 @@ impl<'a> ClientRequest<'a> {
     ) -> Self {
         let IncomingRequest { method, params, meta, .. } = request;
         let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
-        Self { id, context, call, method, params, meta }
+        Self { id, context, call, method, params, meta, needed_for: None }
+    }
+
+    /// One that the server has not made, but needs before it answers a call.
+    pub(super) fn needed(input: InputRequested) -> Option<ClientRequest<'static>> {
+        let InputRequested { id, context, kind, params, call } = input;
+        let needed_for = Some(call);
+        let call = ClientCall::read(Some(kind), params.as_deref())?.into_owned();
+        let params = params.map(|params| Raw::trusted(&params).into_owned());
+        let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
+        let method = Str::from(kind.rule().name);
+        Some(ClientRequest { id, context, call, method, params, meta, needed_for })
     }
 
     /// The same with its own copy of the text, for an answer that takes its time.
@@ -142,6 +161,7 @@ impl<'a> ClientRequest<'a> {
             method: self.method.into_owned(),
             params: self.params.map(Raw::into_owned),
             meta: self.meta.map(Raw::into_owned),
+            needed_for: self.needed_for,
         }
     }
 }

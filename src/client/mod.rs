@@ -1,19 +1,28 @@
 //! The client role.
 
+mod answers;
+pub mod cache;
 mod call;
 mod config;
 mod connect;
+mod connected;
 mod event;
+mod negotiation;
+mod subscriptions;
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::ser::Serialize;
 
 pub use call::ClientCall;
 pub use config::ClientConfig;
-pub use connect::{ConnectError, ConnectFailure, Connected};
+pub use connected::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, ClientRequest};
+pub use negotiation::Evidence;
+
+use negotiation::Negotiation;
 
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
@@ -21,11 +30,12 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::json::Raw;
+use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, Incoming, IncomingRequest, Notice, NotifyError, Outlets, Paging, Peer,
-    Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
+    Delivery, Elapsed, Incoming, IncomingRequest, InputRequested, Notice, NotifyError, Outcome,
+    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
 };
 use crate::rpc::Fault;
 use crate::session::Phase;
@@ -73,8 +83,22 @@ use crate::version::Revision;
 pub struct Client {
     config: Arc<ClientConfig>,
     peer: Peer,
-    /// The result of `initialize`, if the configuration asks to keep it.
+    negotiation: Negotiation,
+    stage: Stage,
+    evidence: Option<Evidence>,
+    /// What an event is to say that nothing has brought about.
+    announced: Option<Evidence>,
+    /// What to subscribe to when that can be done.
+    wanted: Vec<SubscriptionFilter<'static>>,
+    /// What the server said of itself, if the configuration asks to keep it.
     server: Option<Raw<'static>>,
+}
+
+/// What the server was asked last to open the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Probing,
+    Initializing,
 }
 
 /// # Starting
@@ -88,8 +112,18 @@ impl Client {
     pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
         let offered = CapabilitySet::from(&config.capabilities);
         let spoken = config.revisions;
-        let peer = Peer::new(Role::Client, (spoken, offered), number, &config.connection);
-        Self { config, peer, server: None }
+        let mut peer = Peer::new(Role::Client, (spoken, offered), number, &config.connection);
+        peer.set_request_level(config.log_level);
+        Self {
+            config,
+            peer,
+            negotiation: Negotiation::new(false),
+            stage: Stage::Initializing,
+            evidence: None,
+            announced: None,
+            wanted: Vec::new(),
+            server: None,
+        }
     }
 
     /// The configuration.
@@ -98,7 +132,8 @@ impl Client {
     }
 
     /// What the server said of itself: the result of `initialize`, an
-    /// [`InitializeResult`](crate::model::InitializeResult).
+    /// [`InitializeResult`](crate::model::InitializeResult), or of `server/discover`, a
+    /// [`DiscoverResult`](crate::model::DiscoverResult).
     ///
     /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
     /// is set.
@@ -125,7 +160,7 @@ impl Client {
             self.peer.end_reception(out);
             return None;
         };
-        let event = self.incoming(incoming, out);
+        let event = self.incoming(incoming, arrival.now, out);
         self.peer.end_reception(out);
         event
     }
@@ -142,18 +177,19 @@ impl Client {
     ) -> Option<ClientEvent<'static>> {
         match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
-            Elapsed::HandshakeTimedOut => Some(self.connect_failed(ConnectFailure::TimedOut, out)),
+            Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
+            Elapsed::Input(input) => self.input(input, out),
+            Elapsed::News => self.announce(),
             // A client never needs input.
             Elapsed::Resumed(_) => None,
-            Elapsed::HandshakeLost(cause) => {
-                Some(ClientEvent::ConnectFailed(ConnectFailure::Closed(cause)))
-            }
+            Elapsed::HandshakeLost(cause) => self.handshake_ended(Outcome::Closed(cause), now, out),
         }
     }
 
     fn incoming<'f>(
         &mut self,
         incoming: Incoming<'f>,
+        now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         match incoming {
@@ -162,10 +198,27 @@ impl Client {
             Incoming::Notification(_, notification) => {
                 Some(ClientEvent::Notification(notification))
             }
-            Incoming::HandshakeEnded(outcome) => Some(self.handshake_ended(outcome, out)),
+            Incoming::HandshakeEnded(outcome) => self.handshake_ended(outcome, now, out),
+            Incoming::LateProbe(late) => self.late_probe(late),
+            Incoming::Input(input) => self.input(input, out),
             // The route refuses `initialize` to a client, and a client never needs input.
             Incoming::Initialize(_) | Incoming::Resumed(_) => None,
         }
+    }
+
+    /// The server needs something before it answers a call.
+    fn input(
+        &mut self,
+        input: InputRequested,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'static>> {
+        let id = input.id;
+        let request = ClientRequest::needed(input);
+        if request.is_none() {
+            // Its shape has been looked at, so that there is a view for it.
+            _ = self.peer.respond(&self.config.connection, id, &(), out);
+        }
+        request.map(ClientEvent::Request)
     }
 
     fn request<'f>(

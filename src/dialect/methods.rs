@@ -122,6 +122,12 @@ impl Rule {
         self.gate.map(|(capability, _)| capability)
     }
 
+    /// Whether a server without a session may ask for it before it answers a call: it is a request of
+    /// the server that asks something of a client which declares that it can do that.
+    pub(crate) fn is_input_request(&self) -> bool {
+        self.sender == Sender::Server && self.gate.is_some()
+    }
+
     /// What its params look like in a revision.
     pub(crate) const fn params(&self, revision: Revision) -> Form {
         Form { record: self.params, revision }

@@ -231,7 +231,11 @@ fn call(index: u32) -> CallId {
 }
 
 fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {
-    outbox.append(Room::Limit, tag.map_or(Tag::Nothing, Tag::Call), |writer| writer.push(text.as_bytes())).expect("there is room")
+    outbox
+        .append(Room::Limit, tag.map_or(Tag::Nothing, Tag::Call), |writer| {
+            writer.push(text.as_bytes())
+        })
+        .expect("there is room")
 }
 
 fn unsent(outbox: &Outbox) -> &str {

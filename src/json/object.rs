@@ -9,7 +9,7 @@ use serde::ser::{
     Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTupleVariant,
 };
 
-use super::payload::{Empty, Payload};
+use super::payload::Payload;
 use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
 use super::string::Str;
 use super::text::Text;

@@ -64,6 +64,22 @@ impl LoggingLevel {
     }
 }
 
+impl LoggingLevel {
+    /// The name on the wire, between its quotes.
+    pub(crate) const fn literal(self) -> &'static str {
+        match self {
+            Self::Debug => "\"debug\"",
+            Self::Info => "\"info\"",
+            Self::Notice => "\"notice\"",
+            Self::Warning => "\"warning\"",
+            Self::Error => "\"error\"",
+            Self::Critical => "\"critical\"",
+            Self::Alert => "\"alert\"",
+            Self::Emergency => "\"emergency\"",
+        }
+    }
+}
+
 impl fmt::Display for LoggingLevel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())

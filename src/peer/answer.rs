@@ -64,6 +64,9 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
+        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+            return self.give_input(id, need, result, out);
+        }
         self.send_delayed_progress(id, out);
         self.flush_listen(id, out);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
@@ -101,6 +104,10 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
+        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+            self.refuse_input(id, need, fault.code);
+            return Ok(());
+        }
         let fault = Fault { code: self.code_for(id, fault.code)?, ..fault };
         let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
         let form = if asks_for_urls { Some(self.clear_url_error(config, id)?) } else { None };

@@ -1,18 +1,24 @@
 //! A request of ours: what is kept of it, how it is made, and why it could not be.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::time::Duration;
 
+use super::gather::Gathering;
 use super::outlets::Lane;
 use super::pages::Walk;
 use super::rules::Kept;
+use super::subscribe::Subscription;
+use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::Serial;
 use crate::handle::InboundId;
 use crate::json::{EncodeError, Number};
+use crate::model::LoggingLevel;
 use crate::rpc::Recycle;
 use crate::time::Instant;
+use crate::version::RevisionSet;
 
 /// What is kept of a call until it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +26,22 @@ pub(super) struct Call {
     pub(super) purpose: Purpose,
     /// What is called; nothing if MCP does not have it or the machine is not to look.
     pub(super) kind: Option<RequestKind>,
+    /// The least severe log messages that are wanted, where that is said with each request.
+    pub(super) level: Option<LoggingLevel>,
+    /// What it declares of what this side can do, if that is not everything.
+    pub(super) narrowed: Option<CapabilitySet>,
+    /// What the peer needs before it answers is for the application to see to.
+    pub(super) by_hand: bool,
+    /// The params, to make the request again with; empty if they are not kept.
+    pub(super) params: String,
+    /// The revisions for which it was made again because the peer named them.
+    pub(super) repeated: RevisionSet,
+    /// What the peer needs before it answers.
+    pub(super) gathering: Option<Box<Gathering>>,
+    /// When the request is to be made again.
+    pub(super) again_at: Option<Instant>,
+    /// What is known of a subscription.
+    pub(super) subscription: Option<Box<Subscription>>,
     /// The request that it was made because of.
     pub(super) parent: Option<InboundId>,
     pub(super) wants_progress: bool,
@@ -49,6 +71,10 @@ pub(crate) enum Purpose {
     Application,
     /// The machine, to open the session. It is never cancelled.
     Initialize,
+    /// The machine, to find out whether there has to be a session. Nor is this.
+    Probe,
+    /// The application, and it lasts: a subscription.
+    Subscription,
     /// The machine, to hear whether the peer is still there.
     KeepAlive,
     /// The machine, because a request of the peer needs something of it.
@@ -64,6 +90,8 @@ pub(super) enum Whereabouts {
     Lane(Serial),
     /// Into the outbox of its lane, together with others in one batch.
     Batch(Serial),
+    /// Nowhere: the peer has answered that it needs something first.
+    Answered,
     /// Nowhere any more: it has been taken back or could not be sent, and the call is about to end.
     Withdrawn,
 }
@@ -73,6 +101,14 @@ impl Default for Call {
         Self {
             purpose: Purpose::Application,
             kind: None,
+            level: None,
+            narrowed: None,
+            by_hand: false,
+            params: String::new(),
+            repeated: RevisionSet::NONE,
+            gathering: None,
+            again_at: None,
+            subscription: None,
             parent: None,
             wants_progress: false,
             progress: None,
@@ -91,12 +127,9 @@ impl Default for Call {
 }
 
 impl Call {
-    /// The earlier of its two deadlines.
+    /// The earliest time at which something is to be done about it.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        match (self.idle_deadline, self.total_deadline) {
-            (Some(idle), Some(total)) => Some(idle.min(total)),
-            (idle, total) => idle.or(total),
-        }
+        [self.idle_deadline, self.total_deadline, self.again_at].into_iter().flatten().min()
     }
 }
 
@@ -104,7 +137,9 @@ impl Recycle for Call {
     fn recycle(&mut self) {
         let mut kept = core::mem::take(&mut self.kept);
         kept.clear();
-        *self = Self { kept, ..Self::default() };
+        let mut params = core::mem::take(&mut self.params);
+        params.clear();
+        *self = Self { kept, params, ..Self::default() };
     }
 }
 
@@ -123,6 +158,9 @@ pub struct CallOptions {
     pub(super) idle: Timeout,
     pub(super) total: Timeout,
     pub(super) parent: Option<InboundId>,
+    pub(super) level: Option<LoggingLevel>,
+    pub(super) capabilities: Option<CapabilitySet>,
+    pub(super) by_hand: bool,
 }
 
 /// How long to wait.
@@ -151,7 +189,15 @@ impl Timeout {
 impl CallOptions {
     /// Without progress, with the timeouts of the configuration.
     pub const fn new() -> Self {
-        Self { progress: false, idle: Timeout::Default, total: Timeout::Default, parent: None }
+        Self {
+            progress: false,
+            idle: Timeout::Default,
+            total: Timeout::Default,
+            parent: None,
+            level: None,
+            capabilities: None,
+            by_hand: false,
+        }
     }
 
     /// Asks the peer for progress. Every update begins the idle timeout anew.
@@ -169,6 +215,29 @@ impl CallOptions {
     /// How long to wait for the answer at most, whatever the progress.
     pub const fn total(mut self, timeout: Timeout) -> Self {
         self.total = timeout;
+        self
+    }
+
+    /// The least severe log messages that the server is to send while it works on the call. Only where
+    /// there are no sessions; in a session it is said once, by `logging/setLevel`.
+    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// What this side declares to be able to do for this call, if that is less than it is. Only where
+    /// there are no sessions.
+    pub const fn capabilities(mut self, capabilities: CapabilitySet) -> Self {
+        self.capabilities = Some(capabilities);
+        self
+    }
+
+    /// If the server needs something before it answers, the call ends with
+    /// [`Outcome::InputRequired`](crate::Outcome::InputRequired): the application sees to it, and makes
+    /// another call with what it has found out. For gateways, and for answers that take days. Only where
+    /// there are no sessions.
+    pub const fn input_by_hand(mut self) -> Self {
+        self.by_hand = true;
         self
     }
 

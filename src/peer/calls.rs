@@ -9,7 +9,9 @@ use super::call::{Call, CallError, CallOptions, Purpose, Whereabouts};
 use super::exchanges::observe_sent;
 use super::gate::Clearance;
 use super::held::Waiting;
+use super::identity::key;
 use super::outlets::{Lane, Outlets};
+use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
@@ -20,7 +22,6 @@ use crate::json::shape::Form;
 use crate::json::{Additions, EncodeError, Member, MetaAdditions, Writer};
 use crate::rpc::{Ending, write_request};
 use crate::time::Instant;
-use crate::version::Revision;
 
 /// A call that may be made, as far as that does not depend on its params.
 pub(super) struct Order {
@@ -73,6 +74,9 @@ impl Peer {
         let time = self.clock.at(now);
         let mut entry = Call {
             kind,
+            level: options.level.or(self.request_level),
+            narrowed: options.capabilities,
+            by_hand: options.by_hand,
             parent: options.parent,
             wants_progress: options.progress,
             idle,
@@ -85,39 +89,6 @@ impl Peer {
         };
         entry.changes = self.changes_for(&entry);
         Ok(Order { entry, clearance })
-    }
-
-    /// Sends `initialize`, of which the params have this form.
-    pub(crate) fn call_initialize<T: Serialize + ?Sized>(
-        &mut self,
-        config: &ConnectionConfig,
-        params: &T,
-        revision: Revision,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Result<(), EncodeError> {
-        let rule = RequestKind::Initialize.rule();
-        let id = self.outbound.next_id();
-        let call = CallId(self.outbound.next_place());
-        let lane = Lane::Call(call);
-        let form = Some(rule.params(revision));
-        let serial = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, id, rule.name, params, false, form)
-        })?;
-        self.clock.tick(now);
-        let time = self.clock.at(now);
-        let entry = Call {
-            purpose: Purpose::Initialize,
-            total_deadline: config.timeouts.handshake.map(|handshake| time + handshake),
-            lag: self.clock.lag(now),
-            lane,
-            whereabouts: Whereabouts::Lane(serial),
-            ..Call::default()
-        };
-        self.register(entry);
-        self.initialize = Some(call);
-        observe_sent(out, lane, Some(rule.name));
-        Ok(())
     }
 
     /// Makes a call that has been prepared.
@@ -134,12 +105,18 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, config.limits.kept_bytes);
+        let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), &entry);
         let mut expectation = Expectation::default();
+        let mut params_again = core::mem::take(&mut self.spare);
         // Written first: a call that cannot be written was never made, whatever happens.
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
-            write_call(writer, id, method, params, entry.wants_progress, clearance.form)?;
+            let progress = entry.wants_progress;
+            write_call(writer, (id, method), params, progress, &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
+            if stamp.is_some() {
+                keep_params(&mut params_again, writer.since(start), most);
+            }
             if let (Some(kind), Some(form)) = (entry.kind, clearance.form)
                 && kind.asks_a_person()
             {
@@ -173,10 +150,12 @@ impl Peer {
                 put.map(|serial| (lane, Whereabouts::Lane(serial)))
             }
         };
+        self.spare = params_again;
         (entry.lane, entry.whereabouts) =
             put.map_err(|error| clearance.explain::<CallError>(error))?;
         self.register(entry);
         self.expect(config, call, expectation);
+        self.store_params(call);
         Ok(call)
     }
 
@@ -208,6 +187,7 @@ impl Peer {
 
     /// Takes a call out of the tables because it has its outcome.
     pub(super) fn end_call(&mut self, call: CallId) {
+        self.withdraw_inputs(call);
         self.deadlines.clear(call.0.index);
         if self.initialize == Some(call) {
             self.initialize = None;
@@ -217,7 +197,9 @@ impl Peer {
 
     /// Whether a call that the application made is pending.
     pub(crate) fn is_pending(&self, call: CallId) -> bool {
-        self.outbound.get(call.0).is_some_and(|entry| entry.purpose == Purpose::Application)
+        self.outbound.get(call.0).is_some_and(|entry| {
+            matches!(entry.purpose, Purpose::Application | Purpose::Subscription)
+        })
     }
 
     /// The calls of the application that are pending, in the order they were made.
@@ -250,15 +232,25 @@ pub(super) enum Sink<'s, 'o> {
 /// Writes a request, with its own id as progress token if it wants progress.
 pub(super) fn write_call<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
-    id: u64,
-    method: &str,
+    (id, method): (u64, &str),
     params: &T,
     wants_progress: bool,
+    stamp: &Option<RequestStamp<'_>>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     let mut token = itoa::Buffer::new();
-    let meta = [("progressToken", token.format(id))];
-    let members: &[_] = if wants_progress { &meta } else { &[] };
-    let meta = MetaAdditions { members, ..MetaAdditions::default() };
+    let token = token.format(id);
+    let level = stamp.as_ref().and_then(RequestStamp::level);
+    let both = [("progressToken", token), (key::LEVEL, level.unwrap_or_default())];
+    let members = match (wants_progress, level) {
+        (true, Some(_)) => &both[..],
+        (true, None) => &both[..1],
+        (false, Some(_)) => &both[1..],
+        (false, None) => &[],
+    };
+    let meta = match stamp {
+        Some(stamp) => MetaAdditions { members, text: stamp.text(), reserved: key::OF_REQUESTS },
+        None => MetaAdditions { members, ..MetaAdditions::default() },
+    };
     write_request(writer, id, method, params, Additions { meta, ..Additions::default() }, form)
 }

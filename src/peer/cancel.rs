@@ -64,7 +64,8 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<Cancellation, CancelError> {
         match self.outbound.get(call.0) {
-            Some(entry) if entry.purpose == Purpose::Application => {}
+            Some(entry)
+                if matches!(entry.purpose, Purpose::Application | Purpose::Subscription) => {}
             _ => return Err(CancelError::NotInFlight),
         }
         if self.calls_are_over() {
@@ -94,6 +95,7 @@ impl Peer {
         reason: Option<&str>,
         out: &mut dyn Outlets,
     ) -> Cancellation {
+        self.withdraw_inputs(call);
         let withdrawn = self.withdraw(call, out);
         let Some(id) = self.outbound.id(call.0) else { return Cancellation::Withdrawn };
         let lane = self.outbound.get(call.0).map_or(Lane::Connection, |entry| entry.lane);
@@ -132,7 +134,7 @@ impl Peer {
             Whereabouts::Lane(serial) => out.lane(entry.lane).withdraw(serial, call),
             // It is not a message of its own.
             Whereabouts::Batch(_) => false,
-            Whereabouts::Withdrawn => true,
+            Whereabouts::Answered | Whereabouts::Withdrawn => true,
         }
     }
 
@@ -169,9 +171,30 @@ impl Peer {
     ) -> PeerEvent<'static> {
         self.withdraw_with(call, |_| true, out);
         self.withdraw_batch_of(call, out);
-        let unsent = self.withdraw(call, out);
+        let was_answered = |entry: &Call| entry.whereabouts == Whereabouts::Answered;
+        let answered = self.outbound.get(call.0).is_some_and(was_answered);
+        let unsent = self.withdraw(call, out) && !answered;
+        let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
+        let event = self.end_event(call, outcome);
         self.end_call(call);
-        PeerEvent::ended(call, if unsent { Outcome::Unsent } else { Outcome::Closed(cause) })
+        event
+    }
+
+    /// What there is to say of the end of a call of the application.
+    pub(super) fn end_event(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'static>,
+    ) -> PeerEvent<'static> {
+        let is_subscription = |entry: &Call| entry.purpose == Purpose::Subscription;
+        if self.outbound.get(call.0).is_some_and(is_subscription) {
+            let lost = match outcome {
+                Outcome::Unsent => Outcome::Closed(self.cause_of_end()),
+                outcome => outcome,
+            };
+            return self.subscription_ended(call, lost);
+        }
+        PeerEvent::ended(call, outcome)
     }
 
     /// Takes back the batch that a call is in, if nothing of it has been sent, with all that are in it.

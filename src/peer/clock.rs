@@ -54,6 +54,11 @@ impl Clock {
         self.stopped_at.is_some() && !self.should_stop()
     }
 
+    /// When it was stopped, if it is stopped or has not been told that it goes on.
+    pub(super) fn last(&self) -> Instant {
+        self.stopped_at.unwrap_or_default()
+    }
+
     /// What time it shows.
     pub(super) fn at(&self, now: Instant) -> Instant {
         self.stopped_at.map_or(now, |since| since.min(now)) - self.lag

@@ -102,6 +102,10 @@ impl Peer {
             || self.noise.has_noted()
             || self.held.has_refused()
             || self.has_resumed()
+            || self.has_news
+            || !self.needs.is_empty()
+            || !self.given_up.is_empty()
+            || !self.early.is_empty()
             || (draining && (!self.closing.draining_told || self.is_quiet()))
             || (draining && 0 < self.held.len())
             || (draining && !self.listens.is_empty())
@@ -142,6 +146,12 @@ impl Peer {
         }
         if let Some(event) = self.next_refused(config, out).or_else(|| self.next_marked(out)) {
             return Some(Elapsed::Event(event));
+        }
+        if let Some(event) = self.next_given_up().or_else(|| self.next_early()) {
+            return Some(Elapsed::Event(event));
+        }
+        if let Some(input) = self.next_input() {
+            return Some(Elapsed::Input(input));
         }
         if let Some(resumed) = self.next_resumed() {
             return Some(Elapsed::Resumed(resumed));
@@ -189,6 +199,11 @@ impl Peer {
             return event.map(Elapsed::Event).or_else(|| self.next_ended_call(config, out));
         }
         Some(if is_initialize { Elapsed::HandshakeLost(cause) } else { Elapsed::Event(event) })
+    }
+
+    /// Why the connection ends.
+    pub(super) fn cause_of_end(&self) -> Cause {
+        self.closing.cause.unwrap_or(Cause::ShutDown)
     }
 
     /// Why draining is over, if it is.

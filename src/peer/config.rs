@@ -83,6 +83,11 @@ pub struct Timeouts {
     /// How long a client waits for the answer to `initialize`. Default 60 s: many servers are
     /// downloaded and built when they are started.
     pub handshake: Option<Duration>,
+    /// How long a client that speaks both eras waits for the answer to `server/discover` before it tries
+    /// `initialize`. Default 10 s.
+    pub probe: Option<Duration>,
+    /// How long a subscription may take to be opened; once it is it lasts. Default 10 s.
+    pub acknowledgement: Option<Duration>,
     /// How long a call waits for an answer or progress. Default 60 s.
     pub idle: Option<Duration>,
     /// How long a call takes at most, whatever its progress. Default 10 min.
@@ -101,6 +106,8 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Some(Duration::from_secs(60)),
+            probe: Some(Duration::from_secs(10)),
+            acknowledgement: Some(Duration::from_secs(10)),
             idle: Some(Duration::from_secs(60)),
             total: Some(Duration::from_secs(600)),
             person: Some(Duration::from_secs(900)),

@@ -1,7 +1,8 @@
 //! What can happen on a connection, whichever role one has.
 
 use super::call::CallError;
-use crate::error::ViolationKind;
+use super::subscribe::SubscriptionUpdate;
+use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
 use crate::json::{Misfit, Number, ParseError, Raw, Str};
@@ -17,6 +18,7 @@ pub(crate) enum PeerEvent<'a> {
     Progress(ProgressUpdate<'a>),
     Page(ListPage<'a>),
     PagesRestarted(PagesRestarted),
+    Subscription(SubscriptionUpdate<'a>),
     CallEnded(CallEnded<'a>),
     PeerFault(ErrorObject<'a>),
     Stray(Stray<'a>),
@@ -84,6 +86,8 @@ pub enum CancelCause {
     Peer,
     /// The connection ended, or its drain deadline passed.
     Closed,
+    /// It was needed for a call of this side, which has ended. Nobody waits for the answer.
+    CallEnded,
     /// What was needed to serve it is not to be had from the peer. The machine has answered it.
     InputFailed,
 }
@@ -167,6 +171,9 @@ pub struct CallEnded<'a> {
     /// Whether the peer has said, since the call was made, that the list which it asks for has changed:
     /// the result may be what it was before. Ask again, once.
     pub stale: bool,
+    /// Whether the peer needed something before it answered, so that the result is an answer to that as
+    /// well, and nothing to use again for the same request.
+    pub needed_input: bool,
 }
 
 impl CallEnded<'_> {
@@ -200,6 +207,17 @@ pub enum Outcome<'a> {
         /// The last page that came. Those before it came as events.
         last: Raw<'a>,
     },
+    /// The peer needs something before it can answer, and the call was to be
+    /// [driven by hand](crate::CallOptions::input_by_hand), or cannot be made again by the machine
+    /// because its params are longer than [`Limits::kept_bytes`](crate::Limits::kept_bytes): an
+    /// [`InputRequired`](crate::model::InputRequired). Make another call, with the same params and what
+    /// the peer needs.
+    InputRequired(Raw<'a>),
+    /// The peer needed something before it could answer, and the application
+    /// [rejected](crate::Client::reject) that, with this code. The peer has not been told.
+    InputRefused(ErrorCode),
+    /// The peer needed something more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
+    TooManyRounds,
     /// The call was made before the session was open, and turned out to be one that may not be made
     /// in it.
     NotMade(CallError),
@@ -221,6 +239,9 @@ impl Outcome<'_> {
                 Outcome::Malformed { kind, message: message.into_owned() }
             }
             Self::Cut { stop, last } => Outcome::Cut { stop, last: last.into_owned() },
+            Self::InputRequired(result) => Outcome::InputRequired(result.into_owned()),
+            Self::InputRefused(code) => Outcome::InputRefused(code),
+            Self::TooManyRounds => Outcome::TooManyRounds,
             Self::NotMade(error) => Outcome::NotMade(error),
             Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
             Self::Closed(cause) => Outcome::Closed(cause),
@@ -331,6 +352,6 @@ pub enum Cause {
 impl PeerEvent<'_> {
     /// A call has ended.
     pub(super) const fn ended(call: CallId, outcome: Outcome<'_>) -> PeerEvent<'_> {
-        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false })
+        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false, needed_input: false })
     }
 }

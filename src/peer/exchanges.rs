@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use super::context::RequestContext;
 use super::event::{CancelCause, Cancelled, PeerEvent};
+use super::gather::Need;
 use super::outlets::{Lane, Observation, Outlets};
 use super::progress::Delayed;
 use super::receive::IncomingRequest;
@@ -25,6 +26,8 @@ pub(super) struct Exchange {
     /// What is asked for; nothing if MCP does not have it or the machine is not to look.
     pub(super) kind: Option<RequestKind>,
     pub(super) kept: Kept,
+    /// What it is needed for, if the machine has made it of the answer to a call.
+    pub(super) need: Option<Need>,
     /// It passes without being looked at.
     pub(super) is_relayed: bool,
     /// The latest message about it that was put into the outbox.
@@ -52,6 +55,7 @@ impl Recycle for Exchange {
         self.context = RequestContext::default();
         self.kind = None;
         self.kept.clear();
+        self.need = None;
         self.is_relayed = false;
         self.last_output = None;
         self.batch = None;
@@ -123,7 +127,7 @@ impl Peer {
         let exchange = self.inbound.get(place)?;
         let batch = exchange.batch;
         let is_subscription = exchange.kind == Some(RequestKind::Listen);
-        if exchange.kind.is_some_and(RequestKind::asks_a_person) {
+        if exchange.need.is_some() || exchange.kind.is_some_and(RequestKind::asks_a_person) {
             self.clock.end_asking();
         }
         if !self.progress_deadlines.is_empty() {
@@ -159,7 +163,7 @@ impl Peer {
             if let Some(exchange) = self.inbound.get_mut(other) {
                 exchange.marked = true;
             }
-            self.marked.push_back(other);
+            self.marked.push_back((other, CancelCause::Peer));
         }
         let (id, cause) = (InboundId(place), CancelCause::Peer);
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason }))
@@ -167,12 +171,12 @@ impl Peer {
 
     /// The next exchange that was cancelled together with another one.
     pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
-        let place = self.marked.pop_front()?;
+        let (place, cause) = self.marked.pop_front()?;
         self.withdraw_about(InboundId(place), out);
         self.abandon_input(InboundId(place), out);
         let batch = self.drop_exchange(place, Ending::Cancelled);
         self.settle_in_batch(batch, out);
-        let (id, cause) = (InboundId(place), CancelCause::Peer);
+        let id = InboundId(place);
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 

@@ -9,6 +9,7 @@ use super::exchanges::observe_sent;
 use super::notify::Interest;
 use super::outlets::{Lane, Observation, Outlets};
 use super::rare::{Empty, Rare};
+use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::Expectation;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -125,24 +126,32 @@ impl Peer {
     ) -> Result<Serial, CallError> {
         let kind = RequestKind::named(method);
         let mut clearance = self.clear_request(config, method, kind)?;
-        let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get_mut(call.0))
-        else {
+        let is_stateless = self.is_stateless();
+        let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get(call.0)) else {
             return Err(CallError::Closed);
         };
         let (kind, lane) = (entry.kind, entry.lane);
         let params = params.map(Raw::trusted);
         let mut expectation = Expectation::default();
         let known = &self.elicitations;
+        let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
+        let mut params_again = core::mem::take(&mut self.spare);
+        let most = config.limits.kept_bytes;
         let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
+            let start = writer.position();
             // The progress token is among the params already.
-            write_call(writer, id, method, &params, false, clearance.form)?;
+            write_call(writer, (id, method), &params, false, &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
+            if stamp.is_some() {
+                keep_params(&mut params_again, writer.since(start), most);
+            }
             if let (Some(kind), Some(form), Some(params)) = (kind, clearance.form, &params) {
-                let most = config.limits.kept_bytes;
                 expectation = Expectation::of(kind, params.as_str(), form.revision, known, most)?;
             }
             Ok(())
         });
+        self.spare = params_again;
+        self.store_params(call);
         let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
         self.expect(config, call, expectation);
         clearance.observe(method, out);
@@ -191,11 +200,12 @@ impl Peer {
             // It may have been cancelled meanwhile.
             if let Some(entry) = self.outbound.get(call.0) {
                 let parent = entry.parent.filter(|_| entry.purpose == Purpose::Input);
+                let event = self.end_event(call, Outcome::NotMade(error));
                 self.end_call(call);
                 if let Some(parent) = parent {
                     return self.input_failed(config, parent, out);
                 }
-                return Some(PeerEvent::ended(call, Outcome::NotMade(error)));
+                return Some(event);
             }
         }
         None
@@ -208,7 +218,8 @@ impl Peer {
             self.held = Rare::EMPTY;
             return None;
         };
+        let event = self.end_event(call, Outcome::Unsent);
         self.end_call(call);
-        Some(PeerEvent::ended(call, Outcome::Unsent))
+        Some(event)
     }
 }

@@ -39,8 +39,8 @@ pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 pub(crate) struct Identity {
     /// Members of `_meta`: of a client the revision and who it is, of a server who it is.
     pub(super) info: String,
-    /// A member of `_meta`: what a client can do.
-    pub(super) capabilities: String,
+    /// The same and, of a client, what it can do.
+    pub(super) request: String,
     /// What this side offers.
     pub(super) offered: CapabilitySet,
     /// What it says of using its results again.
@@ -61,7 +61,7 @@ impl Identity {
             member(key::SERVER, info, &shapes::IMPLEMENTATION, Revision::LATEST_STATELESS)
         });
         let offered = offered.known_to(Revision::LATEST_STATELESS);
-        Self { info, capabilities: String::new(), offered, hints, extensions }
+        Self { request: info.clone(), info, offered, hints, extensions }
     }
 
     /// A client, which need not say who it is.
@@ -69,7 +69,6 @@ impl Identity {
         revision: Revision,
         info: Option<&Implementation<'_>>,
         capabilities: &ClientCapabilities<'_>,
-        extensions: Vec<String>,
     ) -> Self {
         let mut text = String::from("\"");
         text.push_str(key::VERSION);
@@ -82,19 +81,16 @@ impl Identity {
         }
         let offered = CapabilitySet::from(capabilities).known_to(revision);
         let record = &shapes::CLIENT_CAPABILITIES;
-        let capabilities = member(key::CAPABILITIES, capabilities, record, revision);
-        Self { info: text, capabilities, offered, hints: CacheHints::default(), extensions }
+        let mut request = text.clone();
+        request.push(',');
+        request.push_str(&member(key::CAPABILITIES, capabilities, record, revision));
+        Self { info: text, request, offered, ..Self::default() }
     }
 
     /// The extension of this name, if this side has it.
     pub(crate) fn extension(&self, name: &str) -> Option<Extension> {
         let index = self.extensions.iter().position(|known| known == name)?;
         Extension::at(index)
-    }
-
-    /// The name of an extension.
-    pub(crate) fn name_of(&self, extension: Extension) -> Option<&str> {
-        self.extensions.get(extension.index()).map(String::as_str)
     }
 }
 

@@ -81,7 +81,7 @@ impl Peer {
 
     /// When there is something to do about the silence of the peer.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        if self.phase.is_ready() { self.silence.due() } else { None }
+        if self.phase.is_ready() && !self.is_stateless() { self.silence.due() } else { None }
     }
 
     /// Does what is due about the silence of the peer.
@@ -110,7 +110,7 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Connection;
         let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, id, METHOD, &(), false, None)
+            write_call(writer, (id, METHOD), &(), false, &None, None)
         });
         let call = written.ok().map(|serial| {
             self.outbound.insert(|entry| {

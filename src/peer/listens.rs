@@ -305,11 +305,6 @@ impl Peer {
         }
         Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))
     }
-
-    /// How many subscriptions are open.
-    pub(super) fn open_listens(&self) -> usize {
-        self.listens.open.len()
-    }
 }
 
 /// Sends a notification of a subscription.

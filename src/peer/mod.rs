@@ -41,6 +41,7 @@ mod event;
 mod exchanges;
 mod face;
 mod gate;
+mod gather;
 mod held;
 mod identity;
 mod input;
@@ -49,17 +50,21 @@ mod listens;
 mod noise;
 mod notification;
 mod notify;
+mod opening;
 mod outlets;
 mod pages;
 mod progress;
 mod rare;
 mod receive;
 mod request;
+mod request_stamp;
 mod response;
 mod route;
 mod rules;
 mod stamp;
+mod subscribe;
 mod timers;
+mod versions;
 
 pub use answer::RespondError;
 pub use batch::{Batch, BatchError};
@@ -80,23 +85,27 @@ pub use notify::{Delivery, NotifyError};
 pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
 pub use pages::Paging;
 pub use progress::{Progress, ProgressReport};
+pub use subscribe::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 
 pub(crate) use bridge::Resumed;
-pub(crate) use claim::{Claim, Facts};
 pub(crate) use context::Terms;
 pub(crate) use detail::Detail;
 pub(crate) use event::PeerEvent;
 pub(crate) use face::peer_face;
+pub(crate) use gather::InputRequested;
 pub(crate) use identity::Identity;
 pub(crate) use listens::Change;
 pub(crate) use notify::Notice;
+pub(crate) use opening::LateProbe;
 pub(crate) use receive::{Incoming, IncomingRequest};
-pub(crate) use request::Refusal;
 pub(crate) use route::Role;
 pub(crate) use timers::Elapsed;
+pub(crate) use versions::{versions, versions_in};
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 use batches::Batches;
 use bridge::Bridges;
@@ -114,11 +123,12 @@ use pages::Changes;
 use rare::Rare;
 
 use crate::capability::CapabilitySet;
+use crate::error::ErrorCode;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::model::LoggingLevel;
 use crate::rpc::{Inbound, Outbound};
 use crate::session::{Phase, Step};
-use crate::subscription::Interests;
+use crate::subscription::{Filter, Interests};
 use crate::version::{Revision, RevisionSet};
 
 /// The state of one side of a connection, whichever side it is.
@@ -139,10 +149,28 @@ pub(crate) struct Peer {
     offered: CapabilitySet,
     inbound: Inbound<Exchange>,
     /// Exchanges that were cancelled together with another one, and wait to be told so.
-    marked: VecDeque<Place>,
+    marked: VecDeque<(Place, CancelCause)>,
     outbound: Outbound<Call>,
-    /// The call of `initialize` while it is pending.
+    /// The call by which the connection is opened, while it is pending.
     initialize: Option<CallId>,
+    /// The id of the question whether it takes one, if that was given up.
+    late_probe: Option<u64>,
+    /// It is not known what the peer offers.
+    assumes_all: bool,
+    /// The role has something to hand out.
+    has_news: bool,
+    /// The level of log messages that requests of ours ask for.
+    request_level: Option<LoggingLevel>,
+    /// Where the params of the next call are put.
+    spare: String,
+    /// Requests to the application that it has not been told of.
+    needs: VecDeque<Place>,
+    /// Calls that cannot go on, because the application refused what they needed.
+    given_up: VecDeque<(CallId, ErrorCode)>,
+    /// Subscriptions of which something came too early.
+    early: VecDeque<CallId>,
+    /// What subscriptions asked for that were lost.
+    lost_subscriptions: Vec<Filter<()>>,
     /// When calls expire, on the clock that stands still while a person is asked.
     deadlines: Deadlines,
     clock: Clock,
@@ -191,6 +219,15 @@ impl Peer {
                 limits.remembered_calls,
             ),
             initialize: None,
+            late_probe: None,
+            assumes_all: false,
+            has_news: false,
+            request_level: None,
+            spare: String::new(),
+            needs: VecDeque::new(),
+            given_up: VecDeque::new(),
+            early: VecDeque::new(),
+            lost_subscriptions: Vec::new(),
             deadlines: Deadlines::default(),
             clock: Clock::default(),
             progress_deadlines: Rare::EMPTY,

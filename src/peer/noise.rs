@@ -169,7 +169,7 @@ impl Peer {
         detail: Option<&Detail>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
-        let Reception { config, arrival, out } = reception;
+        let Reception { config, arrival, out, .. } = reception;
         if let Some(code) = violation.kind.code() {
             let message = Complaint { kind: violation.kind, misfit: violation.misfit };
             let fault = Fault { code, message: &message, data: detail };

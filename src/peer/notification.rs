@@ -33,6 +33,13 @@ impl Peer {
                 let is_relayed = self.session.is_some() && config.relay.covers(&method.to_str());
                 let kind = kind.filter(|_| !is_relayed);
                 match self.expected(kind, params) {
+                    Ok(true) if self.is_about_subscriptions(kind) => {
+                        let notification =
+                            Notification { method, params: params.map(Raw::trusted) };
+                        kind.and_then(|kind| {
+                            self.of_subscription(kind, notification, bytes, reception)
+                        })
+                    }
                     Ok(true) => {
                         let notification =
                             Notification { method, params: params.map(Raw::trusted) };
@@ -71,7 +78,7 @@ impl Peer {
         }
         fits(rule.params(session.revision), params)
             .map_err(|misfit| (ViolationKind::MalformedNotification, Some(misfit)))?;
-        if let Some(list) = kind.changed() {
+        if let Some(list) = kind.changed().filter(|_| !session.revision.is_stateless()) {
             self.changes.note(list);
         }
         if kind == NotificationKind::ElicitationComplete {
@@ -80,6 +87,21 @@ impl Peer {
             return Ok(id.is_some_and(|id| self.elicitations.complete(&id)));
         }
         Ok(true)
+    }
+
+    /// Whether a notification comes only to those who have asked for it, by a subscription.
+    fn is_about_subscriptions(&self, kind: Option<NotificationKind>) -> bool {
+        let is_told = matches!(
+            kind,
+            Some(
+                NotificationKind::Acknowledged
+                    | NotificationKind::ToolsChanged
+                    | NotificationKind::PromptsChanged
+                    | NotificationKind::ResourcesChanged
+                    | NotificationKind::ResourceUpdated
+            )
+        );
+        is_told && self.role == Role::Client && self.is_stateless()
     }
 
     /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
@@ -101,6 +123,9 @@ impl Peer {
             }
         }
         match id {
+            Some(id) if self.role == Role::Client && self.is_stateless() => {
+                self.cancelled_by_server(&id, reason)
+            }
             Some(id) => self.cancelled_by_peer(&id, reason, reception.out),
             None => self.unanswered(ViolationKind::MalformedCancellation, bytes, config),
         }

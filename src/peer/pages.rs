@@ -10,6 +10,7 @@ use super::calls::write_call;
 use super::event::{ListPage, Outcome, PagesRestarted, PeerEvent, RestartCause};
 use super::outlets::Outlets;
 use super::receive::Reception;
+use super::request_stamp::RequestStamp;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::Listed;
 use crate::error::ErrorCode;
@@ -180,13 +181,17 @@ impl Peer {
         let method = walk.method;
         let rule = entry.kind.map(|kind| kind.rule());
         let form = rule.zip(session).map(|(rule, session)| rule.params(session.revision));
+        let is_stateless = session.is_some_and(|terms| terms.revision.is_stateless());
+        let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
         let (params, wants_progress) = (PageParams { cursor }, entry.wants_progress);
         let written: Result<_, EncodeError> =
             reception.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
-                write_call(writer, id, method, &params, wants_progress, form)
+                write_call(writer, (id, method), &params, wants_progress, &stamp, form)
             });
         let serial = written.map_err(|_| PageStop::NotSent)?;
         entry.whereabouts = Whereabouts::Lane(serial);
+        // They are those of the first page.
+        entry.params.clear();
         entry.progress = None;
         entry.idle_deadline = entry.idle.map(|idle| now + idle);
         if cursor.is_none() {

@@ -3,6 +3,8 @@
 use super::bridge::Resumed;
 use super::context::RequestContext;
 use super::event::{Notification, Outcome, PeerEvent, Violation};
+use super::gather::InputRequested;
+use super::opening::LateProbe;
 use super::outlets::{Arrival, Observation, Outlets};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
@@ -10,7 +12,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
 use crate::json::{Envelope, Member, Raw, Str, shown};
-use crate::rpc::{Defective, Id, Intent, Message, Versions, classify, defect_kind};
+use crate::rpc::{Defective, Id, Intent, Message, ResultType, Versions, classify, defect_kind};
 use crate::session::Phase;
 
 /// What is left for the role.
@@ -26,6 +28,10 @@ pub(crate) enum Incoming<'a> {
     Notification(Option<NotificationKind>, Notification<'a>),
     /// What came of `initialize`.
     HandshakeEnded(Outcome<'a>),
+    /// A question that was given up has been answered.
+    LateProbe(LateProbe<'a>),
+    /// Something that the peer needs before it answers a call.
+    Input(InputRequested),
     /// A request that can go on, now that the peer has given what was needed for it.
     Resumed(Resumed),
 }
@@ -50,6 +56,8 @@ pub(crate) struct IncomingRequest<'a> {
 /// What goes through every step of receiving.
 pub(super) struct Reception<'c, 'o> {
     pub(super) config: &'c ConnectionConfig,
+    /// What kind of result a response holds.
+    pub(super) result_type: ResultType,
     pub(super) arrival: Arrival,
     pub(super) out: &'o mut dyn Outlets,
 }
@@ -69,7 +77,8 @@ impl Peer {
         self.clock.tick(arrival.now);
         self.heard(config, arrival.now);
         self.noise.begin_frame();
-        let mut reception = Reception { config, arrival, out };
+        let result_type = ResultType::Absent;
+        let mut reception = Reception { config, result_type, arrival, out };
         if let Origin::Element(element) = frame.origin() {
             return self.element(frame, element, &mut reception);
         }
@@ -229,7 +238,8 @@ impl Peer {
             Message::Notification { method, params, .. } => {
                 self.notification(method, params, bytes, reception)
             }
-            Message::Result { id, result } => {
+            Message::Result { id, result, result_type } => {
+                reception.result_type = result_type;
                 self.response(id, Outcome::Result(Raw::trusted(result)), bytes, reception)
             }
             Message::Error { id, error } => {

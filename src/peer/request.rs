@@ -14,7 +14,7 @@ use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::{Additions, Misfit, Str, fits, member};
-use crate::rpc::{Id, write_result};
+use crate::rpc::{Id, ResultType, write_result};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -272,7 +272,8 @@ impl Peer {
         let Refusal { kind, misfit, detail } = refusal.into();
         let IncomingRequest { id, bytes, arrival, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
-        let mut reception = Reception { config, arrival, out };
+        let result_type = ResultType::Absent;
+        let mut reception = Reception { config, result_type, arrival, out };
         self.violation_with(violation, detail.as_ref(), &mut reception)
     }
 }

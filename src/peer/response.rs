@@ -2,6 +2,8 @@
 
 use super::call::{Purpose, Whereabouts};
 use super::event::{CallEnded, Outcome, PeerEvent, Stray};
+use super::gather::Gathered;
+use super::opening::LateProbe;
 use super::outlets::Lane;
 use super::receive::{Incoming, Reception};
 use super::rules::required_elicitations;
@@ -11,7 +13,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Elements, Misfit, Str, fits, member};
-use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::rpc::{ErrorObject, Id, ResultType, StrayCause};
 
 impl Peer {
     pub(super) fn response<'a>(
@@ -23,6 +25,9 @@ impl Peer {
     ) -> Option<Incoming<'a>> {
         match self.pending(&id, reception.config) {
             Some(call) => self.ended(call, outcome, bytes, reception),
+            None if self.is_late_probe(&id, reception.config) => {
+                Some(Incoming::LateProbe(LateProbe { outcome, id }))
+            }
             None => {
                 let cause = self.stray_cause(&id, reception.config);
                 Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
@@ -52,7 +57,10 @@ impl Peer {
     pub(super) fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
         let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
         let entry = self.outbound.get(place)?;
-        let is_here = matches!(entry.whereabouts, Whereabouts::Held(_) | Whereabouts::Withdrawn);
+        let is_here = matches!(
+            entry.whereabouts,
+            Whereabouts::Held(_) | Whereabouts::Answered | Whereabouts::Withdrawn
+        );
         (!is_here).then_some(CallId(place))
     }
 
@@ -81,7 +89,7 @@ impl Peer {
     ) -> Option<Incoming<'a>> {
         let entry = self.outbound.get(call.0)?;
         match entry.purpose {
-            Purpose::Initialize => {
+            Purpose::Initialize | Purpose::Probe => {
                 self.end_call(call);
                 Some(Incoming::HandshakeEnded(outcome))
             }
@@ -99,18 +107,71 @@ impl Peer {
                     Err(event) => Incoming::Event(event),
                 })
             }
+            Purpose::Subscription => {
+                let outcome = self.judged(call, outcome, bytes, reception.config);
+                let event = self.subscription_ended(call, outcome);
+                self.end_call(call);
+                Some(Incoming::Event(event))
+            }
             Purpose::Application => {
+                let outcome = match self.interim(call, outcome, bytes, reception) {
+                    Ok(outcome) => outcome,
+                    Err(incoming) => return incoming,
+                };
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = match self.next_page(call, outcome, reception) {
                     Ok(event) => event,
                     Err(outcome) => {
                         let stale = self.is_stale(call);
+                        let entry = self.outbound.get(call.0);
+                        let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
                         self.end_call(call);
-                        PeerEvent::CallEnded(CallEnded { call, outcome, stale })
+                        PeerEvent::CallEnded(CallEnded { call, outcome, stale, needed_input })
                     }
                 };
                 Some(Incoming::Event(event))
             }
+        }
+    }
+
+    /// Looks whether what has come is the outcome of a call, or only a step on the way to it.
+    fn interim<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Result<Outcome<'a>, Option<Incoming<'a>>> {
+        if !self.is_stateless() {
+            return Ok(outcome);
+        }
+        let is_known = self.outbound.get(call.0).is_some_and(|entry| entry.kind.is_some());
+        match outcome {
+            Outcome::PeerError(error)
+                if self.is_repeated(call, &error, reception.arrival.now, reception.out) =>
+            {
+                Err(None)
+            }
+            Outcome::Result(result) if is_known => match reception.result_type {
+                ResultType::Complete => Ok(Outcome::Result(result)),
+                ResultType::Absent => {
+                    self.note(ViolationKind::NoResultType);
+                    Ok(Outcome::Result(result))
+                }
+                ResultType::InputRequired => {
+                    let now = reception.arrival.now;
+                    match self.gather(reception.config, call, (result, bytes), now) {
+                        Gathered::Ends(outcome) => Ok(outcome),
+                        Gathered::Waits => Err(None),
+                        Gathered::Asked(input) => Err(Some(Incoming::Input(input))),
+                    }
+                }
+                ResultType::Other => {
+                    let kind = ViolationKind::InvalidResult;
+                    Ok(Outcome::Malformed { kind, message: bytes.into() })
+                }
+            },
+            outcome => Ok(outcome),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::bridge::Resumed;
 use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
+use super::gather::InputRequested;
 use super::outlets::Outlets;
 use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
@@ -20,6 +21,10 @@ pub(crate) enum Elapsed {
     HandshakeTimedOut,
     /// The connection ended before `initialize` was answered.
     HandshakeLost(Cause),
+    /// Something that the peer needs before it answers a call.
+    Input(InputRequested),
+    /// The role has something to hand out.
+    News,
     /// A request that can go on although nothing was asked of the peer.
     Resumed(Resumed),
 }
@@ -49,6 +54,9 @@ impl Peer {
     ) -> Option<Elapsed> {
         self.clock.tick(now);
         self.flush_listens(out);
+        if core::mem::take(&mut self.has_news) {
+            return Some(Elapsed::News);
+        }
         let mut elapsed = self.next_outcome(config, out);
         if elapsed.is_none() && self.phase != Phase::Closed {
             elapsed = self.next_due(config, now, out);
@@ -105,8 +113,9 @@ impl Peer {
         expiry: Expiry,
         out: &mut dyn Outlets,
     ) -> PeerEvent<'static> {
+        let event = self.end_event(call, Outcome::TimedOut(expiry));
         self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
-        PeerEvent::ended(call, Outcome::TimedOut(expiry))
+        event
     }
 
     fn next_expiry(
@@ -115,15 +124,19 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
-        let now = self.clock.at(now);
+        let (real, now) = (now, self.clock.at(now));
         let (at, index) = self.deadlines.first()?;
         if now < at {
             return None;
         }
         let place = self.outbound.place_of(index)?;
         let call = self.outbound.get(place)?;
-        if call.purpose == Purpose::Initialize {
+        if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
             return Some(Elapsed::HandshakeTimedOut);
+        }
+        if call.again_at.is_some_and(|again| again <= now) {
+            self.ask_again(CallId(place), Some(real), out);
+            return self.next_expiry(config, real, out);
         }
         // Whichever was first; at the same instant, the one that progress cannot move.
         let total = call
@@ -142,6 +155,15 @@ impl Peer {
         match parent {
             Some(parent) => self.input_failed(config, parent, out).map(Elapsed::Event),
             None => Some(Elapsed::Event(event)),
+        }
+    }
+
+    /// Sets the deadline of a call to what its entry says.
+    pub(super) fn set_deadline(&mut self, call: CallId) {
+        let deadline = self.outbound.get(call.0).and_then(Call::deadline);
+        match (deadline, self.outbound.id(call.0)) {
+            (Some(deadline), Some(id)) => self.deadlines.set(call.0.index, id, deadline),
+            _ => self.deadlines.clear(call.0.index),
         }
     }
 

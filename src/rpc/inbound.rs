@@ -83,6 +83,14 @@ impl<E: Recycle> Inbound<E> {
         place
     }
 
+    /// Puts in a request that has no id, so that only its place leads to it.
+    pub(crate) fn insert_unnamed(&mut self, fill: impl FnOnce(&mut E)) -> Place {
+        self.table.insert(|entry| {
+            entry.twins.detached = true;
+            fill(&mut entry.extra);
+        })
+    }
+
     fn put(&mut self, id: &Id<'_>, fill: impl FnOnce(&mut E)) -> (Place, u32) {
         let hash = id.hash32();
         let place = self.table.insert(|entry| {

@@ -22,6 +22,7 @@ pub(crate) enum Message<'a> {
     Result {
         id: Id<'a>,
         result: &'a str,
+        result_type: ResultType,
     },
     Error {
         id: Id<'a>,
@@ -31,6 +32,27 @@ pub(crate) enum Message<'a> {
     IdlessError {
         error: ErrorObject<'a>,
     },
+}
+
+/// What kind of result a result says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultType {
+    Absent,
+    Complete,
+    InputRequired,
+    /// Another one, or none that could be.
+    Other,
+}
+
+impl ResultType {
+    fn of(envelope: &Envelope<'_>) -> Self {
+        let Some(literal) = envelope.get(Member::ResultType) else { return Self::Absent };
+        match Str::from_literal(literal) {
+            Some(kind) if kind == "complete" => Self::Complete,
+            Some(kind) if kind == "input_required" => Self::InputRequired,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A frame that is no well-formed message.
@@ -204,7 +226,7 @@ fn response<'a>(envelope: &Envelope<'a>, id: Option<Id<'a>>) -> Result<Message<'
     let error = envelope.get(Member::Error).map(ErrorObject::from_literal);
     match (id, result, error) {
         (Some(id), Some(result), None) if result.starts_with('{') => {
-            Ok(Message::Result { id, result })
+            Ok(Message::Result { id, result, result_type: ResultType::of(envelope) })
         }
         (Some(id), None, Some(Some(error))) => Ok(Message::Error { id, error }),
         (None, None, Some(Some(error))) => Ok(Message::IdlessError { error }),

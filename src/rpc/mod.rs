@@ -18,7 +18,7 @@ pub(crate) use encode::{
     write_result,
 };
 pub(crate) use inbound::Inbound;
-pub(crate) use message::{Defective, Intent, Message, Versions, classify, defect_kind};
+pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
 pub(crate) use table::{Ending, Recycle, Table};
 

@@ -5,8 +5,8 @@ use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
 use crate::json::{Raw, Str, member};
 use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, PagesRestarted,
-    PeerEvent, ProgressUpdate, RequestContext, Stray, Violation,
+    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, Outcome, PagesRestarted,
+    PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -98,6 +98,11 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
             PeerEvent::Page(page) => Self::Page(page),
             PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            // A server has no subscriptions of its own: it cannot send what opens one.
+            PeerEvent::Subscription(SubscriptionUpdate { call, .. }) => {
+                let outcome = Outcome::Closed(Cause::ShutDown);
+                Self::CallEnded(CallEnded { call, outcome, stale: false, needed_input: false })
+            }
             PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
             PeerEvent::Stray(stray) => Self::Stray(stray),

@@ -1,9 +1,5 @@
 //! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
 
-use alloc::string::String;
-
-use serde::ser::{Serialize, SerializeSeq, Serializer};
-
 use super::event::{Opened, ServerEvent};
 use super::{Server, ServerConfig};
 use crate::capability::{CapabilitySet, Owner};

@@ -141,8 +141,11 @@ impl Server {
         match self.peer.handle_timeout(&self.config.connection, now, out)? {
             Elapsed::Event(event) => Some(event.into()),
             Elapsed::Resumed(resumed) => self.resumed(resumed),
-            // A server never sends `initialize`.
-            Elapsed::HandshakeTimedOut | Elapsed::HandshakeLost(_) => None,
+            // A server opens no connection, and nobody needs anything of it before answering it.
+            Elapsed::HandshakeTimedOut
+            | Elapsed::HandshakeLost(_)
+            | Elapsed::Input(_)
+            | Elapsed::News => None,
         }
     }
 
@@ -159,8 +162,8 @@ impl Server {
                 self.notification(kind, notification, out)
             }
             Incoming::Resumed(resumed) => self.resumed(resumed),
-            // A server never sends `initialize`.
-            Incoming::HandshakeEnded(_) => None,
+            // A server opens no connection, and nobody needs anything of it before answering it.
+            Incoming::HandshakeEnded(_) | Incoming::LateProbe(_) | Incoming::Input(_) => None,
         }
     }
 

@@ -1,0 +1,64 @@
+//! What a result says of how long it is good, and for whom.
+
+use core::time::Duration;
+
+use crate::json::{Kind, MemberTexts, Number, Raw, Str, is_integral};
+use crate::version::{Era, Revision};
+
+/// The hints of a complete result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hints {
+    /// How long it is fresh, zero if it does not say so in a way that can be understood.
+    pub(super) ttl: Duration,
+    /// Whether everybody may have it.
+    pub(super) is_public: bool,
+}
+
+impl Hints {
+    /// The hints of a result, `None` if it is not a complete one.
+    ///
+    /// What makes no sense counts as the most careful thing it could mean: not fresh, for nobody else
+    /// ([time to live](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
+    pub(super) fn of(result: &Raw<'_>, revision: Revision) -> Option<Self> {
+        if result.kind() != Kind::Object {
+            return None;
+        }
+        let mut is_complete = true;
+        let mut milliseconds = 0;
+        let mut is_public = false;
+        for (name, value) in MemberTexts::of(result.as_str()) {
+            if name == "resultType" {
+                is_complete = is_text(value, "complete");
+            } else if name == "ttlMs" {
+                milliseconds = natural(value);
+            } else if name == "cacheScope" {
+                is_public = is_text(value, "public");
+            }
+        }
+        // Where there are sessions there are no hints, and what looks like them means nothing.
+        if revision.era() == Era::Handshake {
+            milliseconds = 0;
+        }
+        is_complete.then_some(Self { ttl: Duration::from_millis(milliseconds), is_public })
+    }
+}
+
+fn is_text(literal: &str, text: &str) -> bool {
+    Str::from_literal(literal).is_some_and(|string| string == *text)
+}
+
+/// The number from 0 to 2^53 that this is, and 0 if it is anything else.
+fn natural(literal: &str) -> u64 {
+    /// Beyond it JSON numbers are not exact everywhere. In milliseconds it is 285,000 years.
+    const MOST: u64 = 1 << 53;
+    let number = Number::from_literal(literal).filter(|_| is_integral(literal));
+    match number {
+        Some(number) if Number::ZERO <= number && number <= Number::from(MOST) => {
+            #[allow(clippy::cast_possible_truncation, reason = "it is an integer")]
+            #[allow(clippy::cast_sign_loss, reason = "it is not negative")]
+            let natural = number.as_f64() as u64;
+            natural
+        }
+        _ => 0,
+    }
+}

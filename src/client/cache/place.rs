@@ -1,0 +1,87 @@
+//! Where results lie.
+
+use alloc::borrow::Cow;
+
+use crate::dialect::methods::RequestKind;
+use crate::peer::Principal;
+use crate::version::Revision;
+
+/// The requests whose results say how long they are good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Cacheable {
+    Discover,
+    Tools,
+    Prompts,
+    Resources,
+    ResourceTemplates,
+    Resource,
+}
+
+impl Cacheable {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Discover,
+        Self::Tools,
+        Self::Prompts,
+        Self::Resources,
+        Self::ResourceTemplates,
+        Self::Resource,
+    ];
+
+    pub(super) const fn of(kind: RequestKind) -> Option<Self> {
+        match kind {
+            RequestKind::Discover => Some(Self::Discover),
+            RequestKind::ListTools => Some(Self::Tools),
+            RequestKind::ListPrompts => Some(Self::Prompts),
+            RequestKind::ListResources => Some(Self::Resources),
+            RequestKind::ListResourceTemplates => Some(Self::ResourceTemplates),
+            RequestKind::ReadResource => Some(Self::Resource),
+            _ => None,
+        }
+    }
+
+    /// The param that affects the result.
+    pub(super) const fn param(self) -> Option<&'static str> {
+        match self {
+            Self::Discover => None,
+            Self::Resource => Some("uri"),
+            _ => Some(CURSOR),
+        }
+    }
+}
+
+/// Where an answer lies: what it answers, and whose it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Place<'a> {
+    pub(super) kind: Cacheable,
+    pub(super) param: Option<Cow<'a, str>>,
+    pub(super) revision: Revision,
+    /// The only one who may have it, nobody in particular if it is public.
+    pub(super) owner: Option<Principal>,
+}
+
+impl<'a> Place<'a> {
+    /// The first place of all those with this kind and param, or a greater one.
+    pub(super) const fn first(kind: Cacheable, param: Option<&'a str>) -> Self {
+        Self { kind, param: borrowed(param), revision: Revision::ALL[0], owner: None }
+    }
+
+    /// How many bytes of text it has.
+    pub(super) fn bytes(&self) -> usize {
+        self.param.as_ref().map_or(0, |param| param.len())
+    }
+
+    pub(super) fn into_owned(self) -> Place<'static> {
+        let param = self.param.map(|param| Cow::Owned(param.into_owned()));
+        Place { kind: self.kind, param, revision: self.revision, owner: self.owner }
+    }
+}
+
+/// The param of a list.
+pub(super) const CURSOR: &str = "cursor";
+
+pub(super) const fn borrowed(param: Option<&str>) -> Option<Cow<'_, str>> {
+    match param {
+        Some(param) => Some(Cow::Borrowed(param)),
+        None => None,
+    }
+}

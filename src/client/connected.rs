@@ -1,0 +1,111 @@
+//! What came of connecting.
+
+use super::negotiation::Evidence;
+use crate::capability::CapabilitySet;
+use crate::error::ViolationKind;
+use crate::frame::MessageBytes;
+use crate::json::{EncodeError, Raw, Str};
+use crate::peer::Cause;
+use crate::rpc::ErrorObject;
+use crate::version::{Revision, RevisionSet};
+
+/// Why the first request could not be sent. Nothing was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// It has been sent already, or the connection has ended. Every connection needs a client of
+    /// its own.
+    #[error("the connection is not at its start")]
+    NotAtStart,
+    /// The configuration offers a revision that it does not speak, or speaks none.
+    #[error("there is no revision to ask for, or it is not among those the client speaks")]
+    NoRevision,
+    /// It could not be written.
+    #[error("the first request could not be written: {0}")]
+    Encode(#[from] EncodeError),
+}
+
+/// A client and a server have come to terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Connected<'a> {
+    /// The revision it uses.
+    pub revision: Revision,
+    /// What the server offers, as far as the revision knows it. If the server was not asked, everything:
+    /// what it does not have it refuses.
+    pub capabilities: CapabilitySet,
+    /// How it was found out to which era the server belongs.
+    pub evidence: Evidence,
+    /// Everything the server said: an [`InitializeResult`](crate::model::InitializeResult) if there is a
+    /// session, else a [`DiscoverResult`](crate::model::DiscoverResult), or an empty object if the server
+    /// was not asked.
+    pub result: Raw<'a>,
+}
+
+impl Connected<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> Connected<'static> {
+        Connected { result: self.result.into_owned(), ..self }
+    }
+}
+
+/// Why a client and a server have not come to terms. The connection is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectFailure<'a> {
+    /// The server refused.
+    PeerError(ErrorObject<'a>),
+    /// The server chose a revision that the client does not speak.
+    UnsupportedRevision {
+        /// What the server chose.
+        theirs: Str<'a>,
+        /// What the client speaks.
+        ours: RevisionSet,
+    },
+    /// The server speaks nothing that the client speaks.
+    NoCommonRevision {
+        /// What the server speaks: the names of revisions.
+        theirs: Raw<'a>,
+        /// What the client speaks.
+        ours: RevisionSet,
+    },
+    /// The server lacks what the client requires.
+    MissingCapabilities(CapabilitySet),
+    /// The server answered with something that is no result of what it was asked.
+    Malformed {
+        /// What is wrong with it.
+        kind: ViolationKind,
+        /// What it answered: the whole message, or the result if that is what does not fit.
+        message: MessageBytes<'a>,
+    },
+    /// The server did not answer within [`Timeouts::handshake`](crate::Timeouts::handshake), or, if it has
+    /// to be one without sessions, within [`Timeouts::probe`](crate::Timeouts::probe).
+    TimedOut,
+    /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.
+    /// Start it again: a [`Client::successor`](crate::Client::successor) begins with that.
+    RestartAdvised(Cause),
+    /// The connection ended first.
+    Closed(Cause),
+}
+
+impl ConnectFailure<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> ConnectFailure<'static> {
+        match self {
+            Self::PeerError(error) => ConnectFailure::PeerError(error.into_owned()),
+            Self::UnsupportedRevision { theirs, ours } => {
+                ConnectFailure::UnsupportedRevision { theirs: theirs.into_owned(), ours }
+            }
+            Self::NoCommonRevision { theirs, ours } => {
+                ConnectFailure::NoCommonRevision { theirs: theirs.into_owned(), ours }
+            }
+            Self::MissingCapabilities(missing) => ConnectFailure::MissingCapabilities(missing),
+            Self::Malformed { kind, message } => {
+                ConnectFailure::Malformed { kind, message: message.into_owned() }
+            }
+            Self::TimedOut => ConnectFailure::TimedOut,
+            Self::RestartAdvised(cause) => ConnectFailure::RestartAdvised(cause),
+            Self::Closed(cause) => ConnectFailure::Closed(cause),
+        }
+    }
+}

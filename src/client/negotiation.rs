@@ -1,0 +1,238 @@
+//! How a client finds out which era a server belongs to: a small machine of its own
+//! ([backward compatibility](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
+//!
+//! It knows nothing of messages. It is told what came of the last step, and says what to do next.
+
+use crate::error::ErrorCode;
+use crate::version::{Era, Revision, RevisionSet};
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// Ask what the server is, with `server/discover` of this revision.
+    Probe(Revision),
+    /// Open a session, and ask for this revision.
+    Initialize(Revision),
+    /// Go on without a session.
+    Go(Revision, Evidence),
+    /// Give up.
+    Fail(Failing),
+}
+
+/// Why there is nothing to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failing {
+    /// The server refused, or answered with something that makes no sense: that is the failure.
+    AsItIs,
+    /// It speaks nothing that the client speaks.
+    NoCommonRevision,
+    /// It went away; started again it should be asked for a session at once.
+    Restart,
+}
+
+/// Which era a server was found to belong to, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Evidence {
+    /// The client speaks only one era, and did not ask.
+    OnlyEra,
+    /// The configuration says so ([`ClientConfig::known`](crate::ClientConfig::known)).
+    Known,
+    /// The server said so, when asked with `server/discover`.
+    Discovered,
+    /// The server said so, but only after the client had given up waiting for it.
+    DiscoveredLate,
+    /// The server says that it speaks no revision without sessions that the client does.
+    OnlySessions,
+    /// The server refused `server/discover` with this error, which it would not if it knew it.
+    ProbeRefused(ErrorCode),
+    /// The server answered `server/discover` with something else.
+    ProbeMisunderstood,
+    /// The server did not answer `server/discover` in time.
+    ProbeTimedOut,
+}
+
+/// What came of `server/discover`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probed {
+    /// An answer that names these revisions.
+    Discovery(RevisionSet),
+    /// An answer that is no discovery.
+    Nonsense,
+    /// `-32022` with these revisions, or without a list of any.
+    WrongVersion(Option<RevisionSet>),
+    /// Any other error.
+    Error(ErrorCode),
+    TimedOut,
+    Closed,
+}
+
+/// What came of `initialize`, if it was no session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// An error, or an answer that no session can be made of.
+    Error(ErrorCode),
+    Otherwise,
+}
+
+/// How far the finding out has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Negotiation {
+    /// The revisions for which the probe was repeated because the server named them.
+    repeated: RevisionSet,
+    /// The server says that it went away when it was probed before, so it is not probed first.
+    is_shy: bool,
+    /// Why a session was asked for.
+    fell_back: Option<Evidence>,
+    /// After a session was refused, it was probed again.
+    probed_again: bool,
+    /// What a probe that was given up was answered with after all.
+    late: Option<RevisionSet>,
+}
+
+/// What a client can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Abilities {
+    pub(super) spoken: RevisionSet,
+    /// The revision of a session that it would like best.
+    pub(super) offer: Option<Revision>,
+    /// The revision that was used with this server before.
+    pub(super) known: Option<Revision>,
+    /// Whether to ask although there is only one era to choose from.
+    pub(super) probe: bool,
+}
+
+impl Abilities {
+    pub(super) const fn stateless(self) -> RevisionSet {
+        self.spoken.and(RevisionSet::STATELESS)
+    }
+
+    pub(super) const fn sessions(self) -> RevisionSet {
+        self.spoken.and(RevisionSet::HANDSHAKE)
+    }
+}
+
+impl Negotiation {
+    /// One at its beginning. A server that is shy goes away when it is probed, so it is not.
+    pub(super) const fn new(is_shy: bool) -> Self {
+        let repeated = RevisionSet::NONE;
+        Self { repeated, is_shy, fell_back: None, probed_again: false, late: None }
+    }
+
+    /// Whether the server went away when it was probed.
+    pub(super) const fn is_shy(&self) -> bool {
+        self.is_shy
+    }
+
+    /// Why the client does what it does now.
+    pub(super) fn evidence(&self, able: Abilities) -> Evidence {
+        if let Some(evidence) = self.fell_back {
+            return evidence;
+        }
+        if able.known.is_some() { Evidence::Known } else { Evidence::OnlyEra }
+    }
+
+    /// The first move.
+    pub(super) fn begin(&mut self, able: Abilities) -> Move {
+        let known = able.known.filter(|known| able.spoken.contains(*known));
+        let sessions = able.sessions().latest();
+        match (known.map(Revision::era), able.stateless().latest(), sessions) {
+            (Some(Era::Stateless), Some(newest), _) => {
+                Move::Go(known.unwrap_or(newest), Evidence::Known)
+            }
+            (_, _, Some(newest)) if self.is_shy || known.is_some() => {
+                Move::Initialize(able.offer.unwrap_or(newest))
+            }
+            (_, None, Some(newest)) => Move::Initialize(able.offer.unwrap_or(newest)),
+            (_, Some(newest), None) if !able.probe => Move::Go(newest, Evidence::OnlyEra),
+            (_, Some(newest), _) => Move::Probe(newest),
+            (_, None, None) => Move::Fail(Failing::NoCommonRevision),
+        }
+    }
+
+    /// The move after a probe, also after one that was sent because the server was known already (25).
+    /// The numbers are those of the rows in the test.
+    pub(super) fn probed(&mut self, probed: Probed, able: Abilities) -> Move {
+        match probed {
+            Probed::Discovery(theirs) => match able.stateless().and(theirs).latest() {
+                Some(best) => Move::Go(best, Evidence::Discovered), // 1
+                None => self.fall_back_to(theirs, able),            // 2, 3
+            },
+            Probed::WrongVersion(Some(theirs)) => match able.stateless().and(theirs).latest() {
+                Some(best) if !self.repeated.contains(best) => {
+                    self.repeated = self.repeated.with(best);
+                    Move::Probe(best) // 5
+                }
+                Some(_) => Move::Fail(Failing::AsItIs),  // 6
+                None => self.fall_back_to(theirs, able), // 7, 8
+            },
+            // 9: it knows the error, so it may well be asked again.
+            Probed::WrongVersion(None) => {
+                let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+                self.fall_back(Evidence::ProbeRefused(code), able)
+            }
+            // 10: nobody has this error but who knows the revision.
+            Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY) => Move::Fail(Failing::AsItIs),
+            Probed::Error(code) => self.fall_back(Evidence::ProbeRefused(code), able), // 11, 12, 13
+            Probed::Nonsense => self.fall_back(Evidence::ProbeMisunderstood, able),    // 4
+            Probed::TimedOut => self.fall_back(Evidence::ProbeTimedOut, able),         // 14
+            Probed::Closed if !able.sessions().is_empty() => {
+                self.is_shy = true;
+                Move::Fail(Failing::Restart) // 15
+            }
+            Probed::Closed => Move::Fail(Failing::AsItIs),
+        }
+    }
+
+    /// A probe that was given up has been answered.
+    pub(super) fn answered_late(&mut self, theirs: RevisionSet) {
+        self.late = Some(theirs); // 21
+    }
+
+    /// The move after a session was refused.
+    pub(super) fn refused(&mut self, refused: Refused, able: Abilities) -> Move {
+        let stateless = able.stateless();
+        let late = self.late.take().and_then(|late| stateless.and(late).latest());
+        if let Some(best) = late {
+            return Move::Go(best, Evidence::DiscoveredLate); // 21
+        }
+        let is_modern = matches!(
+            refused,
+            Refused::Error(
+                ErrorCode::UNSUPPORTED_PROTOCOL_VERSION | ErrorCode::MISSING_CLIENT_CAPABILITY
+            )
+        );
+        let was_weak =
+            self.fell_back == Some(Evidence::ProbeRefused(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION));
+        match stateless.latest() {
+            // 9, 22, 26: it is a server without sessions after all, or was busy when it was asked.
+            Some(newest) if (is_modern || was_weak) && !self.probed_again => {
+                self.probed_again = true;
+                Move::Probe(newest)
+            }
+            _ => Move::Fail(Failing::AsItIs),
+        }
+    }
+
+    /// Opens a session with a server that names what it speaks.
+    fn fall_back_to(&mut self, theirs: RevisionSet, able: Abilities) -> Move {
+        match able.sessions().and(theirs).latest() {
+            Some(best) if !self.probed_again => {
+                self.fell_back = Some(Evidence::OnlySessions);
+                Move::Initialize(best)
+            }
+            _ => Move::Fail(Failing::NoCommonRevision),
+        }
+    }
+
+    /// Opens a session with a server that does not know what it was asked.
+    fn fall_back(&mut self, evidence: Evidence, able: Abilities) -> Move {
+        match able.sessions().latest() {
+            Some(newest) if !self.probed_again => {
+                self.fell_back = Some(evidence);
+                Move::Initialize(able.offer.unwrap_or(newest))
+            }
+            _ => Move::Fail(Failing::AsItIs),
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! What a server needs before it answers a call: asked of the application, gathered, and brought back
+//! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+//!
+//! Each thing that is needed becomes a request to the application, like those that a server makes by
+//! itself in a session, and is answered in the same way. When the last one is answered the call's request
+//! is made again, under a new id and the same handle.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::answer::RespondError;
+use super::call::{Purpose, Whereabouts};
+use super::calls::write_call;
+use super::context::RequestContext;
+use super::event::{CallEnded, CancelCause, Outcome, PeerEvent};
+use super::exchanges::{Exchange, observe_sent};
+use super::input::{object_of, without_inputs};
+use super::outlets::Outlets;
+use super::request_stamp::RequestStamp;
+use super::rules::check_params;
+use super::versions::versions_in;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::RequestKind;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::{Room, Tag};
+use crate::handle::{CallId, InboundId, Place};
+use crate::json::{
+    Additions, Empty, EncodeError, MemberTexts, Misfit, Payload, Raw, Str, Writer, fits, member,
+};
+use crate::rpc::{Ending, ErrorObject};
+use crate::time::Instant;
+use crate::version::{Revision, RevisionSet};
+
+/// How long to wait before a request is made again for which nothing had to be gathered; twice as long
+/// each time.
+const PACE: Duration = Duration::from_millis(50);
+
+/// What a call needs before it is answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Gathering {
+    /// What to bring back with it, the literal of a string.
+    state: Option<String>,
+    wanted: Vec<Wanted>,
+    /// How often the peer has needed something.
+    rounds: u32,
+}
+
+/// One thing that is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Wanted {
+    /// The key that the peer has given it.
+    key: String,
+    kind: RequestKind,
+    params: Option<String>,
+    /// The request that the application answers.
+    place: Option<Place>,
+    answer: Option<String>,
+}
+
+/// Which call a request to the application is for, and which of the things that it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Need {
+    call: CallId,
+    index: u32,
+}
+
+/// A request to the application.
+#[derive(Debug)]
+pub(crate) struct InputRequested {
+    pub(crate) id: InboundId,
+    pub(crate) context: RequestContext,
+    pub(crate) kind: RequestKind,
+    pub(crate) params: Option<String>,
+    pub(crate) call: CallId,
+}
+
+/// What came of a result that is none yet.
+pub(super) enum Gathered<'a> {
+    /// The application is asked.
+    Asked(InputRequested),
+    /// Nothing is asked; the request is made again in a while.
+    Waits,
+    /// The call ends.
+    Ends(Outcome<'a>),
+}
+
+/// The params of a request that is made again.
+struct Again<'p> {
+    params: &'p str,
+    inputs: Option<&'p str>,
+    state: Option<&'p str>,
+}
+
+impl Serialize for Again<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(None)?;
+        for (key, value) in without_inputs(self.params) {
+            params.serialize_entry(&*key.to_str(), &Raw::trusted(value))?;
+        }
+        if let Some(inputs) = self.inputs {
+            params.serialize_entry("inputResponses", &Raw::trusted(inputs))?;
+        }
+        if let Some(state) = self.state {
+            params.serialize_entry("requestState", &Raw::trusted(state))?;
+        }
+        params.end()
+    }
+}
+
+impl Gathering {
+    /// Reads a result that asks for input; `None` if it does not do so in the right way.
+    fn read(result: &str, most: u32) -> Option<Self> {
+        let mut gathering = Self::default();
+        let state = member(result, "requestState");
+        if state.is_some_and(|state| !state.starts_with('"')) {
+            return None;
+        }
+        gathering.state = state.map(String::from);
+        let requests = member(result, "inputRequests");
+        if requests.is_some_and(|requests| !requests.starts_with('{')) {
+            return None;
+        }
+        for (key, request) in MemberTexts::of(requests.unwrap_or("{}")) {
+            if most as usize <= gathering.wanted.len() {
+                return None;
+            }
+            let method = member(request, "method").and_then(Str::from_literal)?;
+            let kind = RequestKind::of(&method)?;
+            let params = member(request, "params").filter(|params| *params != "null");
+            if params.is_some_and(|params| !params.starts_with('{')) {
+                return None;
+            }
+            let params = params.map(String::from);
+            let key = key.to_str().into_owned();
+            gathering.wanted.push(Wanted { key, kind, params, place: None, answer: None });
+        }
+        let says_nothing = gathering.wanted.is_empty() && gathering.state.is_none();
+        (!says_nothing).then_some(gathering)
+    }
+}
+
+impl Peer {
+    /// The peer needs something before it answers a call.
+    pub(super) fn gather<'a>(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        (result, bytes): (Raw<'a>, &'a [u8]),
+        now: Instant,
+    ) -> Gathered<'a> {
+        let invalid = || {
+            let kind = ViolationKind::InvalidResult;
+            Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() })
+        };
+        let Some(entry) = self.outbound.get(call.0) else { return invalid() };
+        if !entry.kind.is_some_and(RequestKind::may_need_input) {
+            return invalid();
+        }
+        let Some(gathering) = Gathering::read(result.as_str(), config.limits.input_requests) else {
+            return invalid();
+        };
+        if entry.by_hand || entry.params.is_empty() {
+            return Gathered::Ends(Outcome::InputRequired(result));
+        }
+        if !gathering.wanted.iter().all(|wanted| self.may_be_wanted(wanted)) {
+            return invalid();
+        }
+        let rounds = entry.gathering.as_ref().map_or(0, |before| before.rounds) + 1;
+        if config.limits.input_rounds < rounds {
+            return Gathered::Ends(Outcome::TooManyRounds);
+        }
+        let room = config.limits.inbound_requests.saturating_sub(self.inbound.len()) as usize;
+        if room < gathering.wanted.len() {
+            return Gathered::Ends(Outcome::InputRequired(result));
+        }
+        self.begin_gathering(config, call, Gathering { rounds, ..gathering }, now)
+    }
+
+    /// Whether a server may need this of this side.
+    fn may_be_wanted(&self, wanted: &Wanted) -> bool {
+        let Some(terms) = self.session else { return false };
+        let rule = wanted.kind.rule();
+        let is_input = rule.is_input_request();
+        let offered = rule.gate().is_none_or(|gate| terms.ours.contains(gate));
+        let shaped = || {
+            let params = wanted.params.as_deref();
+            let needs = fits(rule.params(terms.revision), params)?;
+            check_params(wanted.kind, params.unwrap_or_default())?;
+            Ok::<_, Misfit>(needs.known_to(terms.revision))
+        };
+        is_input && offered && shaped().is_ok_and(|needs| needs.without(terms.ours).is_empty())
+    }
+
+    fn begin_gathering<'a>(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        mut gathering: Gathering,
+        now: Instant,
+    ) -> Gathered<'a> {
+        for (index, wanted) in (0..).zip(&mut gathering.wanted) {
+            wanted.place = Some(self.admit_need(config, wanted, Need { call, index }, now));
+        }
+        let is_empty = gathering.wanted.is_empty();
+        let wait = PACE.saturating_mul(1 << (gathering.rounds - 1).min(10));
+        // The id of the answer has had its day; whatever else comes under it belongs to nothing.
+        self.outbound.renew(call.0);
+        let time = self.clock.at(now);
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.whereabouts = Whereabouts::Answered;
+            entry.progress = None;
+            entry.idle_deadline = None;
+            entry.again_at = is_empty.then(|| time + wait);
+            entry.gathering = Some(Box::new(gathering));
+        }
+        self.set_deadline(call);
+        match self.next_need(call) {
+            Some(requested) => Gathered::Asked(requested),
+            None => Gathered::Waits,
+        }
+    }
+
+    /// Puts a request to the application into the table. It has no id of its own.
+    fn admit_need(
+        &mut self,
+        config: &ConnectionConfig,
+        wanted: &Wanted,
+        need: Need,
+        now: Instant,
+    ) -> Place {
+        let context = self.session.map(RequestContext::from).unwrap_or_default();
+        let place = self.inbound.insert_unnamed(|exchange| {
+            exchange.context = context;
+            exchange.kind = Some(wanted.kind);
+            exchange.need = Some(need);
+            let params = wanted.params.as_deref().unwrap_or_default();
+            let most = config.limits.kept_bytes;
+            exchange.kept.keep(wanted.kind, params, context.revision, most);
+        });
+        self.clock.begin_asking(now);
+        self.needs.push_back(place);
+        place
+    }
+
+    /// The next thing that a call needs, if the application has not been told yet.
+    fn next_need(&mut self, call: CallId) -> Option<InputRequested> {
+        let is_of = |place: &Place| {
+            self.inbound
+                .get(*place)
+                .and_then(|exchange| exchange.need)
+                .is_some_and(|n| n.call == call)
+        };
+        let at = self.needs.iter().position(is_of)?;
+        let place = self.needs.remove(at)?;
+        self.need_at(place)
+    }
+
+    /// The next thing that any call needs.
+    pub(super) fn next_input(&mut self) -> Option<InputRequested> {
+        while let Some(place) = self.needs.pop_front() {
+            if let Some(requested) = self.need_at(place) {
+                return Some(requested);
+            }
+        }
+        None
+    }
+
+    fn need_at(&self, place: Place) -> Option<InputRequested> {
+        let exchange = self.inbound.get(place).filter(|exchange| !exchange.marked)?;
+        let (context, Need { call, index }) = (exchange.context, exchange.need?);
+        let gathering = self.outbound.get(call.0)?.gathering.as_ref()?;
+        let wanted = gathering.wanted.get(index as usize)?;
+        let (kind, params) = (wanted.kind, wanted.params.clone());
+        Some(InputRequested { id: InboundId(place), context, kind, params, call })
+    }
+
+    /// The application has answered something that a call needs.
+    pub(super) fn give_input<T: Serialize + ?Sized>(
+        &mut self,
+        id: InboundId,
+        need: Need,
+        result: &T,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        let answer = answer_text(exchange, result)?;
+        self.drop_exchange(id.0, Ending::Answered);
+        let Some(entry) = self.outbound.get_mut(need.call.0) else { return Ok(()) };
+        let Some(gathering) = &mut entry.gathering else { return Ok(()) };
+        if let Some(wanted) = gathering.wanted.get_mut(need.index as usize) {
+            wanted.answer = Some(answer);
+            wanted.place = None;
+        }
+        if gathering.wanted.iter().all(|wanted| wanted.answer.is_some()) {
+            self.ask_again(need.call, None, out);
+        }
+        Ok(())
+    }
+
+    /// The application does not give what a call needs, so that the call cannot go on.
+    pub(super) fn refuse_input(&mut self, id: InboundId, need: Need, code: ErrorCode) {
+        self.drop_exchange(id.0, Ending::Answered);
+        self.given_up.push_back((need.call, code));
+        self.withdraw_inputs(need.call);
+    }
+
+    /// The next call that cannot go on.
+    pub(super) fn next_given_up(&mut self) -> Option<PeerEvent<'static>> {
+        while let Some((call, code)) = self.given_up.pop_front() {
+            if self.outbound.get(call.0).is_some() {
+                self.end_call(call);
+                let outcome = Outcome::InputRefused(code);
+                let (stale, needed_input) = (false, true);
+                return Some(PeerEvent::CallEnded(CallEnded {
+                    call,
+                    outcome,
+                    stale,
+                    needed_input,
+                }));
+            }
+        }
+        None
+    }
+
+    /// What a call needed is not needed any more, because it ends.
+    pub(super) fn withdraw_inputs(&mut self, call: CallId) {
+        let Some(entry) = self.outbound.get_mut(call.0) else { return };
+        let Some(gathering) = entry.gathering.take() else { return };
+        for place in gathering.wanted.iter().filter_map(|wanted| wanted.place) {
+            let was_told = !self.needs.contains(&place);
+            self.needs.retain(|other| *other != place);
+            if !was_told {
+                self.drop_exchange(place, Ending::Cancelled);
+            } else if let Some(exchange) = self.inbound.get_mut(place) {
+                exchange.marked = true;
+                self.marked.push_back((place, CancelCause::CallEnded));
+            }
+        }
+    }
+
+    /// Makes the request of a call again, with what has been gathered for it. If there is no room it is
+    /// tried again.
+    pub(super) fn ask_again(&mut self, call: CallId, now: Option<Instant>, out: &mut dyn Outlets) {
+        let Some(id) = self.outbound.id(call.0) else { return };
+        // Somebody was asked, so the clock stands still and shows a time.
+        let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
+        let revision =
+            self.session.map(|terms| terms.revision).unwrap_or(Revision::LATEST_STATELESS);
+        let Some(entry) = self.outbound.get(call.0) else { return };
+        let Some(kind) = entry.kind else { return };
+        let gathering = entry.gathering.as_deref();
+        let inputs = gathering.filter(|gathering| !gathering.wanted.is_empty()).map(|gathering| {
+            object_of(
+                gathering
+                    .wanted
+                    .iter()
+                    .filter_map(|wanted| Some((&*wanted.key, wanted.answer.as_deref()?))),
+            )
+        });
+        let state = gathering.and_then(|gathering| gathering.state.as_deref());
+        let params = Again { params: &entry.params, inputs: inputs.as_deref(), state };
+        let (rule, lane, progress) = (kind.rule(), entry.lane, entry.wants_progress);
+        let stamp = RequestStamp::of(self.identity.as_deref(), true, entry);
+        let form = Some(rule.params(revision));
+        let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+            write_call(writer, (id, rule.name), &params, progress, &stamp, form)
+        });
+        let Some(entry) = self.outbound.get_mut(call.0) else { return };
+        match written {
+            Ok(serial) => {
+                entry.whereabouts = Whereabouts::Lane(serial);
+                entry.again_at = None;
+                entry.idle_deadline = entry.idle.map(|idle| time + idle);
+                if let Some(gathering) = &mut entry.gathering {
+                    gathering.state = None;
+                    gathering.wanted.clear();
+                }
+                observe_sent(out, lane, Some(rule.name));
+            }
+            Err(_) => entry.again_at = Some(time + PACE),
+        }
+        self.set_deadline(call);
+    }
+
+    /// The server does not speak the revision of a call, and names others: whether the call is made
+    /// again, once for each.
+    pub(super) fn is_repeated(
+        &mut self,
+        call: CallId,
+        error: &ErrorObject<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.is_stateless() {
+            return false;
+        }
+        let theirs = versions_in(error.data.as_ref().map(Raw::as_str).unwrap_or_default());
+        let ours = self.spoken.and(RevisionSet::STATELESS);
+        let best = theirs.and_then(|theirs| theirs.and(ours).latest());
+        let Some(entry) = self.outbound.get_mut(call.0) else { return false };
+        let Some(best) = best.filter(|best| !entry.repeated.contains(*best)) else { return false };
+        if entry.params.is_empty() || entry.purpose != Purpose::Application {
+            return false;
+        }
+        entry.repeated = entry.repeated.with(best);
+        self.outbound.renew(call.0);
+        self.ask_again(call, Some(now), out);
+        true
+    }
+}
+
+/// The result of a request to the application, as the peer gets it.
+fn answer_text<T: Serialize + ?Sized>(
+    exchange: &Exchange,
+    result: &T,
+) -> Result<String, EncodeError> {
+    let Some(kind) = exchange.kind else { return Err(EncodeError::Payload) };
+    let form = Some(kind.rule().result(exchange.context.revision));
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    let payload = Payload::new(&mut writer, "", Empty::Braces, Additions::default(), form);
+    result.serialize(payload)?;
+    let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    exchange.kept.check_result(kind, &text)?;
+    Ok(text)
+}

@@ -1,0 +1,77 @@
+//! What the machine adds to requests where there are no sessions
+//! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+
+use super::Peer;
+use super::call::Call;
+use super::detail::Declaration;
+use super::identity::{Identity, key};
+use super::rules::written;
+use crate::handle::CallId;
+use crate::json::{Member, Raw};
+use crate::model::LoggingLevel;
+
+/// What goes into the `_meta` of a request.
+pub(super) struct RequestStamp<'i> {
+    text: Cow<'i, str>,
+    level: Option<LoggingLevel>,
+}
+
+impl<'i> RequestStamp<'i> {
+    /// What is added to the request of a call; nothing in a session.
+    pub(super) fn of(
+        identity: Option<&'i Identity>,
+        is_stateless: bool,
+        entry: &Call,
+    ) -> Option<Self> {
+        let own = identity.filter(|_| is_stateless)?;
+        let text = match entry.narrowed {
+            None => Cow::Borrowed(&*own.request),
+            Some(narrowed) => {
+                let declared = Declaration(narrowed.and(own.offered));
+                // What this writes is made of names of ours.
+                let object = Raw::from_serialize(&declared).unwrap_or(Raw::EMPTY_OBJECT);
+                let mut text = String::from(&*own.info);
+                text.push_str(",\"");
+                text.push_str(key::CAPABILITIES);
+                text.push_str("\":");
+                text.push_str(object.as_str());
+                Cow::Owned(text)
+            }
+        };
+        Some(RequestStamp { text, level: entry.level })
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The level of log messages that are wanted, a literal.
+    pub(super) const fn level(&self) -> Option<&'static str> {
+        match self.level {
+            Some(level) => Some(level.literal()),
+            None => None,
+        }
+    }
+}
+
+impl Peer {
+    /// Keeps the params of a call that has been written, so that its request can be made again.
+    pub(super) fn store_params(&mut self, call: CallId) {
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            // What was there before is empty and has room: it is for the next call.
+            core::mem::swap(&mut entry.params, &mut self.spare);
+        }
+        self.spare.clear();
+    }
+}
+
+/// Copies the params of a request that has been written, unless there are more than `most` bytes.
+pub(super) fn keep_params(kept: &mut String, request: &[u8], most: usize) {
+    let params = written(request, Member::Params);
+    if params.len() <= most {
+        kept.push_str(params);
+    }
+}

@@ -1,0 +1,366 @@
+//! Subscriptions of ours, which a request keeps open
+//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::call::{CallError, CallOptions, Purpose, Timeout};
+use super::calls::Sink;
+use super::event::{Cause, Notification, Outcome, PeerEvent, Violation};
+use super::identity::key;
+use super::outlets::{Lane, Outlets};
+use super::receive::Reception;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Raw, Str, member};
+use crate::model::SubscriptionFilter;
+use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::subscription::{Filter, LISTS};
+use crate::time::Instant;
+
+/// What is known of a subscription.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Subscription {
+    /// What was asked for.
+    requested: Filter<()>,
+    acknowledged: bool,
+    /// What came before it was acknowledged: methods, and params if there were any.
+    early: VecDeque<(NotificationKind, Option<String>)>,
+    /// How much came that was not kept.
+    lost: u32,
+    /// The machine made it by itself.
+    is_automatic: bool,
+}
+
+/// News of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SubscriptionUpdate<'a> {
+    /// The call that keeps it open.
+    pub call: CallId,
+    /// What there is to say.
+    pub news: SubscriptionNews<'a>,
+}
+
+/// What there is to say of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubscriptionNews<'a> {
+    /// It is open.
+    Granted {
+        /// What the server will tell of, a [`SubscriptionFilter`].
+        granted: Raw<'a>,
+        /// What it will not tell of although it was asked to: another one, with nothing in it if that is
+        /// nothing.
+        refused: Raw<'static>,
+    },
+    /// Something has changed: one of the notifications that were asked for.
+    Changed(Notification<'a>),
+    /// So many notifications came before it was open that some were not kept. Ask again for everything
+    /// that it is about.
+    Lagged {
+        /// How many were not kept.
+        lost: u32,
+    },
+    /// It is over, and its handle is dead.
+    Ended(SubscriptionEnd<'a>),
+}
+
+/// How a subscription ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SubscriptionEnd<'a> {
+    /// The server says that nothing more will come.
+    Finished,
+    /// The server gave it up.
+    Cancelled {
+        /// Why, in its words.
+        reason: Option<Str<'a>>,
+    },
+    /// The server did not open it.
+    Rejected(ErrorObject<'a>),
+    /// The server could not go on with it.
+    Failed(ErrorObject<'a>),
+    /// The server answered with something that is no answer.
+    Malformed(ViolationKind),
+    /// The server did not say within [`Timeouts::acknowledgement`](crate::Timeouts::acknowledgement)
+    /// that it is open.
+    TimedOut,
+    /// It was asked for before it was known whether the server has subscriptions, and it has none.
+    NotMade(CallError),
+    /// The connection ended. Only this is a reason to ask for it again on the next one:
+    /// [`Client::successor`](crate::Client::successor) does.
+    Lost(Cause),
+}
+
+impl SubscriptionUpdate<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> SubscriptionUpdate<'static> {
+        let news = match self.news {
+            SubscriptionNews::Granted { granted, refused } => {
+                SubscriptionNews::Granted { granted: granted.into_owned(), refused }
+            }
+            SubscriptionNews::Changed(change) => SubscriptionNews::Changed(change.into_owned()),
+            SubscriptionNews::Lagged { lost } => SubscriptionNews::Lagged { lost },
+            SubscriptionNews::Ended(end) => SubscriptionNews::Ended(end.into_owned()),
+        };
+        SubscriptionUpdate { call: self.call, news }
+    }
+}
+
+impl SubscriptionEnd<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> SubscriptionEnd<'static> {
+        match self {
+            Self::Finished => SubscriptionEnd::Finished,
+            Self::Cancelled { reason } => {
+                SubscriptionEnd::Cancelled { reason: reason.map(Str::into_owned) }
+            }
+            Self::Rejected(error) => SubscriptionEnd::Rejected(error.into_owned()),
+            Self::Failed(error) => SubscriptionEnd::Failed(error.into_owned()),
+            Self::Malformed(kind) => SubscriptionEnd::Malformed(kind),
+            Self::TimedOut => SubscriptionEnd::TimedOut,
+            Self::NotMade(error) => SubscriptionEnd::NotMade(error),
+            Self::Lost(cause) => SubscriptionEnd::Lost(cause),
+        }
+    }
+}
+
+/// The params of the request.
+struct ListenParams<'f, T: ?Sized>(&'f T);
+
+impl<T: Serialize + ?Sized> Serialize for ListenParams<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(Some(1))?;
+        params.serialize_entry("notifications", self.0)?;
+        params.end()
+    }
+}
+
+impl Peer {
+    /// Opens a subscription to what a filter says.
+    pub(crate) fn subscribe<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        filter: &T,
+        is_automatic: bool,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        let rule = RequestKind::Listen.rule();
+        if self.session.is_some() && !self.is_stateless() {
+            return Err(NotAllowed::Revision.into());
+        }
+        let text = Raw::from_serialize(filter)?;
+        let idle = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
+        let options = CallOptions::new().idle(idle).total(Timeout::Never);
+        let mut order = self.prepare_call(config, rule.name, options, now)?;
+        let requested = Filter::read(text.as_str());
+        let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
+        order.entry.purpose = Purpose::Subscription;
+        order.entry.subscription = Some(Box::new(subscription));
+        self.make(config, order, rule.name, &ListenParams(filter), Sink::Outlets(out))
+    }
+
+    /// The subscriptions that are open or are being opened, in the order they were made.
+    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = CallId> {
+        self.outbound
+            .iter()
+            .filter(|(_, entry)| entry.purpose == Purpose::Subscription)
+            .map(|(place, _)| CallId(place))
+    }
+
+    /// What subscriptions that were lost had asked for, and those that are still there.
+    pub(crate) fn wanted_subscriptions(&self) -> impl Iterator<Item = SubscriptionFilter<'static>> {
+        let open = self.outbound.iter().filter_map(|(_, entry)| entry.subscription.as_ref());
+        let open = open.filter(|one| !one.is_automatic).map(|one| filter_of(&one.requested));
+        self.lost_subscriptions.iter().map(filter_of).chain(open)
+    }
+
+    /// A notification where there are no sessions, if it belongs to a subscription. What does not is given
+    /// back.
+    pub(super) fn of_subscription<'a>(
+        &mut self,
+        kind: NotificationKind,
+        notification: Notification<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<PeerEvent<'a>> {
+        let config = reception.config;
+        let params = notification.params.as_ref().and_then(Raw::borrowed).unwrap_or_default();
+        let tag = member(params, "_meta").and_then(|meta| member(meta, key::SUBSCRIPTION));
+        let id = tag.and_then(|tag| Id::from_literal(tag, config.limits.id_bytes).ok());
+        let call = match (&id, reception.arrival.lane) {
+            (Some(id), _) => self.subscription_of(id),
+            // Here the stream says which one it is.
+            (None, Lane::Call(call)) => Some(call),
+            (None, _) => None,
+        };
+        let Some(call) = call.filter(|call| self.is_subscription(*call)) else {
+            let number = id.as_ref().and_then(|id| id.number(true));
+            return match self.outbound.stray(number) {
+                StrayCause::NeverIssued => {
+                    let kind = ViolationKind::UnknownSubscription;
+                    self.report(config, Violation::of(kind, None, bytes))
+                }
+                // What was on its way when it ended.
+                _ => None,
+            };
+        };
+        if kind == NotificationKind::Acknowledged {
+            return self.acknowledged(call, params);
+        }
+        if let Some(list) = kind.changed() {
+            self.changes.note(list);
+        }
+        let subscription = self.outbound.get_mut(call.0)?.subscription.as_mut()?;
+        if subscription.acknowledged {
+            return Some(changed(call, notification));
+        }
+        if (config.limits.early_notifications as usize) < subscription.early.len() + 1 {
+            subscription.lost = subscription.lost.saturating_add(1);
+        } else {
+            let params = notification.params.map(|params| String::from(params.as_str()));
+            subscription.early.push_back((kind, params));
+        }
+        self.note(ViolationKind::NotAcknowledged);
+        None
+    }
+
+    /// The subscription that is meant by an id: exactly, or as a string of which it is the number.
+    fn subscription_of(&self, id: &Id<'_>) -> Option<CallId> {
+        let exact = id.number(false).and_then(|id| self.outbound.find(id));
+        exact.or_else(|| self.outbound.find(id.number(true)?)).map(CallId)
+    }
+
+    fn is_subscription(&self, call: CallId) -> bool {
+        self.outbound.get(call.0).is_some_and(|entry| entry.subscription.is_some())
+    }
+
+    fn acknowledged<'a>(&mut self, call: CallId, params: &'a str) -> Option<PeerEvent<'a>> {
+        let granted = member(params, "notifications")?;
+        let entry = self.outbound.get_mut(call.0)?;
+        entry.idle = None;
+        entry.idle_deadline = None;
+        let subscription = entry.subscription.as_mut()?;
+        if core::mem::replace(&mut subscription.acknowledged, true) {
+            return None;
+        }
+        let granted_filter = Filter::<()>::read(granted);
+        let refused = without(&subscription.requested, &granted_filter);
+        // There is nothing in it that could not be written.
+        let refused = Raw::from_serialize(&refused).unwrap_or(Raw::EMPTY_OBJECT);
+        if !subscription.early.is_empty() || 0 < subscription.lost {
+            self.early.push_back(call);
+        }
+        self.set_deadline(call);
+        let news = SubscriptionNews::Granted { granted: Raw::trusted(granted), refused };
+        Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }))
+    }
+
+    /// The next notification that came before its subscription was open.
+    pub(super) fn next_early(&mut self) -> Option<PeerEvent<'static>> {
+        while let Some(call) = self.early.front().copied() {
+            let subscription =
+                self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.as_mut());
+            if let Some(subscription) = subscription {
+                if let Some((kind, params)) = subscription.early.pop_front() {
+                    let params = params.map(|params| Raw::trusted(&params).into_owned());
+                    let method = Str::from(kind.rule().name);
+                    return Some(changed(call, Notification { method, params }));
+                }
+                let lost = core::mem::take(&mut subscription.lost);
+                if 0 < lost {
+                    let news = SubscriptionNews::Lagged { lost };
+                    return Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }));
+                }
+            }
+            self.early.pop_front();
+        }
+        None
+    }
+
+    /// The server gives something up that it was asked for. It may do so with subscriptions.
+    pub(super) fn cancelled_by_server<'a>(
+        &mut self,
+        id: &Id<'_>,
+        reason: Option<Str<'a>>,
+    ) -> Option<PeerEvent<'a>> {
+        let call = CallId(self.outbound.find(id.number(false)?)?);
+        if !self.is_subscription(call) {
+            return None;
+        }
+        self.end_call(call);
+        Some(ended(call, SubscriptionEnd::Cancelled { reason }))
+    }
+
+    /// The request that keeps a subscription open has ended.
+    pub(super) fn subscription_ended<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+    ) -> PeerEvent<'a> {
+        let subscription =
+            self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
+        let subscription = subscription.unwrap_or_default();
+        let end = match outcome {
+            Outcome::Result(_) => SubscriptionEnd::Finished,
+            Outcome::PeerError(error) if subscription.acknowledged => {
+                SubscriptionEnd::Failed(error)
+            }
+            Outcome::PeerError(error) => SubscriptionEnd::Rejected(error),
+            Outcome::Malformed { kind, .. } => SubscriptionEnd::Malformed(kind),
+            Outcome::TimedOut(_) => SubscriptionEnd::TimedOut,
+            Outcome::NotMade(error) => SubscriptionEnd::NotMade(error),
+            Outcome::Closed(cause) => SubscriptionEnd::Lost(cause),
+            _ => SubscriptionEnd::Lost(Cause::ShutDown),
+        };
+        if matches!(end, SubscriptionEnd::Lost(_)) && !subscription.is_automatic {
+            self.lost_subscriptions.push(subscription.requested);
+        }
+        ended(call, end)
+    }
+}
+
+fn changed(call: CallId, notification: Notification<'_>) -> PeerEvent<'_> {
+    let news = SubscriptionNews::Changed(notification);
+    PeerEvent::Subscription(SubscriptionUpdate { call, news })
+}
+
+fn ended(call: CallId, end: SubscriptionEnd<'_>) -> PeerEvent<'_> {
+    let news = SubscriptionNews::Ended(end);
+    PeerEvent::Subscription(SubscriptionUpdate { call, news })
+}
+
+/// What is in one filter and not in another one.
+fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static> {
+    let mut refused = all.clone();
+    for (list, granted) in refused.lists.iter_mut().zip(&granted.lists) {
+        if granted.is_some() {
+            *list = None;
+        }
+    }
+    refused.resources.retain(|uri, ()| !granted.resources.contains_key(uri));
+    filter_of(&refused)
+}
+
+/// A filter as it is sent.
+fn filter_of(filter: &Filter<()>) -> SubscriptionFilter<'static> {
+    let mut sent = SubscriptionFilter::new();
+    for (list, (name, _)) in filter.lists.iter().zip(LISTS) {
+        if list.is_some() {
+            match name {
+                "toolsListChanged" => sent.tools_list_changed = Some(true),
+                "promptsListChanged" => sent.prompts_list_changed = Some(true),
+                _ => sent.resources_list_changed = Some(true),
+            }
+        }
+    }
+    filter.resources.keys().fold(sent, |sent, uri| sent.with_resource(uri.clone()))
+}
