@@ -1,9 +1,9 @@
 //! A server with something of everything, to try clients with.
 //!
 //! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools,
-//! prompts and resources that the official conformance suite asks a server of the handshake
-//! revisions for, and a few more: `echo`, `add_numbers`, `slow`, `list_roots`, `announce_changes`,
-//! `visit_page`, `needs_visit`.
+//! prompts and resources that the official conformance suite asks a server for, and a few more: `echo`,
+//! `add_numbers`, `slow`, `list_roots`, `announce_changes`, `visit_page`, `needs_visit`. Clients with a
+//! session and clients without one are served on the same connection.
 
 mod everything;
 
@@ -32,7 +32,7 @@ struct Arguments {
 }
 
 fn revision(name: &str) -> Result<Revision, String> {
-    let known = || Revision::HANDSHAKE.map(Revision::name).join(", ");
+    let known = || Revision::ALL.map(Revision::name).join(", ");
     Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
 }
 

@@ -8,7 +8,9 @@ use mcp_sansio::model::{
     Content, CreateMessageResult, ElicitParams, ElicitResult, ElicitationMode, ListRootsResult,
     ObjectSchema, PrimitiveSchema, Root, StopReason, StringSchema, method,
 };
-use mcp_sansio::{Client, ClientCall, ClientEvent, ErrorCode, Notification, RespondError};
+use mcp_sansio::{
+    Client, ClientCall, ClientEvent, ErrorCode, Notification, RespondError, SubscriptionNews,
+};
 use mcp_sansio_std::{Exchange, Handle, Handler};
 use serde_json::{Map, Value};
 
@@ -147,6 +149,10 @@ impl Handler<Client> for Answers {
                     say!("{}{logger}: {}", log.level, log.data);
                 }
                 _ => self.show(&notification),
+            },
+            ClientEvent::Subscription(update) => match &update.news {
+                SubscriptionNews::Changed(notification) => self.show(notification),
+                news => watch::news(news).into_iter().for_each(|text| say!("{text}")),
             },
             ClientEvent::Closed { .. } => self.ending.over(),
             ClientEvent::PeerFault(error) => {

@@ -18,7 +18,7 @@ use crate::actions::Action;
 #[derive(Parser, Debug)]
 #[command(version, name = "inspect", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Speak this revision only, for example 2025-06-18
+    /// Speak this revision only, for example 2025-06-18; by default what the server speaks is found out
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) revision: Option<Revision>,
     /// Print JSON: one object per result
@@ -106,7 +106,7 @@ const EXAMPLES: &str = "Examples:
   inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
 
 fn revision(name: &str) -> Result<Revision, String> {
-    let known = || Revision::HANDSHAKE.map(Revision::name).join(", ");
+    let known = || Revision::ALL.map(Revision::name).join(", ");
     Revision::from_name(name).ok_or_else(|| format!("there is no such revision; try {}", known()))
 }
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use mcp_sansio::Connected;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, Method};
-use mcp_sansio::model::{Content, InitializeResult, ResourceContents};
+use mcp_sansio::model::{Content, Implementation, ResourceContents};
+use mcp_sansio::{Connected, Era, Evidence};
 use mcp_sansio_std::Reply;
 use serde::Serialize;
 
@@ -18,6 +18,8 @@ use crate::say::say;
 #[serde(rename_all = "camelCase")]
 struct Json<'a> {
     protocol_version: &'a str,
+    era: &'a str,
+    evidence: String,
     server_info: Raw<'a>,
     capabilities: Raw<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,12 +39,15 @@ fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
     fn names(entries: &[Entry]) -> Vec<&str> {
         entries.iter().map(|entry| entry.name.as_str()).collect()
     }
-    let member = |name| connected.result.get(name).unwrap_or(Raw::EMPTY_OBJECT);
+    let result = &connected.result;
+    let member = |name| result.get(name).unwrap_or(Raw::EMPTY_OBJECT);
     let json = Json {
         protocol_version: connected.revision.name(),
-        server_info: member("serverInfo"),
+        era: era(connected),
+        evidence: evidence(connected.evidence),
+        server_info: server_info(result).unwrap_or(Raw::EMPTY_OBJECT),
         capabilities: member("capabilities"),
-        instructions: connected.result.get("instructions"),
+        instructions: result.get("instructions"),
         tools: names(&contents.tools),
         prompts: names(&contents.prompts),
         resources: names(&contents.resources),
@@ -63,17 +68,25 @@ fn write_contents(
     connected: &Connected<'_>,
     contents: &Contents,
 ) -> std::fmt::Result {
-    writeln!(text, "revision: {}", connected.revision)?;
-    match connected.result.parse::<InitializeResult<'_>>() {
-        Ok(result) => {
-            let info = &result.server_info;
-            let title = info.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
-            writeln!(text, "server: {} {}{title}", info.name, info.version)?;
-            if let Some(instructions) = &result.instructions {
-                writeln!(text, "instructions: {instructions}")?;
+    let (era, evidence) = (era(connected), evidence(connected.evidence));
+    writeln!(text, "revision: {} ({era}; {evidence})", connected.revision)?;
+    if let Some(info) = server_info(&connected.result) {
+        match info.parse::<Implementation<'_>>() {
+            Ok(info) => {
+                let title = info.title.as_ref().map(|title| format!(" ({title})"));
+                writeln!(
+                    text,
+                    "server: {} {}{}",
+                    info.name,
+                    info.version,
+                    title.unwrap_or_default()
+                )?;
             }
+            Err(error) => writeln!(text, "server: {error}")?,
         }
-        Err(error) => writeln!(text, "server: {error}")?,
+    }
+    if let Some(instructions) = connected.result.get("instructions").and_then(Raw::into_str) {
+        writeln!(text, "instructions: {instructions}")?;
     }
     let capabilities: Vec<String> =
         connected.capabilities.iter().map(|capability| capability.to_string()).collect();
@@ -93,6 +106,32 @@ fn write_contents(
         }
     }
     Ok(())
+}
+
+/// Who the server says it is: in a session once, without one with every result.
+fn server_info<'r>(result: &'r Raw<'_>) -> Option<Raw<'r>> {
+    const KEY: &str = "/_meta/io.modelcontextprotocol~1serverInfo";
+    result.get("serverInfo").or_else(|| result.pointer(KEY))
+}
+
+fn era(connected: &Connected<'_>) -> &'static str {
+    match connected.revision.era() {
+        Era::Stateless => "without a session",
+        _ => "with a session",
+    }
+}
+
+/// How it was found out which era it is.
+fn evidence(evidence: Evidence) -> String {
+    match evidence {
+        Evidence::Discovered => "the server said so".into(),
+        Evidence::DiscoveredLate => "the server said so, late".into(),
+        Evidence::OnlySessions => "the server speaks nothing newer".into(),
+        Evidence::ProbeRefused(code) => format!("server/discover was refused with {code}"),
+        Evidence::ProbeMisunderstood => "server/discover was misunderstood".into(),
+        Evidence::ProbeTimedOut => "server/discover was not answered".into(),
+        _ => "as asked for".into(),
+    }
 }
 
 /// A description that fits on a line.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use mcp_sansio::model::method::{Method, PagedMethod};
 use mcp_sansio::model::{
     ElicitationCapability, ElicitationRequired, ListChanged, LoggingLevel, SamplingCapability,
-    SetLevelParams, method,
+    SetLevelParams, SubscriptionFilter, method,
 };
 use mcp_sansio::{
-    CallOptions, ClientConfig, Connected, ErrorCode, Paging, Phase, RevisionSet, Timeout,
+    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, Timeout,
 };
 use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply};
 
@@ -83,9 +83,23 @@ impl Session {
         Ok(pages.pages)
     }
 
-    /// Asks for log messages of this level and above.
+    /// Asks for log messages of this level and above. Without a session every request does.
     pub(crate) fn set_level(&self, level: LoggingLevel) -> Result<(), String> {
+        if self.is_stateless() {
+            return Ok(());
+        }
         self.ask::<method::SetLevel>(&SetLevelParams::new(level)).map(|_| ())
+    }
+
+    /// Whether there is no session, so that every request stands alone.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.connected().revision.era() == Era::Stateless
+    }
+
+    /// Asks to be told of changes, where there is no session.
+    pub(crate) fn subscribe(&self, filter: &SubscriptionFilter<'_>) -> Result<(), String> {
+        let subscribed = self.connection.handle().subscribe(filter);
+        subscribed.map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Whether the session has ended.
@@ -117,13 +131,19 @@ impl Session {
     }
 }
 
+/// How long a server may take to say what it is before it is asked for a session: servers that do not know
+/// the question do not always say so.
+const PROBE: Duration = Duration::from_secs(10);
+
 fn config(arguments: &Arguments) -> ClientConfig {
     let mut config = ClientConfig::new("inspect", env!("CARGO_PKG_VERSION"));
     config.info.title = Some("mcp-sansio inspect".into());
     config.capabilities.roots = Some(ListChanged::default());
     config.capabilities.sampling = Some(SamplingCapability::default());
     config.capabilities.elicitation = Some(ElicitationCapability::both());
+    config.log_level = arguments.log;
     config.connection.timeouts.handshake = Some(arguments.timeout);
+    config.connection.timeouts.probe = Some(arguments.timeout.min(PROBE));
     if let Some(revision) = arguments.revision {
         config.revisions = RevisionSet::only(revision);
     }

@@ -1,7 +1,7 @@
 //! What changes while somebody watches.
 
-use mcp_sansio::model::{UriParams, method};
-use mcp_sansio::{Capability, Notification};
+use mcp_sansio::model::{SubscriptionFilter, UriParams, method};
+use mcp_sansio::{Capability, Notification, SubscriptionEnd, SubscriptionNews};
 
 use crate::contents::Contents;
 use crate::say::say;
@@ -10,6 +10,9 @@ use crate::session::Session;
 /// Subscribes to every resource that the server lists.
 pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
+    if session.is_stateless() {
+        return subscribe_alone(session);
+    }
     if !offered.contains(Capability::ResourcesSubscribe) {
         say!("the server has no subscriptions; changes of its lists are shown");
         return Ok(());
@@ -23,6 +26,43 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     }
     say!("watching");
     Ok(())
+}
+
+/// The same where there is no session: one subscription to everything.
+fn subscribe_alone(session: &Session) -> Result<(), String> {
+    let offered = session.connected().capabilities;
+    let mut filter = SubscriptionFilter::new().with_tools().with_prompts().with_resources();
+    if offered.contains(Capability::ResourcesSubscribe) {
+        for resource in Contents::resources(session)? {
+            filter = filter.with_resource(resource.name);
+        }
+    }
+    session.subscribe(&filter)
+}
+
+/// News of a subscription, in words; changes are shown like those of a session.
+pub(crate) fn news(news: &SubscriptionNews<'_>) -> Option<String> {
+    Some(match news {
+        SubscriptionNews::Granted { refused, .. } if refused.as_str() == "{}" => "watching".into(),
+        SubscriptionNews::Granted { refused, .. } => {
+            format!("watching, but the server does not tell of {refused}")
+        }
+        SubscriptionNews::Lagged { lost } => format!("{lost} changes were missed"),
+        SubscriptionNews::Ended(SubscriptionEnd::Lost(_)) => return None,
+        SubscriptionNews::Ended(end) => format!("the server tells no more: {}", reason(end)),
+        _ => return None,
+    })
+}
+
+fn reason(end: &SubscriptionEnd<'_>) -> String {
+    match end {
+        SubscriptionEnd::Rejected(error) | SubscriptionEnd::Failed(error) => {
+            error.message.to_string()
+        }
+        SubscriptionEnd::Finished => "it has finished".into(),
+        SubscriptionEnd::TimedOut => "it did not say that it does".into(),
+        end => format!("{end:?}"),
+    }
 }
 
 /// What a notification says has changed, if it is about that.

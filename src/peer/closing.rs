@@ -103,9 +103,7 @@ impl Peer {
             || self.held.has_refused()
             || self.has_resumed()
             || self.has_news
-            || !self.needs.is_empty()
-            || !self.given_up.is_empty()
-            || !self.early.is_empty()
+            || self.unsettled.has_news()
             || (draining && (!self.closing.draining_told || self.is_quiet()))
             || (draining && 0 < self.held.len())
             || (draining && !self.listens.is_empty())
@@ -147,11 +145,13 @@ impl Peer {
         if let Some(event) = self.next_refused(config, out).or_else(|| self.next_marked(out)) {
             return Some(Elapsed::Event(event));
         }
-        if let Some(event) = self.next_given_up().or_else(|| self.next_early()) {
-            return Some(Elapsed::Event(event));
-        }
-        if let Some(input) = self.next_input() {
-            return Some(Elapsed::Input(input));
+        if self.unsettled.has_news() {
+            if let Some(event) = self.next_given_up().or_else(|| self.next_early()) {
+                return Some(Elapsed::Event(event));
+            }
+            if let Some(input) = self.next_input() {
+                return Some(Elapsed::Input(input));
+            }
         }
         if let Some(resumed) = self.next_resumed() {
             return Some(Elapsed::Resumed(resumed));

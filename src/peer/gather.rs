@@ -242,7 +242,7 @@ impl Peer {
             exchange.kept.keep(wanted.kind, params, context.revision, most);
         });
         self.clock.begin_asking(now);
-        self.needs.push_back(place);
+        self.unsettled.needs.push_back(place);
         place
     }
 
@@ -254,14 +254,14 @@ impl Peer {
                 .and_then(|exchange| exchange.need)
                 .is_some_and(|n| n.call == call)
         };
-        let at = self.needs.iter().position(is_of)?;
-        let place = self.needs.remove(at)?;
+        let at = self.unsettled.needs.iter().position(is_of)?;
+        let place = self.unsettled.needs.remove(at)?;
         self.need_at(place)
     }
 
     /// The next thing that any call needs.
     pub(super) fn next_input(&mut self) -> Option<InputRequested> {
-        while let Some(place) = self.needs.pop_front() {
+        while let Some(place) = self.unsettled.needs.pop_front() {
             if let Some(requested) = self.need_at(place) {
                 return Some(requested);
             }
@@ -304,13 +304,13 @@ impl Peer {
     /// The application does not give what a call needs, so that the call cannot go on.
     pub(super) fn refuse_input(&mut self, id: InboundId, need: Need, code: ErrorCode) {
         self.drop_exchange(id.0, Ending::Answered);
-        self.given_up.push_back((need.call, code));
+        self.unsettled.given_up.push_back((need.call, code));
         self.withdraw_inputs(need.call);
     }
 
     /// The next call that cannot go on.
     pub(super) fn next_given_up(&mut self) -> Option<PeerEvent<'static>> {
-        while let Some((call, code)) = self.given_up.pop_front() {
+        while let Some((call, code)) = self.unsettled.given_up.pop_front() {
             if self.outbound.get(call.0).is_some() {
                 self.end_call(call);
                 let outcome = Outcome::InputRefused(code);
@@ -331,8 +331,8 @@ impl Peer {
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         let Some(gathering) = entry.gathering.take() else { return };
         for place in gathering.wanted.iter().filter_map(|wanted| wanted.place) {
-            let was_told = !self.needs.contains(&place);
-            self.needs.retain(|other| *other != place);
+            let was_told = !self.unsettled.needs.contains(&place);
+            self.unsettled.needs.retain(|other| *other != place);
             if !was_told {
                 self.drop_exchange(place, Ending::Cancelled);
             } else if let Some(exchange) = self.inbound.get_mut(place) {

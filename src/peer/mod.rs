@@ -120,7 +120,7 @@ use keep_alive::Silence;
 use listens::Listens;
 use noise::Noise;
 use pages::Changes;
-use rare::Rare;
+use rare::{Empty, Rare};
 
 use crate::capability::CapabilitySet;
 use crate::error::ErrorCode;
@@ -153,8 +153,6 @@ pub(crate) struct Peer {
     outbound: Outbound<Call>,
     /// The call by which the connection is opened, while it is pending.
     initialize: Option<CallId>,
-    /// The id of the question whether it takes one, if that was given up.
-    late_probe: Option<u64>,
     /// It is not known what the peer offers.
     assumes_all: bool,
     /// The role has something to hand out.
@@ -163,14 +161,7 @@ pub(crate) struct Peer {
     request_level: Option<LoggingLevel>,
     /// Where the params of the next call are put.
     spare: String,
-    /// Requests to the application that it has not been told of.
-    needs: VecDeque<Place>,
-    /// Calls that cannot go on, because the application refused what they needed.
-    given_up: VecDeque<(CallId, ErrorCode)>,
-    /// Subscriptions of which something came too early.
-    early: VecDeque<CallId>,
-    /// What subscriptions asked for that were lost.
-    lost_subscriptions: Vec<Filter<()>>,
+    unsettled: Rare<Unsettled>,
     /// When calls expire, on the clock that stands still while a person is asked.
     deadlines: Deadlines,
     clock: Clock,
@@ -192,6 +183,38 @@ pub(crate) struct Peer {
     silence: Rare<Silence>,
     closing: Closing,
     noise: Noise,
+}
+
+/// What is left to do about calls, on the few connections where something is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Unsettled {
+    /// The id of the question whether there has to be a session, if that was given up.
+    late_probe: Option<u64>,
+    /// Requests to the application that it has not been told of.
+    needs: VecDeque<Place>,
+    /// Calls that cannot go on, because the application refused what they needed.
+    given_up: VecDeque<(CallId, ErrorCode)>,
+    /// Subscriptions of which something came too early.
+    early: VecDeque<CallId>,
+    /// What subscriptions asked for that were lost.
+    lost_subscriptions: Vec<Filter<()>>,
+}
+
+impl Empty for Unsettled {
+    const EMPTY: &'static Self = &Self {
+        late_probe: None,
+        needs: VecDeque::new(),
+        given_up: VecDeque::new(),
+        early: VecDeque::new(),
+        lost_subscriptions: Vec::new(),
+    };
+}
+
+impl Unsettled {
+    /// Whether there is something to hand out.
+    fn has_news(&self) -> bool {
+        !(self.needs.is_empty() && self.given_up.is_empty() && self.early.is_empty())
+    }
 }
 
 impl Peer {
@@ -219,15 +242,11 @@ impl Peer {
                 limits.remembered_calls,
             ),
             initialize: None,
-            late_probe: None,
             assumes_all: false,
             has_news: false,
             request_level: None,
             spare: String::new(),
-            needs: VecDeque::new(),
-            given_up: VecDeque::new(),
-            early: VecDeque::new(),
-            lost_subscriptions: Vec::new(),
+            unsettled: Rare::EMPTY,
             deadlines: Deadlines::default(),
             clock: Clock::default(),
             progress_deadlines: Rare::EMPTY,

@@ -84,7 +84,7 @@ impl Peer {
     /// Waits no longer for what the server is. It is not told: it may never have heard of the question.
     pub(crate) fn give_up_probe(&mut self) {
         let Some(call) = self.initialize.take() else { return };
-        self.late_probe = self.outbound.id(call.0);
+        self.unsettled.late_probe = self.outbound.id(call.0);
         self.deadlines.clear(call.0.index);
         self.outbound.give_up(call.0, GivenUp::TimedOut);
     }
@@ -92,9 +92,9 @@ impl Peer {
     /// Whether a response belongs to the question that was given up, which happens once.
     pub(super) fn is_late_probe(&mut self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
         let number = id.number(config.match_stringified_ids);
-        let is_it = number.is_some() && number == self.late_probe;
+        let is_it = number.is_some() && number == self.unsettled.late_probe;
         if is_it {
-            self.late_probe = None;
+            self.unsettled.late_probe = None;
         }
         is_it
     }

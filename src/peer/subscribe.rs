@@ -180,7 +180,7 @@ impl Peer {
     pub(crate) fn wanted_subscriptions(&self) -> impl Iterator<Item = SubscriptionFilter<'static>> {
         let open = self.outbound.iter().filter_map(|(_, entry)| entry.subscription.as_ref());
         let open = open.filter(|one| !one.is_automatic).map(|one| filter_of(&one.requested));
-        self.lost_subscriptions.iter().map(filter_of).chain(open)
+        self.unsettled.lost_subscriptions.iter().map(filter_of).chain(open)
     }
 
     /// A notification where there are no sessions, if it belongs to a subscription. What does not is given
@@ -257,7 +257,7 @@ impl Peer {
         // There is nothing in it that could not be written.
         let refused = Raw::from_serialize(&refused).unwrap_or(Raw::EMPTY_OBJECT);
         if !subscription.early.is_empty() || 0 < subscription.lost {
-            self.early.push_back(call);
+            self.unsettled.early.push_back(call);
         }
         self.set_deadline(call);
         let news = SubscriptionNews::Granted { granted: Raw::trusted(granted), refused };
@@ -266,7 +266,7 @@ impl Peer {
 
     /// The next notification that came before its subscription was open.
     pub(super) fn next_early(&mut self) -> Option<PeerEvent<'static>> {
-        while let Some(call) = self.early.front().copied() {
+        while let Some(call) = self.unsettled.early.front().copied() {
             let subscription =
                 self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.as_mut());
             if let Some(subscription) = subscription {
@@ -281,7 +281,7 @@ impl Peer {
                     return Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }));
                 }
             }
-            self.early.pop_front();
+            self.unsettled.early.pop_front();
         }
         None
     }
@@ -322,7 +322,7 @@ impl Peer {
             _ => SubscriptionEnd::Lost(Cause::ShutDown),
         };
         if matches!(end, SubscriptionEnd::Lost(_)) && !subscription.is_automatic {
-            self.lost_subscriptions.push(subscription.requested);
+            self.unsettled.lost_subscriptions.push(subscription.requested);
         }
         ended(call, end)
     }

@@ -111,16 +111,21 @@ impl Server {
         log: &Log<'_, T>,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let wanted = Some(match log.about.and_then(|request| self.context(request)) {
+        let wanted = Some(self.wants_log(log));
+        self.tell(NotificationKind::Message, log, log.about, wanted, out)
+    }
+
+    /// Whether a log message would be sent, as far as its level and what it is about go.
+    pub fn wants_log<T: ?Sized>(&self, log: &Log<'_, T>) -> bool {
+        match log.about.and_then(|request| self.context(request)) {
             Some(context) if context.era() == Era::Stateless => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
             _ => self.peer.interests().wants_level(log.level),
-        });
-        self.tell(NotificationKind::Message, log, log.about, wanted, out)
+        }
     }
 
-    /// The level of log messages that the client wants, and of all that are more severe.
+    /// The level of log messages that the session wants, and of all that are more severe.
     pub const fn log_level(&self) -> LoggingLevel {
         self.peer.interests().level()
     }

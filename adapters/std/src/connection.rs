@@ -7,7 +7,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mcp_sansio::{
-    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected, Phase,
+    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected,
+    ConnectionNumber, Phase,
 };
 
 use crate::handle::Handle;
@@ -24,7 +25,7 @@ const EXIT: Duration = Duration::from_millis(500);
 /// How many requests of a server are served at the same time.
 const THREADS: usize = 16;
 
-/// A session with a server.
+/// A connection to a server, with a session if the server takes one.
 ///
 /// [`handle`](Self::handle) calls it; handles can be cloned and used from many threads. Dropping
 /// the connection ends it as [`close`](Self::close) does, without grace.
@@ -54,7 +55,7 @@ pub struct Connection {
     process: Option<Process>,
 }
 
-/// Why there is no session.
+/// Why client and server have not come to terms.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -64,7 +65,7 @@ pub enum OpenError {
     /// The system has no threads.
     #[error("no thread to talk to the server: {0}")]
     Threads(#[source] io::Error),
-    /// The handshake could not be begun: the configuration is at fault.
+    /// Nothing could be asked: the configuration is at fault.
     #[error("{0}")]
     Config(#[from] ConnectError),
     /// The server ended before the session was open.
@@ -85,18 +86,30 @@ fn failure_text(failure: &ConnectFailure<'_>) -> String {
             let ours = ours.join(", ");
             format!("the server speaks revision {:?}, this client {ours}", theirs.to_str())
         }
+        ConnectFailure::NoCommonRevision { theirs, ours } => {
+            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
+            format!("the server speaks {theirs}, this client {}", ours.join(", "))
+        }
+        ConnectFailure::RestartAdvised(cause) => {
+            format!("the server ended when it was asked what it is: {cause}")
+        }
         ConnectFailure::MissingCapabilities(missing) => {
             format!("the server does not offer {missing:?}")
         }
         ConnectFailure::Malformed { kind, .. } => {
-            format!("the server answered initialize with nonsense: {kind}")
+            format!("the server answered with nonsense when it was asked what it is: {kind}")
         }
-        ConnectFailure::TimedOut => "the server did not answer initialize in time".into(),
+        ConnectFailure::TimedOut => "the server did not answer in time".into(),
         ConnectFailure::Closed(cause) => {
             format!("the connection ended before it was open: {cause}")
         }
         other => format!("{other:?}"),
     }
+}
+
+/// The number of the next connection to the same server.
+const fn next_number(number: ConnectionNumber) -> ConnectionNumber {
+    ConnectionNumber::new(number.get().wrapping_add(1))
 }
 
 impl Connection {
@@ -113,14 +126,24 @@ impl Connection {
         writer: impl Write + Send + 'static,
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
-        let config = Arc::new(config);
-        let client = Client::new(Arc::clone(&config));
+        let client = Client::new(Arc::new(config));
+        Self::open_client(client, reader, writer, Arc::new(handler)).map_err(|(error, _)| error)
+    }
+
+    /// Connects with a client. If that fails the client comes back where another one could do better.
+    fn open_client(
+        client: Client,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        handler: Arc<dyn Handler<Client>>,
+    ) -> Result<Self, (OpenError, Option<Client>)> {
         let (sender, opening) = channel();
-        let limits = &config.connection.limits;
-        let wire = Wire::new(client, limits, THREADS, Arc::new(handler), Some(sender));
+        let limits = client.config().connection.limits.clone();
+        let wire = Wire::new(client, &limits, THREADS, handler, Some(sender));
         wire.begin_with_handler();
-        wire.with(|client, out, now| client.connect(now, out))?;
-        wire.start(reader, writer).map_err(OpenError::Threads)?;
+        wire.with(|client, out, now| client.connect(now, out))
+            .map_err(|error| (error.into(), None))?;
+        wire.start(reader, writer).map_err(|error| (OpenError::Threads(error), None))?;
         let failure = match opening.recv() {
             Ok(ClientEvent::Connected(connected)) => {
                 return Ok(Self { handle: Handle::new(&wire), connected, process: None });
@@ -131,7 +154,10 @@ impl Connection {
         };
         // What the server said instead is told before this returns.
         _ = wire.wait_closed(LAST_WRITE);
-        Err(OpenError::Connect(failure))
+        let advised = matches!(failure, ConnectFailure::RestartAdvised(_));
+        let client = advised
+            .then(|| wire.with(|client, _, _| client.successor(next_number(client.connection()))));
+        Err((OpenError::Connect(failure), client))
     }
 
     /// Starts a server as a child process and connects to it. Its standard error goes where the
@@ -159,23 +185,41 @@ impl Connection {
         options: ProcessOptions,
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
+        let handler: Arc<dyn Handler<Client>> = Arc::new(handler);
+        let mut client = Client::new(Arc::new(config));
+        // A server that goes away when it is asked what it is is started a second time, and not asked.
+        loop {
+            match Self::spawn_client(client, &mut command, options.clone(), Arc::clone(&handler)) {
+                Ok(connection) => return Ok(connection),
+                Err((_, Some(successor))) => client = successor,
+                Err((error, None)) => return Err(error),
+            }
+        }
+    }
+
+    fn spawn_client(
+        client: Client,
+        command: &mut Command,
+        options: ProcessOptions,
+        handler: Arc<dyn Handler<Client>>,
+    ) -> Result<Self, (OpenError, Option<Client>)> {
         let (mut process, stdin, stdout) =
-            Process::spawn(&mut command, options).map_err(OpenError::Spawn)?;
-        let error = match Self::open(config, stdout, stdin, handler) {
+            Process::spawn(command, options).map_err(|error| (OpenError::Spawn(error), None))?;
+        let (error, successor) = match Self::open_client(client, stdout, stdin, handler) {
             Ok(mut connection) => {
                 connection.process = Some(process);
                 return Ok(connection);
             }
-            Err(error) => error,
+            Err(failed) => failed,
         };
         if matches!(error, OpenError::Connect(ConnectFailure::Closed(_)))
             && let Ok(Some(status)) = process.wait(EXIT)
         {
-            return Err(OpenError::Ended(status));
+            return Err((OpenError::Ended(status), None));
         }
         // Its input is closed by now. If the system cannot tell what became of it, nobody can.
         _ = process.end();
-        Err(error)
+        Err((error, successor))
     }
 
     /// What the server said of itself.

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::InputRequired;
 use mcp_sansio::{
-    CallOptions, Delivery, ErrorCode, InboundId, Log, Outbox, Progress, ProgressReport,
-    RespondError, Server,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, InboundId, Instant, Log, Outbox, Progress,
+    ProgressReport, RespondError, Server,
 };
 use serde::Serialize;
 
@@ -128,8 +129,21 @@ impl<M: Machine> Exchange<M> {
         &self,
         send: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
+        self.answer_at(|machine, _, out| send(machine, out))
+    }
+
+    fn answer_at(
+        &self,
+        send: impl Fn(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
+    ) -> Result<(), RespondError> {
         let sent = self.handle.wire().answer(send);
-        if !matches!(sent, Err(RespondError::Encode(_) | RespondError::NotAllowed(_))) {
+        let is_open = matches!(
+            sent,
+            Err(RespondError::Encode(_)
+                | RespondError::NotAllowed(_)
+                | RespondError::TooManyRounds)
+        );
+        if !is_open {
             self.answered.store(true, Ordering::Relaxed);
             self.handle.wire().answered(self.id);
         }
@@ -159,6 +173,28 @@ impl Exchange<Server> {
     /// As for [`respond`](Self::respond).
     pub fn refuse_arguments(&self, text: &str) -> Result<(), RespondError> {
         self.answer(|server, out| server.refuse_arguments(self.id, text, out))
+    }
+
+    /// Ends this exchange because something is needed of the client before the request can be answered. The
+    /// handler gets the request again, in another exchange, with
+    /// [`inputs`](mcp_sansio::Request::inputs) and [`state`](mcp_sansio::Request::state): see
+    /// [`Server::require_input`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Server::require_input`].
+    pub fn require_input(&self, required: &InputRequired<'_>) -> Result<(), RespondError> {
+        self.answer_at(|server, now, out| server.require_input(&self.request, required, now, out))
+    }
+
+    /// Refuses the request because the client has not declared what it takes to serve it: see
+    /// [`Server::reject_missing`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
+        self.answer(|server, out| server.reject_missing(self.id, needed, out))
     }
 }
 

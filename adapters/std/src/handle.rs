@@ -6,10 +6,11 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, ChangedList, Delivery, InboundId, Instant, Log, NotifyError,
-    Outbox, Paging, Phase, Server,
+    CallError, CallId, CallOptions, CancelError, ChangedList, Client, Delivery, InboundId, Instant,
+    Log, NotifyError, Outbox, Paging, Phase, Server,
 };
 use serde::Serialize;
 
@@ -157,7 +158,7 @@ impl Handle<Server> {
     ///
     /// As for [`notify`](Self::notify).
     pub fn log<T: Serialize + ?Sized>(&self, log: Log<'_, T>) -> Result<Delivery, NotifyError> {
-        let wanted = self.wire.with(|server, _, _| server.log_level() <= log.level());
+        let wanted = self.wire.with(|server, _, _| server.wants_log(&log));
         // Nothing of the application's runs under the lock.
         let data = if wanted { Raw::from_serialize(log.data())? } else { Raw::NULL };
         self.wire.with(|server, out, _| server.log(&log.with_data(&data), out))
@@ -207,6 +208,28 @@ impl Handle<Server> {
     /// [`notify`](Self::notify).
     pub fn elicitation_complete(&self, elicitation_id: &str) -> Result<Delivery, NotifyError> {
         self.wire.with(|server, out, _| server.elicitation_complete(elicitation_id, out))
+    }
+}
+
+/// # Subscribing
+impl Handle<Client> {
+    /// Asks to be told of what a filter says, where there are no sessions: see [`Client::subscribe`]. What
+    /// comes of it is told to [`Handler::event`](crate::Handler::event).
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why there is no subscription.
+    pub fn subscribe(&self, filter: &SubscriptionFilter<'_>) -> Result<CallId, CallError> {
+        self.wire.with(|client, out, now| client.subscribe(filter, now, out))
+    }
+
+    /// Ends a subscription. The server is told.
+    ///
+    /// # Errors
+    ///
+    /// [`CancelError`] if it is over already.
+    pub fn unsubscribe(&self, subscription: CallId) -> Result<(), CancelError> {
+        self.wire.with(|client, out, _| client.cancel(subscription, None, out)).map(|_| ())
     }
 }
 

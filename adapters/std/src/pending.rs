@@ -7,7 +7,8 @@ use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::Method;
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
-    CallError, CallId, Cause, ErrorObject, Expiry, Outcome, ProgressUpdate, ViolationKind,
+    CallError, CallId, Cause, ErrorCode, ErrorObject, Expiry, Outcome, ProgressUpdate,
+    ViolationKind,
 };
 
 use crate::handle::Handle;
@@ -27,6 +28,16 @@ pub enum CallFailure {
     /// The other side answered with something that is no response, or not what was asked for.
     #[error("the peer answered with nonsense: {0}")]
     Malformed(ViolationKind),
+    /// The server needs something before it answers, and that is for the caller to see to: an
+    /// [`InputRequired`](mcp_sansio::model::InputRequired).
+    #[error("the server needs something before it answers")]
+    InputRequired(Raw<'static>),
+    /// What the server needed before it answered was refused with this code.
+    #[error("what the server needed was refused with error {0}")]
+    InputRefused(ErrorCode),
+    /// The server needed something again and again.
+    #[error("the server needs something again and again")]
+    TooManyRounds,
     /// No answer came in time.
     #[error("{}", expiry_text(*.0))]
     TimedOut(Expiry),
@@ -198,6 +209,9 @@ fn result_of(outcome: Outcome<'static>) -> Result<Reply, CallFailure> {
         Outcome::Result(raw) => return Ok(Reply { raw }),
         Outcome::PeerError(error) => CallFailure::PeerError(error),
         Outcome::Malformed { kind, .. } => CallFailure::Malformed(kind),
+        Outcome::InputRequired(result) => CallFailure::InputRequired(result),
+        Outcome::InputRefused(code) => CallFailure::InputRefused(code),
+        Outcome::TooManyRounds => CallFailure::TooManyRounds,
         Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
         Outcome::Cut { stop, .. } => CallFailure::Cut(stop),
         Outcome::NotMade(error) => CallFailure::NotMade(error),

@@ -145,12 +145,13 @@ impl<M: Machine> Wire<M> {
     /// wait for what is not wanted any more, nor for what would not fit if there were nothing else.
     pub(crate) fn answer(
         self: &Arc<Self>,
-        act: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
+        act: impl Fn(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         let mut state = self.lock();
         let answered = loop {
             let state_ref = &mut *state;
-            match act(&mut state_ref.machine, &mut state_ref.out) {
+            let now = self.clock.now();
+            match act(&mut state_ref.machine, now, &mut state_ref.out) {
                 Err(RespondError::Encode(EncodeError::Full)) if !state.out.is_empty() => {
                     state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }

@@ -1,147 +1,104 @@
-//! Tools that ask the client for something.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! Tools that need something of the client.
+//!
+//! Each is run once to ask, and again with what the client said: in a session of an older revision the
+//! machine asks in between, without one the client makes the same call again. The tools cannot tell.
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::Method;
 use mcp_sansio::model::{
-    Content, CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, ElicitationRequired,
-    ObjectSchema, Role, SamplingMessage, method,
+    Content, CreateMessageParams, ElicitParams, InputRequired, ObjectSchema, Role, SamplingMessage,
+    method,
 };
-use mcp_sansio::{Capability, ErrorCode, RespondError, Server};
-use mcp_sansio_std::{CallFailure, Exchange};
+use mcp_sansio::{Call, Capability, CapabilitySet, ErrorCode, NotAllowed, RespondError, Server};
+use mcp_sansio_std::Exchange;
 
 use super::tools::ToolResult;
 
-/// The page that some tools send users to.
-const PAGE: &str = "https://example.com/sign-in";
+/// What a tool here comes to.
+pub(super) type Answered = Result<(), RespondError>;
 
-/// Who has to visit a page, and has.
-#[derive(Debug, Default)]
-pub(super) struct Visits {
-    state: Mutex<VisitState>,
-}
+/// The key of the only thing that these tools need.
+const ANSWER: &str = "answer";
 
-#[derive(Debug, Default)]
-struct VisitState {
-    /// Every elicitation has an id of its own.
-    asked: u64,
-    /// The user has been to the page, as far as this server can pretend to know.
-    visited: bool,
-}
-
-impl Visits {
-    /// Sends the user to the page, and says when it is done: at once, because there is no page.
-    pub(super) fn visit(&self, exchange: &Exchange<Server>) -> ToolResult {
-        let id = self.next_id();
-        let params = ElicitParams::url("Please sign in", PAGE, id.as_str());
-        let handle = exchange.handle();
-        let reply = match handle.call::<method::Elicit>(&params, exchange.call_options()) {
-            Ok(reply) => reply,
-            Err(failure) => return failed(&failure),
-        };
-        match reply.parse::<method::Elicit>().map(|answer| answer.action) {
-            Ok(ElicitAction::Accept) => match handle.elicitation_complete(&id) {
-                Ok(_) => ToolResult::text("The user has been to the page"),
-                Err(error) => ToolResult::error(error.to_string()),
-            },
-            Ok(action) => ToolResult::text(format!("The user said {}", action.as_str())),
-            Err(error) => ToolResult::error(error.to_string()),
+/// Asks the client for what a request needs. A client that cannot give it is told so.
+pub(super) fn need(exchange: &Exchange<Server>, required: &InputRequired<'_>) -> Answered {
+    match exchange.require_input(required) {
+        Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
+            exchange.reject_missing(CapabilitySet::NONE.with(missing))
         }
-    }
-
-    /// Fails until the user has been to the page, which happens as soon as the client knows of it.
-    pub(super) fn need(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
-        if self.state().visited {
-            return exchange.respond(&ToolResult::text("Welcome back"));
-        }
-        let id = self.next_id();
-        let visit = ElicitParams::url("Please sign in", PAGE, id.as_str());
-        let code = ErrorCode::URL_ELICITATION_REQUIRED;
-        let data = ElicitationRequired::new([visit]);
-        match exchange.reject_with(code, "Please sign in first", &data) {
-            Ok(()) => {
-                self.state().visited = true;
-                _ = exchange.handle().elicitation_complete(&id);
-                Ok(())
+        Err(error @ (RespondError::NotAllowed(_) | RespondError::Encode(_))) => {
+            match exchange.request().call {
+                Call::CallTool(_) => exchange.respond(&ToolResult::error(error.to_string())),
+                _ => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
             }
-            Err(RespondError::NotAllowed(error)) => {
-                exchange.respond(&ToolResult::error(error.to_string()))
-            }
-            Err(error) => Err(error),
         }
-    }
-
-    fn next_id(&self) -> String {
-        let mut state = self.state();
-        state.asked += 1;
-        format!("visit-{}", state.asked)
-    }
-
-    fn state(&self) -> MutexGuard<'_, VisitState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        asked => asked,
     }
 }
 
-pub(super) fn roots(exchange: &Exchange<Server>) -> ToolResult {
-    let reply = match exchange
-        .handle()
-        .call::<method::ListRoots>(&method::Empty::default(), exchange.call_options())
-    {
-        Ok(reply) => reply,
-        Err(failure) => return failed(&failure),
+/// What the client has said to the request with this key, if it has and makes sense.
+pub(super) fn answer<M: Method>(exchange: &Exchange<Server>, key: &str) -> Option<Raw<'static>> {
+    let answer = exchange.request().input(key)?.into_owned();
+    let makes_sense = answer.parse::<M::Result<'_>>().is_ok();
+    makes_sense.then_some(answer)
+}
+
+pub(super) fn roots(exchange: &Exchange<Server>) -> Answered {
+    let Some(answer) = answer::<method::ListRoots>(exchange, ANSWER) else {
+        return need(exchange, &InputRequired::new().roots(ANSWER));
     };
-    match reply.parse::<method::ListRoots>() {
-        Ok(list) => {
-            let uris: Vec<String> = list.roots.iter().map(|root| root.uri.to_string()).collect();
-            ToolResult::text(uris.join("\n"))
-        }
-        Err(error) => ToolResult::error(error.to_string()),
-    }
+    exchange.respond(&ToolResult::text(uris(&answer).join("\n")))
 }
 
-pub(super) fn sampling(exchange: &Exchange<Server>, prompt: String) -> ToolResult {
-    if !exchange.request().context.capabilities.contains(Capability::Sampling) {
-        return ToolResult::error("The client does not support sampling");
-    }
-    let message = SamplingMessage::new(Role::User, Content::text(prompt));
-    let params = CreateMessageParams::new([message], 100);
-    let options = exchange.call_options();
-    match exchange.handle().call::<method::CreateMessage>(&params, options) {
-        Ok(reply) => match reply.parse::<method::CreateMessage>() {
-            Ok(answer) => {
-                let text = answer.content.iter().find_map(Content::as_text).unwrap_or("");
-                ToolResult::text(format!("LLM response: {text}"))
-            }
-            Err(error) => ToolResult::error(error.to_string()),
-        },
-        Err(failure) => failed(&failure),
+/// The URIs of a list of roots.
+pub(super) fn uris(answer: &Raw<'_>) -> Vec<String> {
+    let list = answer.parse::<<method::ListRoots as Method>::Result<'_>>();
+    let list = list.map(|list| list.roots.iter().map(|root| root.uri.to_string()).collect());
+    list.unwrap_or_default()
+}
+
+/// Asks a model something.
+pub(super) fn question(text: String, most_tokens: i64) -> CreateMessageParams<'static> {
+    CreateMessageParams::new([SamplingMessage::new(Role::User, Content::text(text))], most_tokens)
+}
+
+/// What the model said.
+pub(super) fn said(answer: &Raw<'_>) -> String {
+    let answer = answer.parse::<<method::CreateMessage as Method>::Result<'_>>();
+    let text = answer
+        .map(|answer| answer.content.iter().find_map(Content::as_text).unwrap_or("").to_string());
+    text.unwrap_or_default()
+}
+
+pub(super) fn sampling(exchange: &Exchange<Server>, prompt: String) -> Answered {
+    match answer::<method::CreateMessage>(exchange, ANSWER) {
+        Some(answer) => {
+            exchange.respond(&ToolResult::text(format!("LLM response: {}", said(&answer))))
+        }
+        None => need(exchange, &InputRequired::new().sample(ANSWER, question(prompt, 100))),
     }
 }
 
 pub(super) fn elicit(
     exchange: &Exchange<Server>,
     question: String,
-    schema: ObjectSchema<'_>,
+    schema: ObjectSchema<'static>,
     preface: &str,
-) -> ToolResult {
-    if !exchange.request().context.capabilities.contains(Capability::ElicitationForm) {
-        return ToolResult::error("The client does not support elicitation");
-    }
-    let params = ElicitParams::form(question, schema);
-    let options = exchange.call_options();
-    match exchange.handle().call::<method::Elicit>(&params, options) {
-        Ok(reply) => match reply.parse::<method::Elicit>() {
-            Ok(ElicitResult { action, content, .. }) => {
-                let content = content.unwrap_or(Raw::EMPTY_OBJECT);
-                let action = action.as_str();
-                ToolResult::text(format!("{preface} action={action}, content={content}"))
-            }
-            Err(error) => ToolResult::error(error.to_string()),
-        },
-        Err(failure) => failed(&failure),
-    }
+) -> Answered {
+    let Some(answer) = answer::<method::Elicit>(exchange, ANSWER) else {
+        let params = ElicitParams::form(question, schema);
+        return need(exchange, &InputRequired::new().elicit(ANSWER, params));
+    };
+    let action = answer.get("action").and_then(|action| action.into_str());
+    let action = action.map(|action| action.to_str().into_owned()).unwrap_or_default();
+    let content = answer.get("content").unwrap_or(Raw::EMPTY_OBJECT);
+    exchange.respond(&ToolResult::text(format!("{preface} action={action}, content={content}")))
 }
 
-fn failed(failure: &CallFailure) -> ToolResult {
-    ToolResult::error(failure.to_string())
+/// Needs a model, and does nothing with it.
+pub(super) fn missing_capability(exchange: &Exchange<Server>) -> Answered {
+    if exchange.request().context.capabilities.contains(Capability::Sampling) {
+        return exchange.respond(&ToolResult::text("The client has a model"));
+    }
+    exchange.reject_missing(CapabilitySet::NONE.with(Capability::Sampling))
 }

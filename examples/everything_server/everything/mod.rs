@@ -5,7 +5,9 @@ mod elicitation;
 mod media;
 mod prompts;
 mod resources;
+mod rounds;
 mod tools;
+mod visits;
 
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
@@ -20,7 +22,8 @@ use serde::Serialize;
 #[derive(Debug)]
 pub(crate) struct Everything {
     pager: Pager,
-    visits: asking::Visits,
+    rounds: rounds::Rounds,
+    visits: visits::Visits,
 }
 
 impl Default for Everything {
@@ -53,7 +56,8 @@ impl Handler<Server> for Everything {
 impl Everything {
     /// With so many tools, prompts or resources on each page of their lists.
     pub(crate) fn with_pages_of(items: usize) -> Self {
-        Self { pager: Pager::new(items), visits: asking::Visits::default() }
+        let (rounds, visits) = (rounds::Rounds::default(), visits::Visits::default());
+        Self { pager: Pager::new(items), rounds, visits }
     }
 
     fn answer(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {

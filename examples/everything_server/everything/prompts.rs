@@ -8,8 +8,9 @@ use mcp_sansio::{Complete, ErrorCode, GetPrompt, RespondError, Server};
 use mcp_sansio_std::Exchange;
 
 use super::media::PNG;
+use super::rounds;
 
-pub(super) fn list() -> [Prompt<'static>; 4] {
+pub(super) fn list() -> [Prompt<'static>; 5] {
     let prompt = |name: &'static str, description: &'static str, arguments: &[&'static str]| {
         let mut prompt = Prompt::new(name);
         prompt.description = Some(description.into());
@@ -24,6 +25,7 @@ pub(super) fn list() -> [Prompt<'static>; 4] {
         prompt("test_prompt_with_arguments", "A message with arguments", &["arg1", "arg2"]),
         prompt("test_prompt_with_embedded_resource", "A resource", &["resourceUri"]),
         prompt("test_prompt_with_image", "A picture", &[]),
+        prompt("test_input_required_result_prompt", "A message that needs a context", &[]),
     ]
 }
 
@@ -56,6 +58,10 @@ pub(super) fn get(exchange: &Exchange<Server>, prompt: &GetPrompt<'_>) -> Result
             PromptMessage::user(Content::Image(ImageContent::new(PNG, "image/png"))),
             text("Please analyze the image above.".into()),
         ],
+        "test_input_required_result_prompt" => match rounds::context(exchange) {
+            Some(context) => vec![text(format!("The context is: {context}"))],
+            None => return rounds::ask_for_context(exchange),
+        },
         _ => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown prompt"),
     };
     exchange.respond(&GetPromptResult::new(messages))

@@ -12,6 +12,7 @@ use mcp_sansio::{CallTool, ChangedList, ErrorCode, Progress, RespondError, Serve
 use mcp_sansio_std::Exchange;
 use serde::Deserialize;
 
+use super::asking::Answered;
 use super::media::{PNG, WAV};
 use super::{Everything, asking, elicitation, log, resources};
 
@@ -29,6 +30,8 @@ const MILLISECONDS: &str = r#"{"type":"object","properties":{"ms":{"type":"integ
 const PROMPT: &str = r#"{"type":"object","properties":{"prompt":{"type":"string","description":"What to ask the model"}},"required":["prompt"]}"#;
 
 const MESSAGE: &str = r#"{"type":"object","properties":{"message":{"type":"string","description":"What to ask the user"}},"required":["message"]}"#;
+
+const REGION: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]}"#;
 
 const DIALECT_2020_12: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
@@ -52,6 +55,20 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("test_elicitation_sep1330_enums", "Asks the user to choose", NO_ARGUMENTS),
     ("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", DIALECT_2020_12),
     ("test_reconnection", "Answers after a moment", NO_ARGUMENTS),
+    ("test_missing_capability", "Needs a client with a model", NO_ARGUMENTS),
+    ("test_streaming_elicitation", "Asks the user while it works", NO_ARGUMENTS),
+    ("test_logging_tool", "Logs one message", NO_ARGUMENTS),
+    ("test_trigger_tool_change", "Says that the list of tools has changed", NO_ARGUMENTS),
+    ("test_trigger_prompt_change", "Says that the list of prompts has changed", NO_ARGUMENTS),
+    ("test_input_required_result_elicitation", "Asks the user for a name", NO_ARGUMENTS),
+    ("test_input_required_result_sampling", "Asks the model for a capital", NO_ARGUMENTS),
+    ("test_input_required_result_list_roots", "Asks the client for its roots", NO_ARGUMENTS),
+    ("test_input_required_result_request_state", "Asks, and keeps a state", NO_ARGUMENTS),
+    ("test_input_required_result_tampered_state", "Asks, and guards its state", NO_ARGUMENTS),
+    ("test_input_required_result_multiple_inputs", "Asks for several things", NO_ARGUMENTS),
+    ("test_input_required_result_multi_round", "Asks one thing after another", NO_ARGUMENTS),
+    ("test_input_required_result_capabilities", "Asks for what it can get", NO_ARGUMENTS),
+    ("test_x_mcp_header", "Has an argument that is also a header", REGION),
     ("list_roots", "Asks the client for its roots", NO_ARGUMENTS),
     ("announce_changes", "Says that every list has changed", NO_ARGUMENTS),
     ("visit_page", "Sends the user to a web page, and says when it is done", NO_ARGUMENTS),
@@ -93,10 +110,10 @@ impl Everything {
         exchange: &Exchange<Server>,
         call: &CallTool<'_>,
     ) -> Result<(), RespondError> {
-        if call.name == *"needs_visit" {
-            return self.visits.need(exchange);
+        if let Some(answered) = self.with_client(exchange, call) {
+            return answered;
         }
-        let done = with_arguments(exchange, call).or_else(|| self.without(exchange, call).map(Ok));
+        let done = with_arguments(exchange, call).or_else(|| Self::without(exchange, call).map(Ok));
         let result = match done {
             Some(Ok(result)) => result,
             Some(Err(error)) => return exchange.refuse_arguments(&error.to_string()),
@@ -111,8 +128,39 @@ impl Everything {
         }
     }
 
+    /// Runs a tool that needs something of the client.
+    fn with_client(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<Answered> {
+        let words = || call.parse().map(|Words { text }| text);
+        let refuse = |error: ParseError| exchange.refuse_arguments(&error.to_string());
+        let name = &*call.name.to_str();
+        let completed = "Elicitation completed:";
+        Some(match name {
+            "needs_visit" => self.visits.need(exchange),
+            "visit_page" => self.visits.visit(exchange),
+            "list_roots" => asking::roots(exchange),
+            "test_missing_capability" => asking::missing_capability(exchange),
+            "test_sampling" => match words() {
+                Ok(text) => asking::sampling(exchange, text),
+                Err(error) => refuse(error),
+            },
+            "test_elicitation" => match words() {
+                Ok(text) => asking::elicit(exchange, text, elicitation::user(), "User response:"),
+                Err(error) => refuse(error),
+            },
+            "test_elicitation_sep1034_defaults" => {
+                let question = "Please review and update the form fields with defaults".into();
+                asking::elicit(exchange, question, elicitation::defaults(), completed)
+            }
+            "test_elicitation_sep1330_enums" => {
+                let question = "Please select options from the enum fields".into();
+                asking::elicit(exchange, question, elicitation::choices(), completed)
+            }
+            _ => return self.rounds.call(exchange, name),
+        })
+    }
+
     /// Runs a tool that has no arguments, or takes any.
-    fn without(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
+    fn without(exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
         Some(match &*call.name.to_str() {
             "test_trigger_resource_update" => {
                 // Nobody has to be watching.
@@ -131,15 +179,6 @@ impl Everything {
             "test_error_handling" => {
                 ToolResult::error("This tool intentionally returns an error for testing")
             }
-            "test_elicitation_sep1034_defaults" => {
-                let question = "Please review and update the form fields with defaults".into();
-                let form = elicitation::defaults();
-                asking::elicit(exchange, question, form, "Elicitation completed:")
-            }
-            "test_elicitation_sep1330_enums" => {
-                let question = "Please select options from the enum fields".into();
-                asking::elicit(exchange, question, elicitation::choices(), "Elicitation completed:")
-            }
             "json_schema_2020_12_tool" => {
                 let arguments = call.arguments.as_ref().map_or("{}", |raw| raw.as_str());
                 ToolResult::text(format!("Called with {arguments}"))
@@ -148,9 +187,17 @@ impl Everything {
                 exchange.wait_cancelled(2 * TICK);
                 ToolResult::text("Reconnection test completed")
             }
-            "list_roots" => asking::roots(exchange),
-            "announce_changes" => announce(exchange),
-            "visit_page" => self.visits.visit(exchange),
+            "test_logging_tool" => {
+                log(exchange, LoggingLevel::Info, "This is what was logged");
+                ToolResult::text("Logged")
+            }
+            "test_trigger_tool_change" => announce(exchange, &[ChangedList::Tools]),
+            "test_trigger_prompt_change" => announce(exchange, &[ChangedList::Prompts]),
+            "test_x_mcp_header" => ToolResult::text("Wherever that is"),
+            "announce_changes" => announce(
+                exchange,
+                &[ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts],
+            ),
             _ => return None,
         })
     }
@@ -165,10 +212,6 @@ fn with_arguments(
         "echo" => call.parse().map(|Words { text }| ToolResult::text(text)),
         "add_numbers" => call.parse().map(|Numbers { a, b }| ToolResult::text((a + b).to_string())),
         "slow" => call.parse().map(|Milliseconds { ms }| slow(exchange, ms)),
-        "test_sampling" => call.parse().map(|Words { text }| asking::sampling(exchange, text)),
-        "test_elicitation" => call.parse().map(|Words { text }| {
-            asking::elicit(exchange, text, elicitation::user(), "User response:")
-        }),
         _ => return None,
     })
 }
@@ -184,9 +227,9 @@ fn logging(exchange: &Exchange<Server>) -> ToolResult {
     ToolResult::text("Tool with logging executed successfully")
 }
 
-fn announce(exchange: &Exchange<Server>) -> ToolResult {
-    for list in [ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts] {
-        if let Err(error) = exchange.handle().list_changed(list) {
+fn announce(exchange: &Exchange<Server>, lists: &[ChangedList]) -> ToolResult {
+    for list in lists {
+        if let Err(error) = exchange.handle().list_changed(*list) {
             return ToolResult::error(error.to_string());
         }
     }

@@ -1,0 +1,99 @@
+//! Tools that send the user to a web page.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::model::{ElicitAction, ElicitParams, ElicitationRequired, InputRequired, method};
+use mcp_sansio::{Era, ErrorCode, RespondError, Server};
+use mcp_sansio_std::Exchange;
+
+use super::asking::{Answered, answer, need};
+use super::tools::ToolResult;
+
+/// The page that they send users to.
+const PAGE: &str = "https://example.com/sign-in";
+
+/// Who has to visit a page, and has.
+#[derive(Debug, Default)]
+pub(super) struct Visits {
+    state: Mutex<VisitState>,
+}
+
+#[derive(Debug, Default)]
+struct VisitState {
+    /// Every elicitation has an id of its own.
+    asked: u64,
+    /// The user has been to the page, as far as this server can pretend to know.
+    visited: bool,
+}
+
+impl Visits {
+    /// Sends the user to the page, and says when it is done: at once, because there is no page.
+    pub(super) fn visit(&self, exchange: &Exchange<Server>) -> Answered {
+        if exchange.request().context.era() == Era::Stateless {
+            return visit_alone(exchange);
+        }
+        // In a session the client wants to hear when it is done, so the id matters.
+        let id = self.next_id();
+        let params = ElicitParams::url("Please sign in", PAGE, id.as_str());
+        let handle = exchange.handle();
+        let reply = match handle.call::<method::Elicit>(&params, exchange.call_options()) {
+            Ok(reply) => reply,
+            Err(failure) => return exchange.respond(&ToolResult::error(failure.to_string())),
+        };
+        exchange.respond(&match reply.parse::<method::Elicit>().map(|answer| answer.action) {
+            Ok(ElicitAction::Accept) => match handle.elicitation_complete(&id) {
+                Ok(_) => ToolResult::text("The user has been to the page"),
+                Err(error) => ToolResult::error(error.to_string()),
+            },
+            Ok(action) => ToolResult::text(format!("The user said {}", action.as_str())),
+            Err(error) => ToolResult::error(error.to_string()),
+        })
+    }
+
+    /// Fails until the user has been to the page, which happens as soon as the client knows of it.
+    pub(super) fn need(&self, exchange: &Exchange<Server>) -> Answered {
+        if self.state().visited {
+            return exchange.respond(&ToolResult::text("Welcome back"));
+        }
+        let id = self.next_id();
+        let visit = ElicitParams::url("Please sign in", PAGE, id.as_str());
+        let code = ErrorCode::URL_ELICITATION_REQUIRED;
+        let data = ElicitationRequired::new([visit]);
+        match exchange.reject_with(code, "Please sign in first", &data) {
+            Ok(()) => {
+                self.state().visited = true;
+                _ = exchange.handle().elicitation_complete(&id);
+                Ok(())
+            }
+            Err(RespondError::NotAllowed(error)) => {
+                exchange.respond(&ToolResult::error(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn next_id(&self) -> String {
+        let mut state = self.state();
+        state.asked += 1;
+        format!("visit-{}", state.asked)
+    }
+
+    fn state(&self) -> MutexGuard<'_, VisitState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same for a client without a session: it comes back when the user has decided.
+fn visit_alone(exchange: &Exchange<Server>) -> Answered {
+    const KEY: &str = "visit";
+    let Some(answer) = answer::<method::Elicit>(exchange, KEY) else {
+        let visit = ElicitParams::visit("Please sign in", PAGE);
+        return need(exchange, &InputRequired::new().elicit(KEY, visit));
+    };
+    let said = answer.get("action").and_then(|action| action.into_str());
+    let said = said.map(|action| action.to_str().into_owned()).unwrap_or_default();
+    exchange.respond(&match said.as_str() {
+        "accept" => ToolResult::text("The user has been to the page"),
+        action => ToolResult::text(format!("The user said {action}")),
+    })
+}
