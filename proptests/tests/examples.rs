@@ -37,6 +37,9 @@ fn inspect(arguments: &[&str]) -> Output {
     Command::new(example("inspect")).args(arguments).output().unwrap()
 }
 
+/// A session of an older revision.
+const OLD: [&str; 2] = ["--revision", "2025-11-25"];
+
 #[track_caller]
 fn texts(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -47,8 +50,9 @@ fn texts(output: &Output, code: i32) -> (String, String) {
 #[test]
 fn inspect_shows_the_built_in_server() {
     let (stdout, stderr) = texts(&inspect(&[]), 0);
-    assert!(stdout.starts_with("revision: 2025-11-25\nserver: everything "), "{stdout}");
-    assert!(stdout.contains("\ntools: 22\n  echo: Says what it is told\n"), "{stdout}");
+    let found = "revision: 2026-07-28 (without a session; the server said so)\nserver: everything ";
+    assert!(stdout.starts_with(found), "{stdout}");
+    assert!(stdout.contains("\ntools: 36\n  echo: Says what it is told\n"), "{stdout}");
     assert!(
         stdout.ends_with("\nresource templates: 1\n  test://template/{id}/data: Data for any id\n")
     );
@@ -58,14 +62,17 @@ fn inspect_shows_the_built_in_server() {
 #[test]
 fn inspect_prints_one_object_as_json() {
     let server = example("everything_server");
-    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let arguments = ["--json", "--revision", revision, "--", server.to_str().unwrap()];
         let (stdout, _) = texts(&inspect(&arguments), 0);
         let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!(json["protocolVersion"], revision);
+        let is_new = revision == "2026-07-28";
+        assert_eq!(json["era"], if is_new { "without a session" } else { "with a session" });
+        assert_eq!(json["evidence"], if is_new { "the server said so" } else { "as asked for" });
         assert_eq!(json["serverInfo"]["name"], "everything");
         assert_eq!(json["capabilities"]["resources"]["subscribe"], true);
-        assert_eq!(json["tools"].as_array().unwrap().len(), 22);
+        assert_eq!(json["tools"].as_array().unwrap().len(), 36);
         assert_eq!(json["prompts"][0], "test_simple_prompt");
         assert_eq!(json["resources"][2], "test://watched-resource");
         assert_eq!(json["resourceTemplates"], serde_json::json!(["test://template/{id}/data"]));
@@ -79,7 +86,8 @@ fn inspect_calls_tools() {
     let progress = |step| format!("tools/call: {step} of 100\n");
     assert_eq!(stderr, [progress(0), progress(50), progress(100)].concat());
 
-    let (stdout, _) = texts(&inspect(&["--json", "--call", "echo", r#"{"text":"a\nb"}"#]), 0);
+    let echo = ["--json", OLD[0], OLD[1], "--call", "echo", r#"{"text":"a\nb"}"#];
+    let (stdout, _) = texts(&inspect(&echo), 0);
     assert_eq!(stdout, "{\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\"}]}\n");
 
     let (stdout, stderr) = texts(&inspect(&["--call", "test_error_handling", "{}"]), 1);
@@ -92,9 +100,13 @@ fn inspect_calls_tools() {
         stderr,
         "inspect: tools/call failed: the peer answered with error -32602: unknown tool\n"
     );
-    let (stdout, stderr) = texts(&inspect(&["--call", "test_tool_with_logging", "{}"]), 0);
-    assert_eq!(stdout, "Tool with logging executed successfully\n");
-    assert_eq!(stderr.matches("info everything: \"Tool ").count(), 3, "{stderr}");
+    // A session is told of everything until it says otherwise, a request only of what it asks for.
+    let logging = ["--call", "test_tool_with_logging", "{}"];
+    for (asked, messages) in [(&OLD[..], 3), (&["--log", "info"], 3), (&[], 0)] {
+        let (stdout, stderr) = texts(&inspect(&[asked, &logging].concat()), 0);
+        assert_eq!(stdout, "Tool with logging executed successfully\n");
+        assert_eq!(stderr.matches("info everything: \"Tool ").count(), messages, "{stderr}");
+    }
 }
 
 #[test]
@@ -136,14 +148,15 @@ last
     // One that fails does not keep the others from being tried.
     let failing =
         ["--read", "test://none", "--prompt", "none", "{}", "--call", "echo", r#"{"text":"x"}"#];
-    let (stdout, stderr) = texts(&inspect(&failing), 1);
-    assert_eq!(stdout, "x\n");
-    assert!(
-        stderr.contains("resources/read failed: the peer answered with error -32002"),
-        "{stderr}"
-    );
-    assert!(stderr.contains("prompts/get failed: the peer answered with error -32602"), "{stderr}");
-    let (_, stderr) = texts(&inspect(&["--call", "needs_visit", "{}"]), 1);
+    for (revision, code) in [(&OLD[..], "-32002"), (&[], "-32602")] {
+        let (stdout, stderr) = texts(&inspect(&[revision, &failing].concat()), 1);
+        assert_eq!(stdout, "x\n");
+        let read = format!("resources/read failed: the peer answered with error {code}");
+        assert!(stderr.contains(&read), "{stderr}");
+        let prompt = "prompts/get failed: the peer answered with error -32602";
+        assert!(stderr.contains(prompt), "{stderr}");
+    }
+    let (_, stderr) = texts(&inspect(&[OLD[0], OLD[1], "--call", "needs_visit", "{}"]), 1);
     assert!(
         stderr.contains("-32042: Please sign in first\nvisit https://example.com/sign-in\n"),
         "{stderr}"
@@ -169,34 +182,59 @@ fn inspect_sets_the_level_of_the_log() {
 
 #[test]
 fn inspect_watches() {
-    let mut watching = Command::new(example("inspect"))
-        .args(["--watch", "--call", "test_trigger_resource_update", "{}"])
-        .args(["--call", "announce_changes", "{}", "--call", "visit_page", "{}"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let output = BufReader::new(watching.stdout.take().unwrap());
-    let mut lines: Vec<String> = output.lines().take(8).map(Result::unwrap).collect();
-    // The results of the calls and what is heard meanwhile come from different threads.
-    lines.sort_unstable();
-    assert_eq!(
-        lines,
-        [
-            "Announced",
-            "Resource updated",
-            "The user has been to the page",
-            "done visit-1",
-            "prompts changed",
-            "resources changed",
-            "tools changed",
-            "updated test://watched-resource",
-        ]
-    );
-    interrupt(&watching);
-    assert_eq!(watching.wait().unwrap().code(), Some(0));
-    let (stdout, stderr) = texts(&inspect(&["--watch", "--for", "0.1"]), 0);
-    assert_eq!((stdout.as_str(), stderr.as_str()), ("", "watching\n"));
+    let heard = [
+        "Announced",
+        "Resource updated",
+        "The user has been to the page",
+        "prompts changed",
+        "resources changed",
+        "tools changed",
+        "updated test://watched-resource",
+    ];
+    for (revision, more) in [(&OLD[..], &["done visit-1"][..]), (&[], &[])] {
+        let mut watching = Command::new(example("inspect"))
+            .args(revision)
+            .args(["--watch", "--call", "test_trigger_resource_update", "{}"])
+            .args(["--call", "announce_changes", "{}", "--call", "visit_page", "{}"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(watching.stdout.take().unwrap());
+        let mut expected = [&heard, more].concat();
+        let mut lines: Vec<String> =
+            output.lines().take(expected.len()).map(Result::unwrap).collect();
+        // The results of the calls and what is heard meanwhile come from different threads.
+        lines.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(lines, expected);
+        interrupt(&watching);
+        assert_eq!(watching.wait().unwrap().code(), Some(0));
+        let quietly = [revision, &["--watch", "--for", "0.1"]].concat();
+        let (stdout, stderr) = texts(&inspect(&quietly), 0);
+        assert_eq!((stdout.as_str(), stderr.as_str()), ("", "watching\n"));
+    }
+}
+
+/// One tool asks for several things at once, another one thing after the other, in both eras.
+#[test]
+fn inspect_gives_what_servers_need() {
+    for revision in [&OLD[..], &["--revision", "2025-06-18"], &[]] {
+        let calls = ["multiple_inputs", "multi_round", "request_state"]
+            .map(|name| format!("test_input_required_result_{name}"));
+        let mut arguments = revision.to_vec();
+        for name in &calls {
+            arguments.extend(["--call", name, "{}"]);
+        }
+        arguments.extend(["--prompt", "test_input_required_result_prompt", "{}"]);
+        arguments.extend(["--sample", "Hello", "--root", "file:///a"]);
+        let (stdout, stderr) = texts(&inspect(&arguments), 0);
+        assert_eq!(
+            stdout,
+            "user: The context is: inspect\nHello, inspect! You have 1 roots.\ninspect likes inspect\nstate-ok\n"
+        );
+        assert_eq!(stderr.matches("the server asks").count(), 6, "{stderr}");
+    }
 }
 
 /// What the terminal does at Ctrl-C.
@@ -285,14 +323,14 @@ fn inspect_explains_bad_servers() {
         (&["sh", "-c", "exit 3"], "sh: the server ended before it answered (exit status: 3)\n"),
         (
             &["sh", "-c", "echo I am no server; cat > /dev/null"],
-            "sh: the server did not answer initialize in time\nIt wrote something that is not MCP: \"I am no server\"\n",
+            "sh: the server did not answer in time\nIt wrote something that is not MCP: \"I am no server\"\n",
         ),
-        (&["sleep", "60"], "sleep: the server did not answer initialize in time\n"),
+        (&["sleep", "60"], "sleep: the server did not answer in time\n"),
         (
             &[
                 "sh",
                 "-c",
-                r#"read line; echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"go away"}}'; cat > /dev/null"#,
+                r#"for id in 1 2; do read line; echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32000,"message":"go away"}}'; done; cat > /dev/null"#,
             ],
             "sh: the server refused with error -32000: go away\n",
         ),
@@ -300,7 +338,7 @@ fn inspect_explains_bad_servers() {
             &[
                 "sh",
                 "-c",
-                r#"read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}'; read line; read line; exit 1"#,
+                r#"for id in 1 2; do read line; echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}'; done; read line; read line; exit 1"#,
             ],
             "\nThe server has ended (exit status: 1).\n",
         ),
