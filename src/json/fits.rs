@@ -61,7 +61,7 @@ impl Comparison {
         let is_number = matches!(first, Some(b'-' | b'0'..=b'9'));
         let is_boolean = matches!(first, Some(b't' | b'f'));
         let fits = match shape {
-            Shape::Any | Shape::Natural => true,
+            Shape::Any | Shape::Natural | Shape::Advice(_) => true,
             Shape::Widened(_) => return self.value(shape.in_revision(self.revision), value),
             Shape::Text | Shape::FileUri | Shape::Uri | Shape::Base64 => is_string,
             Shape::OneOf(choices) => {

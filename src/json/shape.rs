@@ -53,6 +53,9 @@ pub(crate) enum Shape {
     OneOrMany { one: &'static Record, many: RevisionSet },
     /// What became another thing with a revision.
     Widened(&'static Widened),
+    /// What it has to be when it is written. What is read may be anything: whoever needs it makes the
+    /// best of it.
+    Advice(&'static Self),
 }
 
 /// A shape that became another one.
@@ -70,6 +73,7 @@ impl Shape {
         match self {
             Self::Widened(shapes) if shapes.widened.contains(revision) => shapes.after,
             Self::Widened(shapes) => shapes.before,
+            Self::Advice(shape) => *shape,
             shape => shape,
         }
     }

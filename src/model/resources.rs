@@ -32,8 +32,8 @@ pub struct Resource<'a> {
     /// Its MIME type, if known.
     #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Text<'a>>,
-    /// Its size in bytes before any encoding, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+    #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Hints.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -73,8 +73,8 @@ pub struct ResourceLink<'a> {
     /// Its MIME type, if known.
     #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Text<'a>>,
-    /// Its size in bytes before any encoding, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+    #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Hints.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]

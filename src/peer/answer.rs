@@ -11,7 +11,7 @@ use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;
 use super::{Cause, ConnectionConfig, Peer, Role};
-use crate::capability::{Capability, CapabilitySet};
+use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{NotAllowed, features::Feature, shapes};
 use crate::error::{ErrorCode, ViolationKind};
@@ -186,7 +186,12 @@ impl Peer {
         let missing = needed.without(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
         if exchange.stands_alone() {
-            let detail = Detail::Capabilities(missing);
+            // What no client of the revision can declare cannot be missing.
+            let revision = exchange.context.revision;
+            let can_be = |one: &Capability| {
+                one.owner() == Owner::Client && one.revisions().contains(revision)
+            };
+            let detail = Detail::Capabilities(missing.iter().filter(can_be).collect());
             let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
             let fault = Fault { code, message: &message, data: Some(&detail) };
             return self.reject_as_is(config, id, fault, None, out);
@@ -310,8 +315,8 @@ impl Peer {
     ) -> bool {
         let outbox = out.lane(lane);
         let has_unread = !outbox.is_empty();
-        if outbox.append(Room::Reserve, Tag::Nothing, write).is_err() {
-            if has_unread {
+        if let Err(error) = outbox.append(Room::Reserve, Tag::Nothing, write) {
+            if has_unread && error == EncodeError::Full {
                 self.close(Cause::OutboxOverflow);
             }
             return false;

@@ -13,7 +13,7 @@ use crate::version::RevisionSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Which versions there are, and which one was asked for.
-    Versions { supported: RevisionSet, requested: Option<String> },
+    Versions { supported: RevisionSet, requested: String },
     /// What the request would have to declare.
     Capabilities(CapabilitySet),
     /// The same, and it is an extension.
@@ -21,10 +21,10 @@ pub(crate) enum Detail {
 }
 
 impl Detail {
-    pub(crate) fn versions(supported: RevisionSet, requested: Option<&Str<'_>>) -> Self {
+    pub(crate) fn versions(supported: RevisionSet, requested: &Str<'_>) -> Self {
         // A version is a date; whatever is longer need not come back whole.
         const LONGEST: usize = 64;
-        let requested = requested.map(|name| name.chars().take(LONGEST).collect());
+        let requested = requested.chars().take(LONGEST).collect();
         Self::Versions { supported, requested }
     }
 
@@ -39,9 +39,7 @@ impl Serialize for Detail {
         match self {
             Self::Versions { supported, requested } => {
                 data.serialize_entry("supported", &Names(*supported))?;
-                if let Some(requested) = requested {
-                    data.serialize_entry("requested", requested)?;
-                }
+                data.serialize_entry("requested", requested)?;
             }
             Self::Capabilities(set) => {
                 data.serialize_entry("requiredCapabilities", &Declaration(*set))?;

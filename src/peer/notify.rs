@@ -1,5 +1,7 @@
 //! Notifications of ours: what may be said, and whether anybody wants to hear it.
 
+use alloc::string::String;
+
 use serde::ser::Serialize;
 
 use super::exchanges::{Exchange, observe_sent, send_about};
@@ -14,7 +16,7 @@ use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Member, Str, member};
+use crate::json::{EncodeError, Member, Raw, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::write_notification;
 use crate::session::Phase;
@@ -98,8 +100,17 @@ impl Peer {
         {
             return self.notify_alone(config, id, notice, out);
         }
-        let change =
-            notice.change.or_else(|| NotificationKind::named(notice.method).and_then(Change::of));
+        let kind = NotificationKind::named(notice.method);
+        let uri = match (notice.change, kind) {
+            (None, Some(NotificationKind::ResourceUpdated)) if !self.listens.is_empty() => {
+                uri_in(notice.params)
+            }
+            _ => None,
+        };
+        let change = notice
+            .change
+            .or_else(|| kind.and_then(Change::of))
+            .or_else(|| uri.as_deref().map(Change::of_resource));
         // Only this can fail, and what fails has changed nothing.
         let delivery = if self.may_have_session() {
             self.notify_session(config, notice, out)?
@@ -322,6 +333,13 @@ pub(super) enum Interest {
 fn level_in(params: &str) -> Option<LoggingLevel> {
     let name = member(params, "level").and_then(Str::from_literal)?;
     LoggingLevel::from_name(&name.to_str())
+}
+
+/// The resource that params are about.
+fn uri_in<T: Serialize + ?Sized>(params: &T) -> Option<String> {
+    let params = Raw::from_serialize(params).ok()?;
+    let uri = Str::from_literal(member(params.as_str(), "uri")?)?;
+    Some(String::from(&*uri.to_str()))
 }
 
 /// Whether a notification says that a list has changed: a second one says nothing new.

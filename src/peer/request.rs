@@ -41,7 +41,7 @@ impl From<Misfit> for Refusal {
 
 impl Refusal {
     /// The version that is asked for is not served.
-    pub(crate) fn of_version(supported: RevisionSet, requested: Option<&Str<'_>>) -> Self {
+    pub(crate) fn of_version(supported: RevisionSet, requested: &Str<'_>) -> Self {
         let detail = Detail::versions(supported, requested);
         Self { detail: Some(detail), ..Self::from(ViolationKind::UnsupportedRevision) }
     }
@@ -168,13 +168,15 @@ impl Peer {
                 Refusal { misfit: Some(*misfit), ..Refusal::from(kind) }
             }
             (ViolationKind::UnsupportedRevision, Claim::Unsupported(name)) => {
-                Refusal::of_version(supported, Some(name))
+                Refusal::of_version(supported, name)
             }
             // It wants a session, and there are none here.
             (ViolationKind::UnsupportedRevision, _) => {
                 let params = request.params.unwrap_or_default();
-                let requested = member(params, "protocolVersion").and_then(Str::from_literal);
-                Refusal::of_version(supported, requested.as_ref())
+                match member(params, "protocolVersion").and_then(Str::from_literal) {
+                    Some(requested) => Refusal::of_version(supported, &requested),
+                    None => ViolationKind::NoClaim.into(),
+                }
             }
             _ => kind.into(),
         }

@@ -49,25 +49,26 @@ pub(super) fn stamped<R>(
 }
 
 impl Peer {
-    /// Answers `server/discover`, by itself.
+    /// Answers `server/discover`, by itself. Says whether it could.
     pub(crate) fn answer_discovery<T: Serialize>(
         &mut self,
         config: &ConnectionConfig,
         request: &IncomingRequest<'_>,
         result: &T,
         out: &mut dyn Outlets,
-    ) {
+    ) -> bool {
         let kind = RequestKind::Discover;
         let form = Some(kind.rule().result(request.context.revision));
         let exchange =
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
         let identity = self.identity.take();
-        self.answer_own(config, request.arrival, out, |writer| {
+        let sent = self.answer_own(config, request.arrival, out, |writer| {
             stamped(identity.as_deref(), &exchange, &request.id, |additions| {
                 write_result(writer, &request.id, result, additions, form)
             })
         });
         self.identity = identity;
+        sent
     }
 }
 

@@ -6,10 +6,13 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::event::ServerEvent;
 use super::{Server, ServerConfig};
 use crate::dialect::MetaKey;
+use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
 use crate::peer::{Identity, IncomingRequest, Outlets};
+use crate::session::Phase;
 use crate::version::RevisionSet;
 
 /// The result, as the configuration has it.
@@ -56,13 +59,22 @@ impl ServerConfig {
 }
 
 impl Server {
-    pub(super) fn discover(&mut self, request: &IncomingRequest<'_>, out: &mut dyn Outlets) {
+    pub(super) fn discover<'f>(
+        &mut self,
+        request: IncomingRequest<'f>,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
         let config = &self.config;
         let discovery = Discovery {
             supported: config.revisions.and(RevisionSet::STATELESS),
             capabilities: &config.capabilities,
             instructions: config.instructions.as_deref(),
         };
-        self.peer.answer_discovery(&config.connection, request, &discovery, out);
+        let sent = self.peer.answer_discovery(&config.connection, &request, &discovery, out);
+        if sent || self.phase() == Phase::Closed {
+            return None;
+        }
+        // What the configuration has to say cannot be said, or finds no room.
+        self.refuse(ViolationKind::AnswerTooLong, request, out)
     }
 }

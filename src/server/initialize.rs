@@ -102,7 +102,7 @@ impl Server {
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let supported = self.config.revisions.and(RevisionSet::HANDSHAKE);
-        let data = Detail::versions(supported, Some(&params.requested));
+        let data = Detail::versions(supported, &params.requested);
         let message = "Unsupported protocol version";
         let fault = Fault { code: ErrorCode::INVALID_PARAMS, message: &message, data: Some(&data) };
         self.peer.send_own(request.arrival.lane, None, out, |writer| {

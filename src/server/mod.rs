@@ -174,10 +174,7 @@ impl Server {
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match kind {
-            Some(RequestKind::Discover) => {
-                self.discover(&request, out);
-                return None;
-            }
+            Some(RequestKind::Discover) => return self.discover(request, out),
             Some(RequestKind::Listen) => return self.listen(request, out),
             _ => {}
         }

@@ -33,7 +33,11 @@ impl Schemas {
         let place = if open.get("$defs").is_some() { "$defs" } else { "definitions" };
         let mut closed = open.clone();
         for (name, definition) in closed[place].as_object_mut().unwrap() {
-            close(definition, name.ends_with("Result") || name.ends_with("Params"));
+            if name.ends_with("MetaObject") {
+                reserve(definition);
+            } else {
+                close(definition, name.ends_with("Result") || name.ends_with("Params"));
+            }
         }
         Some(Self { open, closed, place })
     }
@@ -43,10 +47,13 @@ impl Schemas {
         self.open[self.place].get(name).is_some()
     }
 
-    /// The names of the definitions that a union names.
+    /// The names of the definitions that a union names. None if there is no such union, or nothing in
+    /// it that has a name of its own.
     pub(crate) fn union(&self, name: &str) -> Vec<String> {
-        let members = self.open[self.place][name]["anyOf"].as_array().unwrap();
-        let names = members.iter().map(|member| member["$ref"].as_str().unwrap());
+        let definition = &self.open[self.place][name];
+        let single = std::slice::from_ref(definition);
+        let members = definition["anyOf"].as_array().map_or(single, Vec::as_slice);
+        let names = members.iter().filter_map(|member| member["$ref"].as_str());
         names.map(|path| path.rsplit('/').next().unwrap().to_owned()).collect()
     }
 
@@ -91,6 +98,18 @@ impl Schemas {
     }
 }
 
+/// The beginning of the keys of metadata that are the protocol's.
+const RESERVED: &str = "^io\\.modelcontextprotocol/";
+
+/// Forbids keys of the protocol that are not named, and leaves the metadata open for all others.
+fn reserve(schema: &mut Value) {
+    let properties = schema["properties"].as_object();
+    let named: Vec<String> =
+        properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    schema["propertyNames"] =
+        json!({ "anyOf": [{ "enum": named }, { "not": { "pattern": RESERVED } }] });
+}
+
 /// Forbids members that are not named, in a definition and all that is in it. Metadata stays open, and
 /// so do the schemas of tools, which are JSON Schema. `has_meta`: params and results may have `_meta`
 /// also where the schema relies on being open.
@@ -102,6 +121,7 @@ fn close(schema: &mut Value, has_meta: bool) {
         return;
     };
     let is_union = members.contains_key("anyOf") || members.contains_key("allOf");
+    let is_open = members.get("additionalProperties").is_some();
     if let Some(Value::Object(properties)) = members.get_mut("properties") {
         for (name, property) in properties.iter_mut() {
             if !matches!(name.as_str(), "_meta" | "inputSchema" | "outputSchema" | "data") {
@@ -111,15 +131,24 @@ fn close(schema: &mut Value, has_meta: bool) {
         if has_meta {
             properties.entry("_meta").or_insert_with(|| json!({ "type": "object" }));
         }
-        if !is_union && !properties.is_empty() {
+        if !(is_union || properties.is_empty() && is_open) {
             members.insert("additionalProperties".into(), false.into());
         }
     }
     for (name, inner) in members.iter_mut() {
         match name.as_str() {
             "items" | "anyOf" | "oneOf" => close(inner, has_meta),
+            "allOf" => inner.as_array_mut().unwrap().iter_mut().for_each(close_part),
             "additionalProperties" if inner.is_object() => close(inner, false),
             _ => {}
         }
+    }
+}
+
+/// The same for one of several schemas that all describe one object: what is in its members is closed,
+/// and another one of them says which members there are. Here the data of an error has a schema, too.
+fn close_part(part: &mut Value) {
+    if let Some(Value::Object(properties)) = part.get_mut("properties") {
+        properties.iter_mut().for_each(|(_, property)| close(property, false));
     }
 }

@@ -1,4 +1,4 @@
-//! Every kind of message, with everything that any handshake-era revision knows of it.
+//! Every kind of message, with everything that any revision knows of it.
 
 /// Who sends a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,15 +157,39 @@ const SAMPLING_RESULTS: &[&str] = &[
     sampled!(r#"{"type":"tool_use","id":"1","name":"n","input":{},"_meta":{"k":1}}"#, "toolUse"),
 ];
 
-/// Every request but `initialize`, which the machine writes itself.
+/// Every request but `initialize`, which the machine writes itself. In the revision without sessions
+/// those of a server are requests for input, in a result.
 pub(crate) const REQUESTS: &[Exchange] = &[
+    Exchange {
+        sender: Sender::Client,
+        method: "server/discover",
+        request: "DiscoverRequest",
+        params: &["null", META],
+        result: "DiscoverResult",
+        // The machine answers.
+        results: &[],
+    },
+    Exchange {
+        sender: Sender::Client,
+        method: "subscriptions/listen",
+        request: "SubscriptionsListenRequest",
+        params: &[
+            r#"{"notifications":{}}"#,
+            r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":false,"resourceSubscriptions":["x:y"]},"_meta":{"k":1}}"#,
+        ],
+        result: "SubscriptionsListenResult",
+        results: EMPTY_RESULTS,
+    },
     Exchange {
         sender: Sender::Client,
         method: "tools/list",
         request: "ListToolsRequest",
         params: PAGE,
         result: "ListToolsResult",
-        results: &[concat!(r#"{"tools":["#, tool!(), r#"],"nextCursor":"c","_meta":{"k":1}}"#)],
+        results: &[
+            concat!(r#"{"tools":["#, tool!(), r#"],"nextCursor":"c","_meta":{"k":1}}"#),
+            r#"{"tools":[{"name":"n","inputSchema":{"type":"object","allOf":[true],"$defs":{}},"outputSchema":{"type":["array","null"],"items":{}}}],"ttlMs":1,"cacheScope":"public"}"#,
+        ],
     },
     Exchange {
         sender: Sender::Client,
@@ -180,6 +204,8 @@ pub(crate) const REQUESTS: &[Exchange] = &[
             content!(embedded!()),
             content!(link!()),
             content!(""),
+            r#"{"content":[],"structuredContent":null}"#,
+            r#"{"content":[],"structuredContent":[1.5,"a",{}]}"#,
         ],
     },
     Exchange {

@@ -34,7 +34,7 @@ pub(super) static BLOCK: Record = Record {
         Field::optional("name", Shape::Text),
         TITLE,
         DESCRIPTION,
-        Field::optional("size", Shape::Integer),
+        Field::optional("size", Shape::Natural),
         ICONS,
     ],
     kinds: Some(Kinds {

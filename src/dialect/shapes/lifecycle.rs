@@ -15,8 +15,9 @@ pub(crate) static IMPLEMENTATION: Record = Record::of(&[
 
 const EXPERIMENTAL: Field = Field::optional("experimental", Shape::Map(&Shape::Object));
 
-const EXTENSIONS: Field =
-    Field::optional("extensions", Shape::Map(&Shape::Object)).since(Revision::V2026_07_28);
+/// One whose settings are no object is not supported, and nothing else is wrong.
+const EXTENSIONS: Field = Field::optional("extensions", Shape::Map(&Shape::Advice(&Shape::Object)))
+    .since(Revision::V2026_07_28);
 
 const LIST_CHANGED: Field = Field::optional("listChanged", Shape::Boolean);
 

@@ -50,8 +50,9 @@ const TTL: Field = Field::optional("ttlMs", Shape::Natural).since(Revision::V202
 
 /// Who may use it again.
 const CACHE_SCOPE: Field =
-    Field::optional("cacheScope", Shape::OneOf(&open(&[choice("public"), choice("private")])))
-        .since(Revision::V2026_07_28);
+    Field::optional("cacheScope", Shape::Advice(&SCOPE)).since(Revision::V2026_07_28);
+
+static SCOPE: Shape = Shape::OneOf(&open(&[choice("public"), choice("private")]));
 
 /// What the client answers to what it was asked for when it made the request before.
 const INPUT_RESPONSES: Field =

@@ -15,7 +15,7 @@ static RESOURCE: Record = Record::of(&[
     TITLE,
     DESCRIPTION,
     MIME_TYPE,
-    Field::optional("size", Shape::Integer),
+    Field::optional("size", Shape::Natural),
     ANNOTATED,
     ICONS,
     INNER_META,

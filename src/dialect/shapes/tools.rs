@@ -33,7 +33,7 @@ const INPUT_SCHEMA: Shape = Shape::Widened(&Widened {
 const OUTPUT_SCHEMA: Shape = Shape::Widened(&Widened {
     widened: RevisionSet::STATELESS,
     before: Shape::Record(&OBJECT_SCHEMA),
-    after: Shape::Object,
+    after: Shape::Record(&ANY_SCHEMA),
 });
 
 /// What a tool returns for programs: an object, since 2026-07-28 anything.
@@ -46,7 +46,11 @@ pub(super) const STRUCTURED: Field = Field::fitting(
     }),
 );
 
-static ANY_OBJECT_SCHEMA: Record = Record::of(&[TYPE]);
+static ANY_OBJECT_SCHEMA: Record = Record::of(&[TYPE, DIALECT]);
+
+static ANY_SCHEMA: Record = Record::of(&[DIALECT]);
+
+const DIALECT: Field = Field::optional("$schema", Shape::Advice(&Shape::Text));
 
 const TYPE: Field = Field::required("type", Shape::OneOf(&closed(&[choice("object")])));
 
