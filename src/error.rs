@@ -219,7 +219,8 @@ violations! {
 
     // What a request says of itself, where there are no sessions.
     /// Neither does the request say which revision it is, nor is there a session.
-    NoClaim, PARAMS, "params._meta must have io.modelcontextprotocol/protocolVersion (2026-07-28) unless initialize has opened a session";
+    NoClaim, PARAMS,
+        "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
     /// What the request says of itself is incomplete, or not of the right kind.
     MalformedClaim, PARAMS, "malformed _meta";
     /// It names a revision that is not served.

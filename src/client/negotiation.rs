@@ -133,7 +133,7 @@ impl Negotiation {
     }
 
     /// The first move.
-    pub(super) fn begin(&mut self, able: Abilities) -> Move {
+    pub(super) fn begin(&self, able: Abilities) -> Move {
         let known = able.known.filter(|known| able.spoken.contains(*known));
         let sessions = able.sessions().latest();
         match (known.map(Revision::era), able.stateless().latest(), sessions) {

@@ -10,6 +10,7 @@
 //! - the writer, a [`serde::Serializer`], appends to an outbox and can add members to an object that
 //!   the application serialises.
 
+mod additions;
 mod envelope;
 mod error;
 mod fits;
@@ -36,9 +37,9 @@ pub use shape::{Misfit, Problem};
 pub use string::Str;
 pub use write::EncodeError;
 
+pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use envelope::shown;
 pub(crate) use fits::{fits, is_integral};
-pub(crate) use object::{Additions, MetaAdditions};
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use raw::{MemberTexts, member};
 pub(crate) use scan::{Scanner, trim};

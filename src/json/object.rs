@@ -9,6 +9,7 @@ use serde::ser::{
     Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTupleVariant,
 };
 
+use super::additions::{Additions, MetaAdditions};
 use super::payload::Payload;
 use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
 use super::string::Str;
@@ -16,41 +17,6 @@ use super::text::Text;
 use super::write::{EncodeError, Result, Writer, wrong_type};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
-
-/// Members that the machine adds: names, and values as JSON text.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Additions<'x> {
-    /// Members of the object itself, which win over those of the same name that the application wrote.
-    pub(crate) members: &'x [(&'static str, &'x str)],
-    /// Members of the object itself, of which the application may write others of the same name. At
-    /// most eight.
-    pub(crate) defaults: &'x [(&'static str, &'x str)],
-    /// What goes into its `_meta`.
-    pub(crate) meta: MetaAdditions<'x>,
-}
-
-/// What the machine adds to a `_meta`.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct MetaAdditions<'x> {
-    pub(crate) members: &'x [(&'static str, &'x str)],
-    /// More members, as they stand between the braces.
-    pub(crate) text: &'x str,
-    /// Keys that are the machine's, whether it uses them or not: what the application wrote under them
-    /// is left out.
-    pub(crate) reserved: &'static [&'static str],
-}
-
-impl MetaAdditions<'_> {
-    const fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.text.is_empty() && self.reserved.is_empty()
-    }
-}
-
-impl Additions<'_> {
-    pub(super) const fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.defaults.is_empty() && self.meta.is_empty()
-    }
-}
 
 /// An object whose brace is open.
 pub(crate) struct ObjectWriter<'w, 'a, 'x> {
@@ -335,7 +301,8 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             self.writer.need(needs);
         }
         let meta = self.additions.meta;
-        if !self.meta_written && !(meta.members.is_empty() && meta.text.is_empty()) {
+        let adds = !meta.members.is_empty() || !meta.text.is_empty();
+        if adds && !self.meta_written {
             self.key("_meta", None)?;
             self.value(&())?;
         }

@@ -2,8 +2,9 @@
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
+use super::additions::{Additions, MetaAdditions};
 use super::number::NUMBER;
-use super::object::{Additions, MetaAdditions, ObjectWriter, StructWriter, VariantWriter};
+use super::object::{ObjectWriter, StructWriter, VariantWriter};
 use super::shape::{Form, Shape};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
 

@@ -99,7 +99,8 @@ impl Peer {
             if let Some(kind) = kind {
                 exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
             }
-            if let Some(token) = token.as_ref().or(is_subscription.then_some(&request.id)) {
+            let id = is_subscription.then_some(&request.id);
+            if let Some(token) = token.as_ref().or(id) {
                 exchange.token.push_str(token.as_wire());
             }
         };

@@ -115,8 +115,9 @@ impl Peer {
             }
             Purpose::Application => {
                 let outcome = match self.interim(call, outcome, bytes, reception) {
-                    Ok(outcome) => outcome,
-                    Err(incoming) => return incoming,
+                    Gathered::Ends(outcome) => outcome,
+                    Gathered::Asked(input) => return Some(Incoming::Input(input)),
+                    Gathered::Waits => return None,
                 };
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = match self.next_page(call, outcome, reception) {
@@ -141,37 +142,33 @@ impl Peer {
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Result<Outcome<'a>, Option<Incoming<'a>>> {
+    ) -> Gathered<'a> {
         if !self.is_stateless() {
-            return Ok(outcome);
+            return Gathered::Ends(outcome);
         }
         let is_known = self.outbound.get(call.0).is_some_and(|entry| entry.kind.is_some());
         match outcome {
             Outcome::PeerError(error)
                 if self.is_repeated(call, &error, reception.arrival.now, reception.out) =>
             {
-                Err(None)
+                Gathered::Waits
             }
             Outcome::Result(result) if is_known => match reception.result_type {
-                ResultType::Complete => Ok(Outcome::Result(result)),
+                ResultType::Complete => Gathered::Ends(Outcome::Result(result)),
                 ResultType::Absent => {
                     self.note(ViolationKind::NoResultType);
-                    Ok(Outcome::Result(result))
+                    Gathered::Ends(Outcome::Result(result))
                 }
                 ResultType::InputRequired => {
                     let now = reception.arrival.now;
-                    match self.gather(reception.config, call, (result, bytes), now) {
-                        Gathered::Ends(outcome) => Ok(outcome),
-                        Gathered::Waits => Err(None),
-                        Gathered::Asked(input) => Err(Some(Incoming::Input(input))),
-                    }
+                    self.gather(reception.config, call, (result, bytes), now)
                 }
                 ResultType::Other => {
                     let kind = ViolationKind::InvalidResult;
-                    Ok(Outcome::Malformed { kind, message: bytes.into() })
+                    Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() })
                 }
             },
-            outcome => Ok(outcome),
+            outcome => Gathered::Ends(outcome),
         }
     }
 

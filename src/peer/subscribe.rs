@@ -190,7 +190,7 @@ impl Peer {
         kind: NotificationKind,
         notification: Notification<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
         let config = reception.config;
         let params = notification.params.as_ref().and_then(Raw::borrowed).unwrap_or_default();

@@ -107,6 +107,18 @@ fn failure_text(failure: &ConnectFailure<'_>) -> String {
     }
 }
 
+/// Why there is no connection, and a client that could do better if the server is started again.
+struct Failed {
+    error: OpenError,
+    successor: Option<Client>,
+}
+
+impl Failed {
+    fn with(error: OpenError) -> Box<Self> {
+        Box::new(Self { error, successor: None })
+    }
+}
+
 /// The number of the next connection to the same server.
 const fn next_number(number: ConnectionNumber) -> ConnectionNumber {
     ConnectionNumber::new(number.get().wrapping_add(1))
@@ -127,23 +139,23 @@ impl Connection {
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
         let client = Client::new(Arc::new(config));
-        Self::open_client(client, reader, writer, Arc::new(handler)).map_err(|(error, _)| error)
+        Self::open_client(client, reader, writer, Arc::new(handler)).map_err(|failed| failed.error)
     }
 
-    /// Connects with a client. If that fails the client comes back where another one could do better.
+    /// Connects with a client.
     fn open_client(
         client: Client,
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
         handler: Arc<dyn Handler<Client>>,
-    ) -> Result<Self, (OpenError, Option<Client>)> {
+    ) -> Result<Self, Box<Failed>> {
         let (sender, opening) = channel();
         let limits = client.config().connection.limits.clone();
         let wire = Wire::new(client, &limits, THREADS, handler, Some(sender));
         wire.begin_with_handler();
         wire.with(|client, out, now| client.connect(now, out))
-            .map_err(|error| (error.into(), None))?;
-        wire.start(reader, writer).map_err(|error| (OpenError::Threads(error), None))?;
+            .map_err(|error| Failed::with(error.into()))?;
+        wire.start(reader, writer).map_err(|error| Failed::with(OpenError::Threads(error)))?;
         let failure = match opening.recv() {
             Ok(ClientEvent::Connected(connected)) => {
                 return Ok(Self { handle: Handle::new(&wire), connected, process: None });
@@ -155,9 +167,9 @@ impl Connection {
         // What the server said instead is told before this returns.
         _ = wire.wait_closed(LAST_WRITE);
         let advised = matches!(failure, ConnectFailure::RestartAdvised(_));
-        let client = advised
+        let successor = advised
             .then(|| wire.with(|client, _, _| client.successor(next_number(client.connection()))));
-        Err((OpenError::Connect(failure), client))
+        Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))
     }
 
     /// Starts a server as a child process and connects to it. Its standard error goes where the
@@ -189,10 +201,12 @@ impl Connection {
         let mut client = Client::new(Arc::new(config));
         // A server that goes away when it is asked what it is is started a second time, and not asked.
         loop {
-            match Self::spawn_client(client, &mut command, options.clone(), Arc::clone(&handler)) {
+            match Self::spawn_client(client, &mut command, options, Arc::clone(&handler)) {
                 Ok(connection) => return Ok(connection),
-                Err((_, Some(successor))) => client = successor,
-                Err((error, None)) => return Err(error),
+                Err(failed) => match failed.successor {
+                    Some(successor) => client = successor,
+                    None => return Err(failed.error),
+                },
             }
         }
     }
@@ -202,24 +216,24 @@ impl Connection {
         command: &mut Command,
         options: ProcessOptions,
         handler: Arc<dyn Handler<Client>>,
-    ) -> Result<Self, (OpenError, Option<Client>)> {
-        let (mut process, stdin, stdout) =
-            Process::spawn(command, options).map_err(|error| (OpenError::Spawn(error), None))?;
-        let (error, successor) = match Self::open_client(client, stdout, stdin, handler) {
+    ) -> Result<Self, Box<Failed>> {
+        let (mut process, stdin, stdout) = Process::spawn(command, options)
+            .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
+        let failed = match Self::open_client(client, stdout, stdin, handler) {
             Ok(mut connection) => {
                 connection.process = Some(process);
                 return Ok(connection);
             }
             Err(failed) => failed,
         };
-        if matches!(error, OpenError::Connect(ConnectFailure::Closed(_)))
+        if matches!(failed.error, OpenError::Connect(ConnectFailure::Closed(_)))
             && let Ok(Some(status)) = process.wait(EXIT)
         {
-            return Err((OpenError::Ended(status), None));
+            return Err(Failed::with(OpenError::Ended(status)));
         }
         // Its input is closed by now. If the system cannot tell what became of it, nobody can.
         _ = process.end();
-        Err((error, successor))
+        Err(failed)
     }
 
     /// What the server said of itself.
