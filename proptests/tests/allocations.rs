@@ -29,7 +29,7 @@ struct Serving {
 
 impl Serving {
     fn new() -> Self {
-        let config = Arc::new(config::server());
+        let config = Arc::new(config::server_of_both_eras());
         let limits = config.connection.limits.clone();
         let mut serving = Self {
             server: Server::new(config),
@@ -133,6 +133,16 @@ fn a_server_allocates_nothing_for_a_tool_call_with_progress() {
     assert_eq!(server_allocations(tool_call(id, &meta).as_bytes(), answer), 0);
 }
 
+/// What a request says of itself where there are no sessions.
+const ALONE: &str = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{},\"sampling\":{\"tools\":{}}},\"io.modelcontextprotocol/logLevel\":\"info\"";
+
+#[test]
+fn a_server_allocates_nothing_for_a_tool_call_that_stands_alone() {
+    let id = "\"123e4567-e89b-12d3-a456-426614174000\"";
+    let meta = format!(",\"_meta\":{{{ALONE},\"progressToken\":{id}}}");
+    assert_eq!(server_allocations(tool_call(id, &meta).as_bytes(), answer), 0);
+}
+
 /// 64 requests in flight, with ids of 38 bytes, answered out of order, one cancelled.
 #[test]
 fn a_server_allocates_nothing_with_many_in_flight() {
@@ -170,14 +180,18 @@ struct Asking {
 }
 
 impl Asking {
-    fn new() -> Self {
-        let config = Arc::new(config::client());
+    fn new(alone: bool) -> Self {
+        let config = Arc::new(if alone { config::client_of_both_eras() } else { config::client() });
         let limits = config.connection.limits.clone();
         let mut client = Client::new(config);
         let mut outbox = Outbox::new(Framing::Lines, &limits);
         let now = Instant::from_millis(1);
         client.connect(now, &mut outbox).expect("at the start");
-        let result = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}}";
+        let result = if alone {
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}}}"
+        } else {
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}}"
+        };
         assert!(client.receive(result, now, &mut outbox).is_some());
         outbox.sent(usize::MAX);
         Self { client, inbox: Inbox::new(&limits), outbox, now, answer: Vec::with_capacity(200) }
@@ -199,7 +213,7 @@ impl Asking {
             self.answer.clear();
             write!(
                 self.answer,
-                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":{id},\"progress\":0.5,\"message\":\"m\"}}}}\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"hello\"}}]}}}}\n"
+                "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":{id},\"progress\":0.5,\"message\":\"m\"}}}}\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\",\"content\":[{{\"type\":\"text\",\"text\":\"hello\"}}]}}}}\n"
             )
             .expect("room");
             let taken = self.inbox.feed(&self.answer);
@@ -217,14 +231,15 @@ impl Asking {
     }
 }
 
-fn client_allocations(calls: usize, params: &(impl serde::Serialize + ?Sized)) -> u64 {
-    let mut asking = Asking::new();
+fn client_allocations(alone: bool, calls: usize, params: &(impl serde::Serialize + ?Sized)) -> u64 {
+    let mut asking = Asking::new(alone);
     let mut next = 2;
     let mut round = |asking: &mut Asking| {
         asking.round(next, calls, params);
         next += calls as u64;
     };
-    for _ in 0..3 {
+    // Ids get longer, and what is kept of a request with them.
+    for _ in 0..20 {
         round(&mut asking);
     }
     let ((), allocations) = count(|| {
@@ -237,16 +252,24 @@ fn client_allocations(calls: usize, params: &(impl serde::Serialize + ?Sized)) -
 
 #[test]
 fn a_client_allocates_nothing_for_a_ping_or_a_call() {
-    assert_eq!(client_allocations(1, &CallToolParams::new("echo")), 0);
+    assert_eq!(client_allocations(false, 1, &CallToolParams::new("echo")), 0);
     let arguments = serde_json::json!({"name": "echo", "arguments": {"nested": [1, {"a": [2]}]}});
-    assert_eq!(client_allocations(1, &arguments), 0);
+    assert_eq!(client_allocations(false, 1, &arguments), 0);
 }
 
 #[test]
 fn a_client_allocates_nothing_with_many_in_flight() {
     let params =
         Raw::new(r#"{"name":"echo","arguments":{"a":[1]},"_meta":{"k":1}}"#).expect("JSON");
-    assert_eq!(client_allocations(64, &params), 0);
+    assert_eq!(client_allocations(false, 64, &params), 0);
+}
+
+#[test]
+fn a_client_allocates_nothing_without_a_session() {
+    let params =
+        Raw::new(r#"{"name":"echo","arguments":{"a":[1]},"_meta":{"k":1}}"#).expect("JSON");
+    assert_eq!(client_allocations(true, 1, &params), 0);
+    assert_eq!(client_allocations(true, 64, &params), 0);
 }
 
 /// What an idle session costs, for the record of DESIGN section 7.
