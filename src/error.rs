@@ -221,6 +221,9 @@ violations! {
     /// Neither does the request say which revision it is, nor is there a session.
     NoClaim, PARAMS,
         "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
+    /// The request stands alone, and the connection has a session and is to be used in one era only
+    /// ([`ServerConfig::one_era`](crate::ServerConfig::one_era)).
+    OtherEra, INVALID, "this connection has a session";
     /// What the request says of itself is incomplete, or not of the right kind.
     MalformedClaim, PARAMS, "malformed _meta";
     /// It names a revision that is not served.

@@ -2,8 +2,8 @@
 //!
 //! Bytes or messages go in; events and outgoing bytes come out. There is no socket, thread, runtime,
 //! clock or randomness inside, so the machine runs in any event loop, under a fuzzer, in a
-//! deterministic simulation, and without `std`. It has both roles, and every handshake revision from
-//! 2024-11-05 to 2025-11-25.
+//! deterministic simulation, and without `std`. It has both roles, and every revision from 2024-11-05 to
+//! 2026-07-28.
 //!
 //! For programs that only want a server on stdio or a client of a child process, the crate
 //! `mcp-sansio-std` brings the loop.
@@ -95,8 +95,8 @@
 //!
 //! # Calls and requests
 //!
-//! The roles are symmetric once the session is open: either side asks, answers, cancels and reports
-//! progress. A call of ours is named by a [`CallId`] and has exactly one [`Outcome`]. A request of the
+//! The roles are symmetric once a session is open: either side asks, answers, cancels and reports
+//! progress. Without sessions (from 2026-07-28 on) clients ask and servers answer. A call of ours is named by a [`CallId`] and has exactly one [`Outcome`]. A request of the
 //! peer is named by an [`InboundId`] and is answered at most once; its [`RequestContext`] says under
 //! which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
 //! mistaken for those of another connection or of an earlier use.
@@ -107,15 +107,42 @@
 //!
 //! # Revisions
 //!
-//! The handshake settles a [`Revision`]; a server serves what that revision has, and what was declared.
-//! Nothing in an application depends on it unless it asks. What a message looks like in which revision
+//! Every request is served under the rules of one [`Revision`]: that of its session, or the one that it
+//! names itself. A server serves what that revision has, and what was declared. Nothing in an application
+//! depends on it unless it asks. What a message looks like in which revision
 //! is a table: members that came later do not leave, kinds of content that came later are an error of
 //! the command that would send them, and whatever the peer sends against the rules is refused with the
-//! name of the field that is wrong. Not there yet: the stateless revision 2026-07-28, tasks, and the
-//! HTTP transports.
+//! name of the field that is wrong. Not there yet: tasks, and the HTTP transports.
 //!
 //! What the peer has not declared is not asked of it, see [`CapabilityPolicy`]. A gateway switches both
 //! off, for some methods or for all: [`Relay`].
+//!
+//! # Both eras
+//!
+//! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on every request stands
+//! alone: its `_meta` says which revision it is and what its sender can do ([`Era`]). Both can be served
+//! on one connection at the same time, and a handler need not know which it serves:
+//!
+//! - **A server** looks at each request. One that says what it is is served by that, whatever else happens on
+//!   the connection; the others belong to the session, or are refused. `server/discover` is answered by the
+//!   machine. With [`ServerConfig::revisions`] either era can be switched off.
+//! - **A client** that speaks both asks with `server/discover`, and if the server does not know that, or
+//!   does not answer, with `initialize`. [`Connected`] says what was found and [how](Evidence);
+//!   [`ClientConfig::known`] is for a server that was found out before, and [`Client::successor`] for the
+//!   next connection to the same one.
+//! - **What a server needs** of the client before it can answer (something to fill in, a model, the roots) is
+//!   asked for with [`Server::require_input`], which ends the request; it comes again with the answers
+//!   ([`Request::input`]). Where there are no sessions that is what goes over the wire. In a session the
+//!   machine makes the requests of that era, gathers the answers, and hands the same request out again. A
+//!   client gets the same [`ClientEvent::Request`] either way, and answers it the same way; the machine
+//!   then repeats the call by itself, under the same handle. [`CallOptions::input_by_hand`] is for those
+//!   who want to do that themselves. [`request_state`] keeps clients from forging what a server gave
+//!   them to bring back.
+//! - **What changes** is told with the same commands ([`Server::list_changed`],
+//!   [`Server::resource_updated`]): to the session, and to every subscription that asks for it. Without a
+//!   session a client subscribes with [`Client::subscribe`], or [at once](ClientConfig::listen). A peer
+//!   that does not read costs no more than one bit for each thing it has subscribed to.
+//! - **What may be used again**, a server says with [`ServerConfig::cache`]; [`cache`] keeps it for a client.
 //!
 //! # What the machine keeps
 //!
@@ -124,7 +151,8 @@
 //!   a cursor dies meanwhile ([`PagesRestarted`]). A server cuts its lists with a
 //!   [`Pager`](pagination::Pager), whose cursors it recognises.
 //! - **Subscriptions and log levels.** A server remembers them: [`Server::resource_updated`] and
-//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`]).
+//!   [`Server::log`] write only what the client wants, and say so ([`Delivery`]). A request that stands alone
+//!   names the level itself.
 //! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
 //! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
 //!   with [`Client::batch`] or [`Server::batch`].
@@ -142,6 +170,8 @@
 //! | an error about nothing in particular | usually us | a `PeerFault` event |
 //! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
+//! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
+//! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`] |
 //! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
 //!
 //! Every bound is in [`Limits`], with its reason and with the memory that a connection takes at worst.
@@ -157,7 +187,7 @@
 //! | 5 | events come in wire order, messages leave in call order, chunks make no difference | `any_chunking_gives_the_same_events_and_output` |
 //! | 6 | everything is bounded | `more_requests_than_the_limit_are_refused_with_their_own_id`, `a_line_that_is_too_long_costs_only_itself` |
 //! | 7 | the same calls, bytes and times give the same machine and the same output | `the_same_calls_and_bytes_give_the_same_machine`, `the_core_is_deterministic` |
-//! | 8 | a warm connection allocates nothing | `a_server_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_with_many_in_flight` |
+//! | 8 | a warm connection allocates nothing | `a_server_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_with_many_in_flight`, `a_client_allocates_nothing_without_a_session` |
 //! | 9 | what the library does not know reaches the application as it came | `one_bad_element_does_not_lose_the_list`, `odd_content_is_answered_or_passed_on` |
 //! | 10 | `Debug` shows kinds, ids, methods and lengths, and no payload | `events_debug_without_payload` |
 //!

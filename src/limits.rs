@@ -12,13 +12,18 @@
 /// ```text
 ///   Inbox      2 * frame_bytes + chunk_bytes
 /// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes)
-/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 320)
-/// + outbound   2 * (outbound_calls * 320 + remembered_calls * 16)
+/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360 + kept)
+/// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
 /// + held       4 * held_bytes
+/// + listens    2 * listens * subscriptions * (uri_bytes + 64)
+/// + input      the frames of requests and calls that wait for what somebody is asked
 /// ```
 ///
-/// bytes, plus what the application itself keeps. Vectors double as they grow, hence the twos; an
-/// outbox takes half of that unless every message in it is as short as a message can be.
+/// bytes, where `kept` is at most `kept_bytes`, and 0 unless something has to be remembered of the
+/// params: a form that is shown to the user, a level, a URI, and all of them where there are no sessions,
+/// because a call may have to be made again. What the application itself keeps comes on top. Vectors double
+/// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
+/// message can be.
 ///
 /// ```
 /// use mcp_sansio::Limits;
@@ -102,8 +107,8 @@ pub struct Limits {
     pub input_rounds: u32,
     /// Most things that a peer may ask for at once. Default 64.
     pub input_requests: u32,
-    /// Longest text in bytes that is kept beside a request or a call: the schema that an answer of
-    /// the user has to fit, the params of a list that is read page by page. Default 64 KiB.
+    /// Longest text in bytes that is kept beside a request or a call: the schema that an answer of the user
+    /// has to fit, the params of a call that may have to be made again. Default 64 KiB.
     pub kept_bytes: usize,
     /// How many calls that were given up are remembered, to tell a late answer from a wrong one.
     ///

@@ -22,11 +22,11 @@ impl Formula<'_> {
     }
 
     fn inbound(&self) -> usize {
-        2 * self.0.inbound_requests as usize * (self.0.id_bytes + self.0.token_bytes + 320)
+        2 * self.0.inbound_requests as usize * (self.0.id_bytes + self.0.token_bytes + 360)
     }
 
     fn outbound(&self) -> usize {
-        2 * (self.0.outbound_calls as usize * 320 + self.0.remembered_calls as usize * 16)
+        2 * (self.0.outbound_calls as usize * 420 + self.0.remembered_calls as usize * 16)
     }
 }
 

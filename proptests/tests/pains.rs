@@ -191,3 +191,37 @@ fn a_ping_is_answered_while_the_connection_is_opened() {
         assert_eq!(side.client.phase(), Phase::Handshake);
     }
 }
+
+/// A server can be told to keep to one era, as others do.
+#[test]
+fn a_connection_can_be_of_one_era_only() {
+    let one_era = || {
+        let mut config = config::server_of_both_eras();
+        config.one_era = true;
+        ServerSide::with(config)
+    };
+    let initialize = r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let mut side = one_era();
+    let request = side.request(&call(1));
+    side.server.respond(request, &CallToolResult::text("1"), &mut side.out).unwrap();
+    side.sent();
+    assert!(matches!(side.receive(initialize), Some(ServerEvent::Violation(_))));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-06-18"}}}"#
+        ]
+    );
+    let mut side = one_era();
+    // What only asks decides nothing.
+    assert_eq!(side.receive(&alone(1, "server/discover", "", "")), None);
+    assert!(matches!(side.receive(initialize), Some(ServerEvent::Opened(_))));
+    side.sent();
+    assert!(matches!(side.receive(&call(3)), Some(ServerEvent::Violation(_))));
+    assert_eq!(
+        side.sent(),
+        [
+            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"this connection has a session"}}"#
+        ]
+    );
+}

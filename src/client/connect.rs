@@ -301,7 +301,7 @@ impl Client {
 
     /// A client for the next connection to the same server, which begins with what this one has found out
     /// and asks for the subscriptions that were lost. What was cached of the server is stale:
-    /// [`Cache::forget_all`](crate::cache::Cache::forget_all).
+    /// [`Change::Everything`](crate::cache::Change::Everything).
     #[must_use]
     pub fn successor(&self, number: ConnectionNumber) -> Self {
         let mut config = Arc::clone(&self.config);

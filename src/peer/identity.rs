@@ -45,6 +45,8 @@ pub(crate) struct Identity {
     pub(super) offered: CapabilitySet,
     /// What it says of using its results again.
     pub(super) hints: CacheHints,
+    /// The first era that a connection is used in is its only one.
+    pub(super) one_era: bool,
     /// The extensions that it has, by name.
     extensions: Vec<String>,
 }
@@ -61,7 +63,7 @@ impl Identity {
             member(key::SERVER, info, &shapes::IMPLEMENTATION, Revision::LATEST_STATELESS)
         });
         let offered = offered.known_to(Revision::LATEST_STATELESS);
-        Self { request: info.clone(), info, offered, hints, extensions }
+        Self { request: info.clone(), info, offered, hints, one_era: false, extensions }
     }
 
     /// A client, which need not say who it is.
@@ -85,6 +87,11 @@ impl Identity {
         request.push(',');
         request.push_str(&member(key::CAPABILITIES, capabilities, record, revision));
         Self { info: text, request, offered, ..Self::default() }
+    }
+
+    /// The same, and whether the first era that a connection is used in is its only one.
+    pub(crate) fn of_one_era(self, one_era: bool) -> Self {
+        Self { one_era, ..self }
     }
 
     /// The extension of this name, if this side has it.

@@ -16,7 +16,7 @@ use crate::error::ViolationKind;
 use crate::json::{Additions, Misfit, Str, fits, member};
 use crate::rpc::{Id, ResultType, write_result};
 use crate::session::Phase;
-use crate::version::RevisionSet;
+use crate::version::{Era, RevisionSet};
 
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +141,16 @@ impl Peer {
             session: self.session,
             spoken: self.spoken,
             offered_alone: self.offered_alone(),
+            era: self.only_era(),
+        }
+    }
+
+    /// The only era that the connection may still be used in, if there is to be one and it has been used.
+    fn only_era(&self) -> Option<Era> {
+        self.identity().filter(|own| own.one_era)?;
+        match self.session {
+            Some(terms) => Some(terms.revision.era()),
+            None => self.has_served_alone.then_some(Era::Stateless),
         }
     }
 

@@ -5,7 +5,7 @@ use super::context::Terms;
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::methods::{Declared, RequestKind, Sender};
 use crate::error::ViolationKind;
-use crate::version::RevisionSet;
+use crate::version::{Era, RevisionSet};
 
 /// Which side of the connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +80,8 @@ pub(crate) struct Situation {
     pub(crate) spoken: RevisionSet,
     /// What this side offers to a request that stands alone.
     pub(crate) offered_alone: CapabilitySet,
+    /// The only era that the connection may still be used in, if that has been decided.
+    pub(crate) era: Option<Era>,
 }
 
 impl Situation {
@@ -126,6 +128,9 @@ fn alone(kind: Option<RequestKind>, facts: Facts, situation: &Situation) -> Rout
     if situation.standing == Standing::InBatch {
         return Route::Refuse(ViolationKind::BatchNotAllowed);
     }
+    if situation.era == Some(Era::Handshake) && kind != Some(RequestKind::Discover) {
+        return Route::Refuse(ViolationKind::OtherEra);
+    }
     let Some(known) = kind else { return Route::Alone(None, facts) };
     let declared = situation.role.declared(situation.offered_alone, facts.capabilities);
     match known.rule().check(situation.role.other_side(), facts.revision, declared) {
@@ -145,6 +150,9 @@ fn in_session(kind: Option<RequestKind>, situation: &Situation) -> Route {
         |kind: RequestKind| !kind.rule().revisions().and(RevisionSet::HANDSHAKE).is_empty();
     match (kind, situation.session) {
         (Some(RequestKind::Initialize), _) if !has_sessions => {
+            Route::Refuse(ViolationKind::UnsupportedRevision)
+        }
+        (Some(RequestKind::Initialize), _) if situation.era == Some(Era::Stateless) => {
             Route::Refuse(ViolationKind::UnsupportedRevision)
         }
         (Some(RequestKind::Initialize), _) if situation.standing == Standing::InBatch => {

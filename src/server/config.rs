@@ -32,6 +32,10 @@ pub struct ServerConfig {
     pub revisions: RevisionSet,
     /// Refuses such a client with `-32602` instead. Default false.
     pub refuse_other_revisions: bool,
+    /// Whether the first era that a connection is used in, apart from `server/discover`, is its only one:
+    /// then `initialize` is refused with `-32022` after a request that stands alone, and such a request with
+    /// `-32600` after `initialize`. Default false.
+    pub one_era: bool,
     /// The least severe log messages that are sent before the client names a level. Default all.
     pub log_level: LoggingLevel,
     /// Whose failure it is if the arguments of a call do not fit the tool: how
@@ -56,6 +60,7 @@ impl ServerConfig {
             capabilities: ServerCapabilities::default(),
             instructions: None,
             revisions: RevisionSet::ALL,
+            one_era: false,
             refuse_other_revisions: false,
             log_level: LoggingLevel::Debug,
             bad_arguments: BadArguments::default(),

@@ -44,7 +44,8 @@ impl ServerConfig {
         }
         let info = self.identify.then_some(&self.info);
         let offered = (&self.capabilities).into();
-        Some(Identity::of_server(info, offered, self.cache, self.extensions()))
+        let identity = Identity::of_server(info, offered, self.cache, self.extensions());
+        Some(identity.of_one_era(self.one_era))
     }
 
     /// The names of the extensions that the server has. One whose name is none does not count.
