@@ -39,8 +39,7 @@ pub struct ClientConfig {
     /// The least severe log messages that requests ask for, where there are no sessions, unless
     /// [they say otherwise](crate::CallOptions::log_level). Default none.
     pub log_level: Option<LoggingLevel>,
-    /// What to subscribe to as soon as it is known that there are no sessions. Default nothing. In a
-    /// session a server tells of its lists without being asked.
+    /// What to [subscribe](crate::Client::subscribe) to as soon as the connection is open. Default nothing.
     pub listen: Option<SubscriptionFilter<'static>>,
     /// The revision of a session that it asks for. Default the newest of those it speaks. The server may
     /// choose another one; connecting fails if the client does not speak that.

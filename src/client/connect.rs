@@ -184,7 +184,12 @@ impl Client {
     ) {
         self.peer.step(Step::Complete);
         self.peer.open_stateless(revision, capabilities);
-        self.peer.flush_held(&self.config.connection, out);
+        self.peer.flush_held(&self.config.connection, now, out);
+        self.subscribe_to_wanted(now, out);
+    }
+
+    /// Subscribes to what was wanted before there was anybody to ask.
+    fn subscribe_to_wanted(&mut self, now: Instant, out: &mut dyn Outlets) {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
@@ -225,7 +230,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         let connected = match outcome {
-            Outcome::Result(result) => self.open(result, out),
+            Outcome::Result(result) => self.open(result, now, out),
             Outcome::PeerError(error) => Err(ConnectFailure::PeerError(error)),
             Outcome::Malformed { kind, message } => {
                 Err(ConnectFailure::Malformed { kind, message })
@@ -319,6 +324,7 @@ impl Client {
     fn open<'f>(
         &mut self,
         result: Raw<'f>,
+        now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<Connected<'f>, ConnectFailure<'f>> {
         let text = result.borrowed().unwrap_or_default();
@@ -347,7 +353,8 @@ impl Client {
         }
         self.peer.step(Step::Complete);
         self.peer.open_session(revision, answer.capabilities);
-        self.peer.flush_held(&self.config.connection, out);
+        self.peer.flush_held(&self.config.connection, now, out);
+        self.subscribe_to_wanted(now, out);
         if self.config.connection.keep_handshake {
             self.server = Some(result.clone().into_owned());
         }

@@ -1,11 +1,12 @@
-//! Subscriptions of a client, where there are no sessions
+//! Subscriptions of a client
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::Client;
 use crate::handle::CallId;
-use crate::model::SubscriptionFilter;
-use crate::peer::{CallError, Outlets};
+use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
+use crate::peer::{CallError, CallOptions, Outlets};
 use crate::time::Instant;
+use crate::version::Era;
 
 /// # Subscribing
 impl Client {
@@ -15,8 +16,9 @@ impl Client {
     ///
     /// There can be several at the same time; what several of them ask for is told once for each.
     ///
-    /// In a session there are none: a server tells of its lists without being asked, and of resources after
-    /// [`Subscribe`](crate::model::method::Subscribe).
+    /// In a session, which has nothing of the kind, it is the same for the application: the machine subscribes
+    /// to each resource, and hands what the server tells to the subscriptions that want it instead of
+    /// raising a [`Notification`](crate::ClientEvent::Notification).
     ///
     /// # Errors
     ///
@@ -28,6 +30,28 @@ impl Client {
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
         self.peer.subscribe(&self.config.connection, filter, false, now, out)
+    }
+
+    /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the
+    /// outcome comes as that of any call; without one with every request from now on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`call`](Self::call).
+    pub fn set_log_level(
+        &mut self,
+        level: LoggingLevel,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<Option<CallId>, CallError> {
+        if self.revision().is_none_or(|revision| revision.era() == Era::Stateless) {
+            self.peer.set_request_level(Some(level));
+        }
+        if self.revision().is_some_and(|revision| revision.era() == Era::Stateless) {
+            return Ok(None);
+        }
+        self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)
+            .map(Some)
     }
 
     /// The subscriptions that are open or are being opened, in the order they were made.

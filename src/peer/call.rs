@@ -77,6 +77,8 @@ pub(crate) enum Purpose {
     Subscription,
     /// The machine, to hear whether the peer is still there.
     KeepAlive,
+    /// The machine, because a subscription of ours in a session wants or wanted a resource.
+    Interest,
     /// The machine, because a request of the peer needs something of it.
     Input,
 }

@@ -71,7 +71,13 @@ impl Peer {
         if self.calls_are_over() {
             return Err(CancelError::Closed);
         }
-        Ok(self.give_up(call, GivenUp::Cancelled, reason, out))
+        let subscription =
+            self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
+        let cancellation = self.give_up(call, GivenUp::Cancelled, reason, out);
+        if let Some(subscription) = subscription {
+            self.leave_session(&subscription);
+        }
+        Ok(cancellation)
     }
 
     /// Ends the calls that were made because of a request.

@@ -193,7 +193,12 @@ impl Peer {
             .outbound
             .get(call.0)
             .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
+        let is_interest =
+            self.outbound.get(call.0).is_some_and(|entry| entry.purpose == Purpose::Interest);
         let event = self.lose_call(call, cause, out);
+        if is_interest {
+            return self.next_ended_call(config, out);
+        }
         if let Some(parent) = parent {
             let event = self.input_failed(config, parent, out);
             return event.map(Elapsed::Event).or_else(|| self.next_ended_call(config, out));

@@ -17,6 +17,7 @@ use crate::frame::{Queue, Room, Serial, Tag};
 use crate::handle::CallId;
 use crate::json::{EncodeError, Envelope, Member, Raw, Str, Writer};
 use crate::rpc::write_notification;
+use crate::time::Instant;
 
 /// What waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -74,7 +75,12 @@ impl Peer {
     /// Sends what was held, now that the handshake is complete and says what may be sent. It may
     /// exceed the limit of the outbox, because it has a limit of its own: so nothing is left that
     /// could be overtaken.
-    pub(crate) fn flush_held(&mut self, config: &ConnectionConfig, out: &mut dyn Outlets) {
+    pub(crate) fn flush_held(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
         if self.held.queue.is_empty() {
             return;
         }
@@ -85,6 +91,9 @@ impl Peer {
             let method = method.as_ref().map(Str::to_str).unwrap_or_default();
             let params = envelope.get(Member::Params);
             match waiting.call {
+                Some(call) if self.is_for_session(call) => {
+                    self.begin_in_session(config, call, now, out);
+                }
                 Some(call) => self.release_call(config, call, &method, params, out),
                 None => self.release_notification(config, waiting, &method, params, out),
             }
@@ -92,6 +101,20 @@ impl Peer {
         if !self.held.has_refused() {
             self.held = Rare::EMPTY;
         }
+    }
+
+    /// Whether a call that was held is a subscription, and there is a session to stand for it.
+    fn is_for_session(&mut self, call: CallId) -> bool {
+        if self.is_stateless() {
+            return false;
+        }
+        let Some(entry) = self.outbound.get_mut(call.0) else { return false };
+        if entry.purpose != Purpose::Subscription {
+            return false;
+        }
+        (entry.whereabouts, entry.idle, entry.idle_deadline) = (Whereabouts::Answered, None, None);
+        self.set_deadline(call);
+        true
     }
 
     /// Sends a call that was held, or marks it as refused.

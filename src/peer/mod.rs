@@ -61,6 +61,7 @@ mod request_stamp;
 mod response;
 mod route;
 mod rules;
+mod session_subscribe;
 mod stamp;
 mod subscribe;
 mod timers;
@@ -196,6 +197,8 @@ struct Unsettled {
     given_up: VecDeque<(CallId, ErrorCode)>,
     /// Subscriptions of which something came too early.
     early: VecDeque<CallId>,
+    /// Resources that no subscription wants any more.
+    unwanted: VecDeque<String>,
     /// What subscriptions asked for that were lost.
     lost_subscriptions: Vec<Filter<()>>,
 }
@@ -206,6 +209,7 @@ impl Empty for Unsettled {
         needs: VecDeque::new(),
         given_up: VecDeque::new(),
         early: VecDeque::new(),
+        unwanted: VecDeque::new(),
         lost_subscriptions: Vec::new(),
     };
 }
@@ -213,7 +217,10 @@ impl Empty for Unsettled {
 impl Unsettled {
     /// Whether there is something to hand out.
     fn has_news(&self) -> bool {
-        !(self.needs.is_empty() && self.given_up.is_empty() && self.early.is_empty())
+        !(self.needs.is_empty()
+            && self.given_up.is_empty()
+            && self.early.is_empty()
+            && self.unwanted.is_empty())
     }
 }
 

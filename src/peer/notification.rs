@@ -41,8 +41,16 @@ impl Peer {
                         })
                     }
                     Ok(true) => {
-                        let notification =
+                        let mut notification =
                             Notification { method, params: params.map(Raw::trusted) };
+                        if let Some(kind) = kind
+                            && self.may_be_for_subscription(kind)
+                        {
+                            match self.told_in_session(kind, notification) {
+                                Ok(event) => return event.map(Incoming::Event),
+                                Err(unwanted) => notification = unwanted,
+                            }
+                        }
                         return Some(Incoming::Notification(kind, notification));
                     }
                     Ok(false) => None,

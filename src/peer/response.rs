@@ -107,6 +107,10 @@ impl Peer {
                     Err(event) => Incoming::Event(event),
                 })
             }
+            Purpose::Interest => {
+                self.interest_ended(call, &outcome);
+                None
+            }
             Purpose::Subscription => {
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = self.subscription_ended(call, outcome);

@@ -13,8 +13,8 @@ use super::event::{Cause, Notification, Outcome, PeerEvent, Violation};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::receive::Reception;
+use super::session_subscribe::InSession;
 use super::{ConnectionConfig, Peer};
-use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::handle::CallId;
@@ -28,14 +28,17 @@ use crate::time::Instant;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Subscription {
     /// What was asked for.
-    requested: Filter<()>,
-    acknowledged: bool,
-    /// What came before it was acknowledged: methods, and params if there were any.
-    early: VecDeque<(NotificationKind, Option<String>)>,
+    pub(super) requested: Filter<()>,
+    pub(super) acknowledged: bool,
+    /// What a session knows of it, if there is one.
+    pub(super) in_session: Option<InSession>,
+    /// What came before it was acknowledged, or together with something else: methods, and params if there
+    /// were any.
+    pub(super) early: VecDeque<(NotificationKind, Option<String>)>,
     /// How much came that was not kept.
-    lost: u32,
+    pub(super) lost: u32,
     /// The machine made it by itself.
-    is_automatic: bool,
+    pub(super) is_automatic: bool,
 }
 
 /// News of a subscription.
@@ -154,10 +157,17 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let rule = RequestKind::Listen.rule();
-        if self.session.is_some() && !self.is_stateless() {
-            return Err(NotAllowed::Revision.into());
-        }
         let text = Raw::from_serialize(filter)?;
+        if self.session.is_some() && !self.is_stateless() {
+            let requested = Filter::read(text.as_str());
+            let call = self.subscribe_in_session(config, requested, now, out)?;
+            if let Some(entry) = self.outbound.get_mut(call.0)
+                && let Some(subscription) = &mut entry.subscription
+            {
+                subscription.is_automatic = is_automatic;
+            }
+            return Ok(call);
+        }
         let idle = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
         let options = CallOptions::new().idle(idle).total(Timeout::Never);
         let mut order = self.prepare_call(config, rule.name, options, now)?;
@@ -267,6 +277,9 @@ impl Peer {
     /// The next notification that came before its subscription was open.
     pub(super) fn next_early(&mut self) -> Option<PeerEvent<'static>> {
         while let Some(call) = self.unsettled.early.front().copied() {
+            if let Some(granted) = self.grant_in_session(call) {
+                return Some(granted);
+            }
             let subscription =
                 self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.as_mut());
             if let Some(subscription) = subscription {
@@ -309,6 +322,7 @@ impl Peer {
         let subscription =
             self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
         let subscription = subscription.unwrap_or_default();
+        self.leave_session(&subscription);
         let end = match outcome {
             Outcome::Result(_) => SubscriptionEnd::Finished,
             Outcome::PeerError(error) if subscription.acknowledged => {
@@ -328,7 +342,7 @@ impl Peer {
     }
 }
 
-fn changed(call: CallId, notification: Notification<'_>) -> PeerEvent<'_> {
+pub(super) fn changed(call: CallId, notification: Notification<'_>) -> PeerEvent<'_> {
     let news = SubscriptionNews::Changed(notification);
     PeerEvent::Subscription(SubscriptionUpdate { call, news })
 }
@@ -339,7 +353,7 @@ fn ended(call: CallId, end: SubscriptionEnd<'_>) -> PeerEvent<'_> {
 }
 
 /// What is in one filter and not in another one.
-fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static> {
+pub(super) fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static> {
     let mut refused = all.clone();
     for (list, granted) in refused.lists.iter_mut().zip(&granted.lists) {
         if granted.is_some() {
@@ -351,7 +365,7 @@ fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static
 }
 
 /// A filter as it is sent.
-fn filter_of(filter: &Filter<()>) -> SubscriptionFilter<'static> {
+pub(super) fn filter_of(filter: &Filter<()>) -> SubscriptionFilter<'static> {
     let mut sent = SubscriptionFilter::new();
     for (list, (name, _)) in filter.lists.iter().zip(LISTS) {
         if list.is_some() {

@@ -54,6 +54,9 @@ impl Peer {
     ) -> Option<Elapsed> {
         self.clock.tick(now);
         self.flush_listens(out);
+        if !self.unsettled.unwanted.is_empty() {
+            self.unsubscribe_unwanted(config, now, out);
+        }
         if core::mem::take(&mut self.has_news) {
             return Some(Elapsed::News);
         }
@@ -137,6 +140,12 @@ impl Peer {
         if call.again_at.is_some_and(|again| again <= now) {
             self.ask_again(CallId(place), Some(real), out);
             return self.next_expiry(config, real, out);
+        }
+        if call.purpose == Purpose::Interest {
+            let call = CallId(place);
+            self.give_up(call, GivenUp::TimedOut, None, out);
+            self.interest_ended(call, &Outcome::TimedOut(Expiry::Total));
+            return self.next_outcome(config, out).or_else(|| self.next_expiry(config, real, out));
         }
         // Whichever was first; at the same instant, the one that progress cannot move.
         let total = call

@@ -123,7 +123,7 @@ impl Server {
             self.peer.end_reception(out);
             return None;
         };
-        let event = self.incoming(incoming, out);
+        let event = self.incoming(incoming, arrival.now, out);
         self.peer.end_reception(out);
         event
     }
@@ -152,6 +152,7 @@ impl Server {
     fn incoming<'f>(
         &mut self,
         incoming: Incoming<'f>,
+        now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match incoming {
@@ -159,7 +160,7 @@ impl Server {
             Incoming::Initialize(request) => self.initialize(request, out),
             Incoming::Request(kind, request) => self.request(kind, request, out),
             Incoming::Notification(kind, notification) => {
-                self.notification(kind, notification, out)
+                self.notification(kind, notification, now, out)
             }
             Incoming::Resumed(resumed) => self.resumed(resumed),
             // A server opens no connection, and nobody needs anything of it before answering it.
@@ -193,6 +194,7 @@ impl Server {
         &mut self,
         kind: Option<NotificationKind>,
         notification: Notification<'f>,
+        now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         if kind != Some(NotificationKind::Initialized) {
@@ -202,7 +204,7 @@ impl Server {
             // It has been received before.
             return None;
         }
-        self.peer.flush_held(&self.config.connection, out);
+        self.peer.flush_held(&self.config.connection, now, out);
         Some(ServerEvent::Ready)
     }
 

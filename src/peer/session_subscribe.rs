@@ -1,0 +1,259 @@
+//! Subscriptions of ours in a session, which has none: what stands for them there
+//! ([resource subscriptions](https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions)).
+//!
+//! A server tells of its lists without being asked, and of a resource after `resources/subscribe`. So a
+//! subscription is a name for what was asked for: each of its resources is subscribed to by a request of
+//! its own, and what the server tells is handed to whoever wants it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
+use super::calls::Sink;
+use super::event::{Notification, Outcome, PeerEvent};
+use super::outlets::Outlets;
+use super::subscribe::{
+    Subscription, SubscriptionNews, SubscriptionUpdate, changed, filter_of, without,
+};
+use super::{ConnectionConfig, Peer};
+use crate::capability::Capability;
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::handle::CallId;
+use crate::json::{Raw, Str, member};
+use crate::model::UriParams;
+use crate::subscription::Filter;
+use crate::time::Instant;
+
+/// What is known of a subscription that a session stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct InSession {
+    /// What the server tells of, as far as it has said.
+    granted: Filter<()>,
+    /// The requests that have not been answered, and the resources that they are about.
+    asked: Vec<(CallId, String)>,
+    /// It has been said to be open.
+    told: bool,
+}
+
+impl InSession {
+    fn wants(&self, list: Option<usize>, uri: Option<&str>) -> bool {
+        let of_list =
+            list.and_then(|list| self.granted.lists.get(list)).is_some_and(Option::is_some);
+        let is_part = |whole: &String| uri.is_some_and(|uri| uri.starts_with(whole.as_str()));
+        of_list || self.granted.resources.keys().any(is_part)
+    }
+}
+
+impl Peer {
+    /// Opens a subscription in a session.
+    pub(super) fn subscribe_in_session(
+        &mut self,
+        config: &ConnectionConfig,
+        requested: Filter<()>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        if !self.phase.takes_calls() {
+            return Err(CallError::Closed);
+        }
+        let needed = u32::try_from(requested.resources.len()).unwrap_or(u32::MAX).saturating_add(1);
+        if config.limits.outbound_calls.saturating_sub(self.outbound.len()) < needed {
+            return Err(CallError::TooManyCalls);
+        }
+        let subscription = Subscription { requested, ..Subscription::default() };
+        let entry = Call {
+            purpose: Purpose::Subscription,
+            // Nothing is in flight under its own id.
+            whereabouts: Whereabouts::Answered,
+            subscription: Some(alloc::boxed::Box::new(subscription)),
+            ..Call::default()
+        };
+        let call = self.register(entry);
+        self.begin_in_session(config, call, now, out);
+        Ok(call)
+    }
+
+    /// Asks for what a subscription is about.
+    pub(super) fn begin_in_session(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        let Some(terms) = self.session else { return };
+        let Some(requested) = self.subscription(call).map(|one| one.requested.clone()) else {
+            return;
+        };
+        let mut granted = requested;
+        granted.limit(terms.theirs);
+        let uris: Vec<String> = granted.resources.keys().cloned().collect();
+        granted.resources.clear();
+        let mut in_session = InSession { granted, ..InSession::default() };
+        for uri in uris {
+            if self.is_subscribed_to(&uri) {
+                in_session.granted.resources.insert(uri, ());
+            } else if let Ok(asked) = self.ask_for_resource(config, &uri, now, out) {
+                in_session.asked.push((asked, uri));
+            }
+        }
+        let is_open = in_session.asked.is_empty();
+        if let Some(subscription) = self.subscription_mut(call) {
+            subscription.in_session = Some(in_session);
+        }
+        if is_open {
+            self.unsettled.early.push_back(call);
+        }
+    }
+
+    fn ask_for_resource(
+        &mut self,
+        config: &ConnectionConfig,
+        uri: &str,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        self.call_about_resource(config, RequestKind::Subscribe, uri, now, out)
+    }
+
+    fn call_about_resource(
+        &mut self,
+        config: &ConnectionConfig,
+        kind: RequestKind,
+        uri: &str,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        let total = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
+        let options = CallOptions::new().idle(Timeout::Never).total(total);
+        let method = kind.rule().name;
+        let mut order = self.prepare_call(config, method, options, now)?;
+        order.entry.purpose = Purpose::Interest;
+        self.make(config, order, method, &UriParams::new(uri), Sink::Outlets(out))
+    }
+
+    /// Whether some subscription has been granted a resource.
+    fn is_subscribed_to(&self, uri: &str) -> bool {
+        self.in_session().any(|(_, one)| one.granted.resources.contains_key(uri))
+    }
+
+    fn in_session(&self) -> impl Iterator<Item = (CallId, &InSession)> {
+        self.outbound.iter().filter_map(|(place, entry)| {
+            let in_session = entry.subscription.as_ref()?.in_session.as_ref()?;
+            Some((CallId(place), in_session))
+        })
+    }
+
+    fn subscription(&self, call: CallId) -> Option<&Subscription> {
+        self.outbound.get(call.0)?.subscription.as_deref()
+    }
+
+    fn subscription_mut(&mut self, call: CallId) -> Option<&mut Subscription> {
+        self.outbound.get_mut(call.0)?.subscription.as_deref_mut()
+    }
+
+    /// A request of a subscription has ended.
+    pub(super) fn interest_ended(&mut self, asked: CallId, outcome: &Outcome<'_>) {
+        self.end_call(asked);
+        let waits =
+            |(_, one): &(CallId, &InSession)| one.asked.iter().any(|(call, _)| *call == asked);
+        let Some(call) = self.in_session().find(waits).map(|(call, _)| call) else { return };
+        let Some(subscription) = self.subscription_mut(call) else { return };
+        let Some(in_session) = &mut subscription.in_session else { return };
+        let Some(at) = in_session.asked.iter().position(|(call, _)| *call == asked) else { return };
+        let (_, uri) = in_session.asked.remove(at);
+        if matches!(outcome, Outcome::Result(_)) {
+            in_session.granted.resources.insert(uri, ());
+        }
+        if in_session.asked.is_empty() {
+            self.unsettled.early.push_back(call);
+        }
+    }
+
+    /// Says that a subscription of a session is open, if that has not been said.
+    pub(super) fn grant_in_session(&mut self, call: CallId) -> Option<PeerEvent<'static>> {
+        let subscription = self.subscription_mut(call)?;
+        let in_session = subscription.in_session.as_mut()?;
+        if core::mem::replace(&mut in_session.told, true) {
+            return None;
+        }
+        let filter = filter_of(&in_session.granted);
+        let refused = without(&subscription.requested, &in_session.granted);
+        subscription.acknowledged = true;
+        let text = |filter| Raw::from_serialize(filter).unwrap_or(Raw::EMPTY_OBJECT);
+        let (granted, refused) = (text(&filter), text(&refused));
+        let news = SubscriptionNews::Granted { granted, refused };
+        Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }))
+    }
+
+    /// Hands what the server of a session tells to the subscriptions that want it. It is given back if
+    /// there is none.
+    pub(super) fn told_in_session<'a>(
+        &mut self,
+        kind: NotificationKind,
+        notification: Notification<'a>,
+    ) -> Result<Option<PeerEvent<'a>>, Notification<'a>> {
+        let list = match kind {
+            NotificationKind::ToolsChanged => Some(0),
+            NotificationKind::PromptsChanged => Some(1),
+            NotificationKind::ResourcesChanged => Some(2),
+            _ => None,
+        };
+        let params = notification.params.as_ref().map(|params| String::from(params.as_str()));
+        let uri = params.as_deref().and_then(|params| member(params, "uri"));
+        let uri = uri.and_then(Str::from_literal).map(|uri| uri.to_str().into_owned());
+        let wanting: Vec<CallId> = self
+            .in_session()
+            .filter(|(_, one)| one.wants(list, uri.as_deref()))
+            .map(|(call, _)| call)
+            .collect();
+        let Some((first, others)) = wanting.split_first() else { return Err(notification) };
+        let is_open = |subscription: &Subscription| subscription.acknowledged;
+        let now = self.subscription(*first).is_some_and(is_open);
+        for call in others.iter().chain((!now).then_some(first)) {
+            if let Some(subscription) = self.subscription_mut(*call) {
+                subscription.early.push_back((kind, params.clone()));
+                let is_open = subscription.acknowledged;
+                if is_open {
+                    self.unsettled.early.push_back(*call);
+                }
+            }
+        }
+        Ok(now.then(|| changed(*first, notification)))
+    }
+
+    /// Whether what a server tells may be for a subscription.
+    pub(super) fn may_be_for_subscription(&self, kind: NotificationKind) -> bool {
+        let is_change = kind.changed().is_some() || kind == NotificationKind::ResourceUpdated;
+        is_change && self.in_session().next().is_some()
+    }
+
+    /// A subscription of a session is over: what nobody else wants is to be unsubscribed from.
+    pub(super) fn leave_session(&mut self, subscription: &Subscription) {
+        let Some(in_session) = &subscription.in_session else { return };
+        for uri in in_session.granted.resources.keys() {
+            if !self.is_subscribed_to(uri) {
+                self.unsettled.unwanted.push_back(uri.clone());
+            }
+        }
+    }
+
+    /// Unsubscribes from what nobody wants any more.
+    pub(super) fn unsubscribe_unwanted(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        while let Some(uri) = self.unsettled.unwanted.pop_front() {
+            let offered = self.session.is_some_and(|terms| {
+                terms.theirs.contains(Capability::ResourcesSubscribe) && self.phase.is_ready()
+            });
+            if offered && !self.is_subscribed_to(&uri) {
+                // Without room the server goes on telling, and nobody listens.
+                let kind = RequestKind::Unsubscribe;
+                _ = self.call_about_resource(config, kind, &uri, now, out);
+            }
+        }
+    }
+}
