@@ -337,6 +337,12 @@ impl RequestKind {
         )
     }
 
+    /// Whether it has the name of a method of the extension for tasks, which is another one where there
+    /// are no sessions.
+    pub(crate) const fn names_extension(self) -> bool {
+        matches!(self, Self::GetTask | Self::CancelTask)
+    }
+
     /// Whether it is about tasks, which are not offered yet, so that nobody may ask for them.
     pub(crate) const fn is_about_tasks(self) -> bool {
         matches!(self, Self::GetTask | Self::TaskResult | Self::ListTasks | Self::CancelTask)

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 
 use super::call::{Call, CallError, CallOptions, Purpose, Whereabouts};
-use super::exchanges::observe_sent;
+use super::exchanges::{Exchange, observe_sent};
 use super::gate::Clearance;
 use super::held::Waiting;
 use super::identity::key;
@@ -15,6 +15,7 @@ use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
+use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Queue, Room, Tag};
 use crate::handle::{CallId, InboundId};
@@ -60,6 +61,11 @@ impl Peer {
         }
         if config.limits.outbound_calls <= self.outbound.len() {
             return Err(CallError::TooManyCalls);
+        }
+        let parent = options.parent.and_then(|parent| self.inbound.get(parent.0));
+        if parent.is_some_and(Exchange::stands_alone) {
+            // What it needs is asked for in its answer, whatever session there is as well.
+            return Err(NotAllowed::Revision.into());
         }
         let kind = RequestKind::named(method);
         let clearance = self.clear_request(config, method, kind)?;

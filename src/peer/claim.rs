@@ -55,46 +55,46 @@ impl<'a> Claim<'a> {
             }
         }
         let Some(version) = members.version else { return Self::Absent };
-        match Self::check(version, &members, own) {
+        match members.check(version) {
             Err(misfit) => Self::Malformed(misfit),
-            Ok((name, facts)) => {
-                let named = Revision::from_name(&name.to_str());
-                match named
-                    .filter(|revision| spoken.and(RevisionSet::STATELESS).contains(*revision))
-                {
-                    Some(revision) => {
-                        let capabilities = facts.capabilities.known_to(revision);
-                        Self::Sound(Facts { revision, capabilities, ..facts })
+            Ok((name, capabilities)) => match Revision::from_name(&name.to_str()) {
+                Some(revision) if spoken.and(RevisionSet::STATELESS).contains(revision) => {
+                    match members.facts(revision, capabilities, own) {
+                        Ok(facts) => Self::Sound(facts),
+                        Err(misfit) => Self::Malformed(misfit),
                     }
-                    None => Self::Unsupported(name),
                 }
-            }
+                _ => Self::Unsupported(name),
+            },
         }
     }
+}
 
-    /// What is wrong with the members comes before whether the version is served.
-    fn check(
-        version: &'a str,
-        members: &Members<'a>,
-        own: &Identity,
-    ) -> Result<(Str<'a>, Facts), Misfit> {
+impl<'a> Members<'a> {
+    /// Looks at what has to be there, which comes before whether the version is served.
+    fn check(&self, version: &'a str) -> Result<(Str<'a>, CapabilitySet), Misfit> {
         let Some(name) = Str::from_literal(version) else {
             return Err(Misfit::at(key::VERSION, Problem::WrongType));
         };
-        let Some(text) = members.capabilities else {
+        let Some(text) = self.capabilities else {
             return Err(Misfit::at(key::CAPABILITIES, Problem::Missing));
         };
         let capabilities = CapabilitySet::read(Owner::Client, text)
             .ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
-        // Which revision it is turns out later; until then it is as good as the newest.
-        let revision = Revision::LATEST_STATELESS;
-        let facts = Facts {
-            revision,
-            capabilities,
-            extensions: extensions(text, own),
-            log_level: members.level.map(level).transpose()?,
-        };
-        Ok((name, facts))
+        Ok((name, capabilities))
+    }
+
+    /// Everything that a request of this revision says of its sender.
+    fn facts(
+        &self,
+        revision: Revision,
+        capabilities: CapabilitySet,
+        own: &Identity,
+    ) -> Result<Facts, Misfit> {
+        let capabilities = capabilities.known_to(revision);
+        let extensions = extensions(self.capabilities.unwrap_or_default(), own);
+        let log_level = self.level.map(level).transpose()?;
+        Ok(Facts { revision, capabilities, extensions, log_level })
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
-use super::exchanges::{Exchange, observe_sent, send_about};
+use super::exchanges::{observe_sent, send_about};
 use super::gate::Clearance;
 use super::held::Waiting;
 use super::listens::Change;
@@ -95,10 +95,17 @@ impl Peer {
         notice: Notice<'_, T>,
         out: &mut dyn Outlets,
     ) -> Result<Delivery, NotifyError> {
-        if let Some(id) = notice.related
-            && self.inbound.get(id.0).is_some_and(Exchange::stands_alone)
-        {
-            return self.notify_alone(config, id, notice, out);
+        if let Some(id) = notice.related {
+            match self.inbound.get(id.0) {
+                Some(exchange) if exchange.stands_alone() => {
+                    return self.notify_alone(config, id, notice, out);
+                }
+                // It has ended, and may have been one that stood alone: nothing follows its answer.
+                None if self.has_served_alone && self.phase != Phase::Closed => {
+                    return Ok(Delivery::NotWanted);
+                }
+                _ => {}
+            }
         }
         let kind = NotificationKind::named(notice.method);
         let uri = match (notice.change, kind) {

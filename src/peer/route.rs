@@ -131,7 +131,9 @@ fn alone(kind: Option<RequestKind>, facts: Facts, situation: &Situation) -> Rout
     if situation.era == Some(Era::Handshake) && kind != Some(RequestKind::Discover) {
         return Route::Refuse(ViolationKind::OtherEra);
     }
-    let Some(known) = kind else { return Route::Alone(None, facts) };
+    let Some(known) = kind.filter(|kind| !kind.names_extension()) else {
+        return Route::Alone(None, facts);
+    };
     let declared = situation.role.declared(situation.offered_alone, facts.capabilities);
     match known.rule().check(situation.role.other_side(), facts.revision, declared) {
         Ok(()) => Route::Alone(kind, facts),

@@ -95,7 +95,7 @@ fn not_a_request() -> Vec<Case> {
 fn wrong_claims() -> Vec<Case> {
     const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     const CAPABILITIES: &str = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
-    let none = r#"{"code":-32602,"message":"params._meta must have io.modelcontextprotocol/protocolVersion (2026-07-28) unless initialize has opened a session"}"#;
+    let none = r#"{"code":-32602,"message":"params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first"}"#;
     let malformed = |key: &str, problem: &str| {
         format!(
             r#"{{"code":-32602,"message":"malformed _meta: `io.modelcontextprotocol/{key}` {problem}"}}"#

@@ -1,0 +1,19 @@
+//! Requests that stand alone, at a server: revision 2026-07-28, also beside a session.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod both_eras;
+mod bridging;
+mod claims;
+mod context;
+mod discovery;
+mod errors;
+mod input;
+mod kit;
+mod lanes;
+mod limits;
+mod logging;
+mod races;
+mod results;
+mod streams;
+mod subscriptions;
