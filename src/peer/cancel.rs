@@ -76,6 +76,9 @@ impl Peer {
         let cancellation = self.give_up(call, GivenUp::Cancelled, reason, out);
         if let Some(subscription) = subscription {
             self.leave_session(&subscription);
+            if subscription.in_session.is_some() {
+                return Ok(Cancellation::Notified);
+            }
         }
         Ok(cancellation)
     }
