@@ -399,3 +399,13 @@ fn everything_server_explains_itself() {
     assert!(texts(&run(&["--drain=-1"]), 2).1.contains("not a sensible number of seconds"));
     assert!(texts(&run(&["--page-items", "0"]), 2).1.contains("--page-items"));
 }
+
+/// The states that it seals are recognised, and nothing else is.
+#[test]
+fn request_state_shows_what_is_refused() {
+    let (stdout, stderr) = texts(&Command::new(example("request_state")).output().unwrap(), 0);
+    let said: Vec<&str> = stdout.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+    assert_eq!(said[4..9], ["the request state is not authentic"; 5]);
+    assert_eq!(said[9..11], ["the request state is malformed", "the request state has expired"]);
+    assert_eq!((said.len(), stderr.as_str()), (13, ""));
+}
