@@ -288,3 +288,33 @@ fn an_early_subscription_waits() {
         assert_eq!(both.heard(), [(call, granted.into())]);
     }
 }
+
+/// A connection that is shut down does not wait for what lasts.
+#[test]
+fn a_subscription_does_not_hold_up_the_end() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let call = both.subscribe(&SubscriptionFilter::new().with_tools());
+        both.heard();
+        let ClientSide { client, out, now, .. } = &mut both.client;
+        client.shut_down(std::time::Duration::from_secs(60), *now);
+        let mut told = Vec::new();
+        while let Some(event) = client.handle_timeout(*now, out) {
+            told.push(match event {
+                ClientEvent::Subscription(update) => in_words(&update.news),
+                event => format!("{event:?}"),
+            });
+        }
+        assert_eq!(
+            told,
+            [
+                "Draining { deadline: 1060s }",
+                "lost: the connection was shut down",
+                "Closed { cause: ShutDown }",
+            ]
+        );
+        assert!(!client.is_pending(call));
+        let sent = both.client.sent();
+        assert_eq!(sent.len(), usize::from(revisions == RevisionSet::STATELESS), "{sent:?}");
+    }
+}

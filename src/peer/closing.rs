@@ -107,6 +107,7 @@ impl Peer {
             || (draining && (!self.closing.draining_told || self.is_quiet()))
             || (draining && 0 < self.held.len())
             || (draining && !self.listens.is_empty())
+            || (draining && self.subscriptions().next().is_some())
             || (self.closing.input_ended && !self.outbound.is_empty())
             || (self.phase == Phase::Closed && !self.closing.closed_told)
     }
@@ -133,7 +134,8 @@ impl Peer {
             return Some(Elapsed::Event(event));
         }
         if self.phase == Phase::Draining
-            && let Some(event) = self.next_ended_listen(config, out)
+            && let Some(event) =
+                self.next_ended_listen(config, out).or_else(|| self.next_closed_subscription(out))
         {
             return Some(Elapsed::Event(event));
         }

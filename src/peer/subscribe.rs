@@ -20,7 +20,7 @@ use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::model::SubscriptionFilter;
-use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::rpc::{ErrorObject, GivenUp, Id, StrayCause};
 use crate::subscription::{Filter, LISTS};
 use crate::time::Instant;
 
@@ -184,6 +184,17 @@ impl Peer {
             .iter()
             .filter(|(_, entry)| entry.purpose == Purpose::Subscription)
             .map(|(place, _)| CallId(place))
+    }
+
+    /// Ends the next subscription, because the connection is about to end: nobody waits for it.
+    pub(super) fn next_closed_subscription(
+        &mut self,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        let call = self.subscriptions().next()?;
+        let event = self.end_event(call, Outcome::Closed(self.cause_of_end()));
+        self.give_up(call, GivenUp::Cancelled, None, out);
+        Some(event)
     }
 
     /// What subscriptions that were lost had asked for, and those that are still there.
