@@ -47,8 +47,8 @@ use crate::version::Revision;
 /// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
 /// [`poll_timeout`](Self::poll_timeout), and getters. It begins with [`connect`](Self::connect), of
 /// which exactly one event tells what came: [`Connected`](ClientEvent::Connected) or
-/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time; until the session
-/// is open they are held.
+/// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time; until it is known how the
+/// server is to be spoken to they are held.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,9 +63,14 @@ use crate::version::Revision;
 /// client.connect(now, &mut outbox)?;
 /// let call = client.call::<method::ListTools>(
 ///     &PageParams::default(), CallOptions::new(), now, &mut outbox)?;
-/// assert_eq!(outbox.messages().count(), 1, "only `initialize` goes out yet");
+/// assert_eq!(outbox.messages().count(), 1, "only `server/discover` goes out yet");
 ///
-/// let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
+/// // A server of an older revision does not know that, so it is asked for a session.
+/// let answer = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"unknown method"}}"#;
+/// assert!(client.receive(answer, now, &mut outbox).is_none());
+/// assert_eq!(outbox.messages().count(), 1, "`initialize`");
+///
+/// let answer = r#"{"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-11-25",
 ///     "capabilities":{"tools":{}},"serverInfo":{"name":"doc","version":"1.0"}}}"#;
 /// let event = client.receive(answer, now, &mut outbox);
 /// assert!(matches!(event, Some(ClientEvent::Connected(_))));

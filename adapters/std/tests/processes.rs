@@ -168,7 +168,7 @@ fn a_server_that_never_answers_times_out() {
         let error =
             Connection::spawn_with(config, command, impatient(), RefuseAll::new()).unwrap_err();
         assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
-        assert_eq!(error.to_string(), "the server did not answer initialize in time");
+        assert_eq!(error.to_string(), "the server did not answer in time");
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 }
@@ -186,7 +186,7 @@ fn refusals_are_told_in_words() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
-            "the server answered initialize with nonsense: malformed response",
+            "the server answered with nonsense when it was asked what it is: malformed response",
         ),
     ];
     for (answer, text) in answers {

@@ -173,10 +173,10 @@ async fn drive(revision: &'static str, socket: UnixStream) {
 }
 
 async fn lists(client: &Running) {
-    assert_eq!(client.list_all_tools().await.unwrap().len(), 22);
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 36);
     assert_eq!(client.list_all_resources().await.unwrap().len(), 3);
     assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 1);
-    assert_eq!(client.list_all_prompts().await.unwrap().len(), 4);
+    assert_eq!(client.list_all_prompts().await.unwrap().len(), 5);
     let read = of(json!({ "uri": "test://static-text" }));
     let read = serde_json::to_value(client.read_resource(read).await.unwrap()).unwrap();
     let text = "This is the content of the static text resource.";
