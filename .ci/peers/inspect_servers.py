@@ -80,7 +80,12 @@ async def listed(server):
         }
 
 
-def compare(name, server, revisions=("2025-11-25",), differing=lambda revision: ()):
+# What is printed first of a server that has only sessions, and of one that can do without.
+SESSIONS = "revision: 2025-11-25 (with a session; server/discover was refused with -32601)"
+BOTH = "revision: 2026-07-28 (without a session; the server said so)"
+
+
+def compare(name, server, revisions=("2025-11-25",), found=SESSIONS, differing=lambda revision: ()):
     """`differing` names the tools that the server hides from inspect for a good reason."""
     everything = asyncio.run(listed(server))
     for revision in revisions:
@@ -94,6 +99,7 @@ def compare(name, server, revisions=("2025-11-25",), differing=lambda revision: 
               {"protocolVersion": revision, "name": ours["serverInfo"]["name"], **seen})
         equal(isinstance(ours["capabilities"], dict), True)
     text = inspect(server=server)
+    equal(text.splitlines()[0], found)
     for key in ("tools", "prompts", "resources", "resourceTemplates"):
         for entry in theirs[key]:
             equal(f"  {entry}" in text, True)
@@ -109,7 +115,7 @@ def everything():
         return by_url if "2025-06-18" <= revision else [*by_url, "trigger-elicitation-request"]
 
     compare("server-everything", server,
-            ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"), differing)
+            ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"), differing=differing)
     equal(call("echo", {"message": "hi"}, server), "Echo: hi")
     equal(call("get-sum", {"a": 2, "b": 3}, server), "The sum of 2 and 3 is 5.")
     command = [INSPECT, "--call", "trigger-long-running-operation",
@@ -154,7 +160,7 @@ def memory():
 
 def clock():
     server = [f"{PIP}/mcp-server-time"]
-    compare("mcp-server-time", server)
+    compare("mcp-server-time", server, ("2025-11-25", "2026-07-28"), BOTH)
     arguments = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}
     converted = json.loads(call("convert_time", arguments, server))
     equal(converted["target"]["datetime"][10:19], "T21:00:00")
@@ -165,7 +171,7 @@ def git():
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run(["git", "init", "-q", directory], check=True)
         server = [f"{PIP}/mcp-server-git", "--repository", directory]
-        compare("mcp-server-git", server)
+        compare("mcp-server-git", server, ("2025-11-25", "2026-07-28"), BOTH)
         status = call("git_status", {"repo_path": directory}, server)
         equal("No commits yet" in status, True)
 

@@ -23,13 +23,13 @@ def run(*arguments):
     return json.loads(done.stdout)
 
 
-equal(len(run("--method", "tools/list")["tools"]), 22)
+equal(len(run("--method", "tools/list")["tools"]), 36)
 result = run("--method", "tools/call", "--tool-name", "echo", "--tool-arg", "text=hi")
 equal(result["content"], [{"type": "text", "text": "hi"}])
 result = run("--method", "tools/call", "--tool-name", "add_numbers",
              "--tool-arg", "a=2", "--tool-arg", "b=3")
 equal(result["content"], [{"type": "text", "text": "5"}])
-equal(len(run("--method", "prompts/list")["prompts"]), 4)
+equal(len(run("--method", "prompts/list")["prompts"]), 5)
 prompt = run("--method", "prompts/get", "--prompt-name", "test_simple_prompt")
 equal(prompt["messages"][0]["content"]["text"], "This is a simple prompt for testing.")
 uris = [resource["uri"] for resource in run("--method", "resources/list")["resources"]]

@@ -1,9 +1,9 @@
-"""The official Python client against everything_server, at one revision.
+"""The official Python client against everything_server, in one of its modes.
 
-Usage: python_client.py EVERYTHING_SERVER REVISION
+Usage: python_client.py EVERYTHING_SERVER legacy|modern|automatic REVISION [ARGUMENT...]
 
-Every assertion is exact. The exit code of the server is checked: it has to end by itself when its
-input does.
+REVISION is what the two have to come to; the arguments are for the server. Every assertion is exact.
+The exit code of the server is checked: it has to end by itself when its input does.
 """
 
 import asyncio
@@ -15,54 +15,18 @@ import anyio
 import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.shared.exceptions import MCPError
 
-TOOLS = [
-    "echo", "add_numbers", "slow", "test_trigger_resource_update", "test_simple_text",
-    "test_image_content", "test_audio_content", "test_embedded_resource",
-    "test_multiple_content_types", "test_tool_with_logging", "test_tool_with_progress",
-    "test_error_handling", "test_sampling", "test_elicitation",
-    "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
-    "json_schema_2020_12_tool", "test_reconnection", "list_roots", "announce_changes",
-    "visit_page", "needs_visit",
-]
+import python_stateless
+from python_checks import NEEDS, SINCE, TOOLS, Answers, equal, failing, refusal
+
 PROMPTS = [
     "test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource",
-    "test_prompt_with_image",
+    "test_prompt_with_image", "test_input_required_result_prompt",
 ]
+MODES = {"legacy": "legacy", "modern": "2026-07-28", "automatic": "auto"}
 
 
-def equal(left, right):
-    if left != right:
-        raise AssertionError(f"{left!r} is not {right!r}")
-
-
-async def failing(code, awaitable):
-    try:
-        await awaitable
-    except MCPError as error:
-        equal(error.error.code, code)
-    else:
-        raise AssertionError(f"no error, expected {code}")
-
-
-async def sampled(context, params):
-    equal(params.messages[0].content.text, "What is it?")
-    equal(params.max_tokens, 100)
-    content = types.TextContent(type="text", text="It is a test.")
-    return types.CreateMessageResult(role="assistant", content=content, model="m")
-
-
-async def elicited(context, params):
-    equal(params.message, "Who?")
-    return types.ElicitResult(action="accept", content={"username": "u", "email": "e@x.org"})
-
-
-async def roots(context):
-    return types.ListRootsResult(roots=[types.Root(uri="file:///somewhere")])
-
-
-async def run(server, revision, status):
+async def run(command, mode, revision, status):
     logs, updates, changes = [], [], []
 
     async def logged(params):
@@ -74,43 +38,35 @@ async def run(server, revision, status):
         elif message.__class__.__name__.endswith("ListChangedNotification"):
             changes.append(message.method)
 
-    command = f"'{server}' --revision {revision}; echo $? > '{status}'"
+    answers = Answers()
+    command = f"{command}; echo $? > '{status}'"
     client = Client(
         StdioServerParameters(command="sh", args=["-c", command]),
-        mode="legacy",
-        sampling_callback=sampled,
-        elicitation_callback=elicited,
-        list_roots_callback=roots,
+        mode=MODES[mode],
+        sampling_callback=answers.sampled,
+        elicitation_callback=answers.elicited,
+        list_roots_callback=answers.roots,
         logging_callback=logged,
         message_handler=received,
         read_timeout_seconds=60,
     )
     async with client:
         equal(client.protocol_version, revision)
-        equal(client.server_info.name, "everything")
-        equal(client.instructions, "Something of everything, to try clients with.")
+        if mode == "modern":
+            # It has not asked who the server is.
+            equal(client.session.initialize_result, None)
+        else:
+            equal(client.server_info.name, "everything")
+            equal(client.instructions, "Something of everything, to try clients with.")
         await lists(client)
         await calls(client, revision)
-        await reads(client)
-        await client.set_logging_level("info")
-        await client.call_tool("test_tool_with_logging")
-        equal(logs, [
-            ("info", "Tool execution started"),
-            ("info", "Tool processing data"),
-            ("info", "Tool execution completed"),
-        ])
-        await client.set_logging_level("error")
-        await client.call_tool("test_tool_with_logging")
-        equal(len(logs), 3)
-        await client.subscribe_resource("test://watched-resource")
-        await client.call_tool("test_trigger_resource_update")
-        await client.unsubscribe_resource("test://watched-resource")
-        await client.call_tool("test_trigger_resource_update")
-        equal(updates, ["test://watched-resource"])
-        await client.call_tool("announce_changes")
-        equal(changes, [f"notifications/{name}/list_changed"
-                        for name in ("tools", "resources", "prompts")])
-        await client.send_ping()
+        await needs(client, answers, revision)
+        await reads(client, revision)
+        if revision == "2026-07-28":
+            await python_stateless.hears(client, logs, updates, changes)
+            await python_stateless.guards(client)
+        else:
+            await hears(client, logs, updates, changes)
         await cancels(client)
     # It ended by itself: one that had been killed would have written another code, or none.
     equal(status.read_text().strip(), "0")
@@ -126,26 +82,19 @@ async def lists(client):
     await failing(-32602, client.list_tools(cursor="no such page"))
 
 
-async def calls(client, revision):
-    async def text(name, arguments=None, **options):
-        result = await client.call_tool(name, arguments, **options)
-        return (result.is_error or False, [block.text for block in result.content])
+async def text(client, name, arguments=None, **options):
+    result = await client.call_tool(name, arguments, **options)
+    return (result.is_error or False, [block.text for block in result.content])
 
-    equal(await text("echo", {"text": "é\n😀"}), (False, ["é\n😀"]))
-    equal(await text("add_numbers", {"a": 2, "b": 3.5}), (False, ["5.5"]))
+
+async def calls(client, revision):
+    equal(await text(client, "echo", {"text": "é\n😀"}), (False, ["é\n😀"]))
+    equal(await text(client, "add_numbers", {"a": 2, "b": 3.5}), (False, ["5.5"]))
     failure = "This tool intentionally returns an error for testing"
-    equal(await text("test_error_handling"), (True, [failure]))
+    equal(await text(client, "test_error_handling"), (True, [failure]))
     await failing(-32602, client.call_tool("no_such_tool"))
-    kinds = [block.type for block in (await client.call_tool("test_multiple_content_types")).content]
-    equal(kinds, ["text", "image", "resource"])
-    answer = await text("test_sampling", {"prompt": "What is it?"})
-    equal(answer, (False, ["LLM response: It is a test."]))
-    answer = await text("test_elicitation", {"message": "Who?"})
-    if revision < "2025-06-18":
-        equal(answer, (True, ["The client does not support elicitation"]))
-    else:
-        given = 'User response: action=accept, content={"username":"u","email":"e@x.org"}'
-        equal(answer, (False, [given]))
+    result = await client.call_tool("test_multiple_content_types")
+    equal([block.type for block in result.content], ["text", "image", "resource"])
     reports = []
 
     async def progressed(progress, total, message):
@@ -153,30 +102,34 @@ async def calls(client, revision):
 
     await client.call_tool("test_tool_with_progress", progress_callback=progressed)
     equal(reports, [(0, 100), (50, 100), (100, 100)])
-    # A slow call does not delay others: they are all done before it is.
-    done = []
-
-    async def slow():
-        equal(await text("slow", {"ms": 5000}), (False, ["slept 5000 ms"]))
-        done.append("slow")
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(slow)
-        for number in range(50):
-            equal(await text("echo", {"text": str(number)}), (False, [str(number)]))
-        done.append("echo")
-    equal(done, ["echo", "slow"])
-    equal(await text("list_roots"), (False, ["file:///somewhere"]))
+    equal(await text(client, "slow", {"ms": 200}), (False, ["slept 200 ms"]))
 
 
-async def reads(client):
+async def needs(client, answers, revision):
+    """Tools that need something of the client: each answer, and each question exactly once."""
+    for name, arguments, questions, said in NEEDS:
+        answers.asked.clear()
+        if any(revision < SINCE[kind] for kind, _ in questions):
+            refused = refusal(name, revision)
+            equal((name, *await text(client, name, arguments)), (name, True, [refused]))
+            equal(answers.asked, [])
+            continue
+        equal((name, *await text(client, name, arguments)), (name, False, [said]))
+        equal(sorted(answers.asked), sorted(questions))
+    if "2025-06-18" <= revision:
+        prompt = await client.get_prompt("test_input_required_result_prompt")
+        equal(prompt.messages[0].content.text, "The context is: a test")
+
+
+async def reads(client, revision):
     contents = (await client.read_resource("test://template/123/data")).contents
     equal(str(contents[0].uri), "test://template/123/data")
     equal(contents[0].mime_type, "application/json")
     equal(contents[0].text, '{"id":"123","templateTest":true,"data":"Data for ID: 123"}')
     blob = (await client.read_resource("test://static-binary")).contents[0]
     equal(blob.mime_type, "image/png")
-    await failing(-32002, client.read_resource("test://nowhere"))
+    missing = -32602 if revision == "2026-07-28" else -32002
+    await failing(missing, client.read_resource("test://nowhere"))
     prompt = await client.get_prompt("test_prompt_with_arguments", {"arg1": "a", "arg2": "b"})
     equal(prompt.messages[0].content.text, "Prompt with arguments: arg1='a', arg2='b'")
     await failing(-32602, client.get_prompt("test_prompt_with_arguments", {"arg1": "a"}))
@@ -187,18 +140,67 @@ async def reads(client):
     equal(completed.completion.total, 150)
 
 
-async def cancels(client):
-    with anyio.move_on_after(0.3) as scope:
-        await client.call_tool("slow", {"ms": 60000})
-    equal(scope.cancelled_caught, True)
+async def hears(client, logs, updates, changes):
+    await client.set_logging_level("info")
+    await client.call_tool("test_tool_with_logging")
+    equal(logs, [
+        ("info", "Tool execution started"),
+        ("info", "Tool processing data"),
+        ("info", "Tool execution completed"),
+    ])
+    await client.set_logging_level("error")
+    await client.call_tool("test_tool_with_logging")
+    equal(len(logs), 3)
+    await client.subscribe_resource("test://watched-resource")
+    await client.call_tool("test_trigger_resource_update")
+    await client.unsubscribe_resource("test://watched-resource")
+    await client.call_tool("test_trigger_resource_update")
+    equal(updates, ["test://watched-resource"])
+    await client.call_tool("announce_changes")
+    equal(changes, [f"notifications/{name}/list_changed"
+                    for name in ("tools", "resources", "prompts")])
     await client.send_ping()
 
 
+async def refuses(command, mode, revision):
+    """A client that can give nothing is told what is missing."""
+    parameters = StdioServerParameters(command="sh", args=["-c", command])
+    async with Client(parameters, mode=MODES[mode], read_timeout_seconds=60) as client:
+        for tool, arguments, missing in (
+            ("test_elicitation", {"message": "Who?"}, "elicitation"),
+            ("test_sampling", {"prompt": "What is it?"}, "sampling"),
+            ("list_roots", None, "roots"),
+            ("test_missing_capability", None, "sampling"),
+        ):
+            if revision == "2026-07-28":
+                error = await failing(-32021, client.call_tool(tool, arguments))
+                equal(error.data, {"requiredCapabilities": {missing: {}}})
+            elif missing != "elicitation" or SINCE["form"] <= revision:
+                said = f"Missing required client capability: {missing}"
+                equal((tool, *await text(client, tool, arguments)), (tool, True, [said]))
+        nothing = await text(client, "test_input_required_result_capabilities")
+        equal(nothing, (False, ["The client can give nothing"]))
+
+
+async def cancels(client):
+    """A call that takes long delays no other, and ends when it is cancelled."""
+    with anyio.CancelScope() as scope:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "slow", {"ms": 60000})
+            for number in range(50):
+                equal(await text(client, "echo", {"text": str(number)}), (False, [str(number)]))
+            scope.cancel()
+    equal(scope.cancelled_caught, True)
+    equal(await text(client, "echo", {"text": "on"}), (False, ["on"]))
+
+
 def main():
-    server, revision = sys.argv[1:]
+    server, mode, revision, *arguments = sys.argv[1:]
+    command = " ".join([f"'{server}'", *arguments])
     with tempfile.TemporaryDirectory() as directory:
-        asyncio.run(run(server, revision, pathlib.Path(directory) / "status"))
-    print(f"Python client, {revision}: ok")
+        asyncio.run(run(command, mode, revision, pathlib.Path(directory) / "status"))
+        asyncio.run(refuses(command, mode, revision))
+    print(f"Python client, {mode}, {' '.join([revision, *arguments])}: ok")
 
 
 main()

@@ -1,4 +1,4 @@
-"""A server of the official Python SDK that does to its client whatever a server can do.
+"""A server of the official Python SDK that does to its client whatever a server can do, in both eras.
 
 Usage: python_server.py FILE
 
@@ -6,13 +6,18 @@ The tool `wait` writes `cancelled` into the file when it is.
 """
 
 import asyncio
+import json
 import pathlib
 import sys
 
 import mcp_types as types
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged,
+)
 
+BUS = InMemorySubscriptionBus()
 FILE = pathlib.Path(sys.argv[1])
 WATCHED = "test://watched"
 FORM = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -31,27 +36,65 @@ async def list_tools(context, params):
     return types.ListToolsResult(tools=[tool("wait")])
 
 
-async def ask(session):
+def is_stateless(context):
+    return context.protocol_version == "2026-07-28"
+
+
+def answered(sampled, roots, filled):
+    words = f"{sampled.content.text}|{roots.roots[0].uri}|{filled.action} {filled.content}"
+    return text(words)
+
+
+async def ask(context, params):
     question = types.TextContent(type="text", text="?")
-    sampled = await session.create_message(
-        [types.SamplingMessage(role="user", content=question)], max_tokens=9)
+    messages = [types.SamplingMessage(role="user", content=question)]
+    if is_stateless(context):
+        return ask_alone(messages, params)
+    session = context.session
+    sampled = await session.create_message(messages, max_tokens=9)
     roots = await session.list_roots()
-    filled = await session.elicit_form("Which city?", FORM)
-    return text(f"{sampled.content.text}|{roots.roots[0].uri}|{filled.action} {filled.content}")
+    return answered(sampled, roots, await session.elicit_form("Which city?", FORM))
+
+
+def ask_alone(messages, params):
+    """Two rounds: what the first one brought is in the state of the second."""
+    given = params.input_responses or {}
+    if params.request_state is None:
+        sample = types.CreateMessageRequestParams(messages=messages, max_tokens=9)
+        return types.InputRequiredResult(input_requests={
+            "model": types.CreateMessageRequest(params=sample),
+            "roots": types.ListRootsRequest(),
+        }, request_state="begun")
+    if params.request_state == "begun":
+        state = {key: given[key].model_dump(mode="json", by_alias=True) for key in given}
+        form = types.ElicitRequestFormParams(message="Which city?", requested_schema=FORM)
+        return types.InputRequiredResult(
+            input_requests={"city": types.ElicitRequest(params=form)},
+            request_state=json.dumps(state),
+        )
+    state = json.loads(params.request_state)
+    sampled = types.CreateMessageResult.model_validate(state["model"])
+    roots = types.ListRootsResult.model_validate(state["roots"])
+    return answered(sampled, roots, given["city"])
 
 
 async def tell(context):
     session = context.session
     await session.send_log_message("info", "too quiet", logger="l")
     await session.send_log_message("warning", "loud enough", logger="l")
-    await session.send_progress_notification(context.meta["progress_token"], 1, 2, "half")
-    await session.send_resource_updated(WATCHED)
+    await session.report_progress(1, 2, "half")
+    if is_stateless(context):
+        await BUS.publish(ResourceUpdated(uri=WATCHED))
+        await BUS.publish(ToolsListChanged())
+    else:
+        await session.send_resource_updated(WATCHED)
+        await session.send_tool_list_changed()
     return text("told")
 
 
 async def call_tool(context, params):
     if params.name == "ask":
-        return await ask(context.session)
+        return await ask(context, params)
     if params.name == "tell":
         return await tell(context)
     try:
@@ -98,11 +141,13 @@ async def main():
     server = Server(
         "python", version="1", on_list_tools=list_tools, on_call_tool=call_tool,
         on_list_resources=list_resources, on_read_resource=read_resource,
-        on_subscribe_resource=subscribe, on_list_prompts=list_prompts, on_get_prompt=get_prompt,
-        on_completion=complete, on_set_logging_level=set_level,
+        on_subscribe_resource=subscribe, on_subscriptions_listen=ListenHandler(BUS),
+        on_list_prompts=list_prompts, on_get_prompt=get_prompt, on_completion=complete,
+        on_set_logging_level=set_level,
     )
     async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+        told = NotificationOptions(tools_changed=True)
+        await server.run(reader, writer, server.create_initialization_options(told))
 
 
 asyncio.run(main())

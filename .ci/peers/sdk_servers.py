@@ -1,8 +1,9 @@
 """inspect against servers of the official SDKs, which ask and tell it whatever a server can.
 
-Usage: sdk_servers.py INSPECT NAME COMMAND [ARGUMENT...]
+Usage: sdk_servers.py INSPECT NAME sessions|both|stateless COMMAND [ARGUMENT...]
 
-The server is started with one more argument: the file into which it writes when it is cancelled.
+The third argument is what the server speaks. It is started with one more argument: the file into which
+it writes when it is cancelled.
 """
 
 import json
@@ -12,8 +13,15 @@ import sys
 import tempfile
 import time
 
-INSPECT, NAME, *SERVER = sys.argv[1:]
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+INSPECT, NAME, ERAS, *SERVER = sys.argv[1:]
+SESSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = "2026-07-28"
+# What the server is found to speak, in which era, and how that is known.
+FOUND = {
+    "sessions": ("2025-11-25", "with a session", "server/discover was refused with -32601"),
+    "both": (STATELESS, "without a session", "the server said so"),
+    "stateless": (STATELESS, "without a session", "the server said so"),
+}
 PATIENCE = 120
 
 
@@ -31,8 +39,8 @@ def equal(left, right):
         raise AssertionError(f"{left!r} is not {right!r}")
 
 
-def asks(revision):
-    arguments = ["--revision", revision, "--root", "file:///here", "--sample", "four",
+def asks(mode, revision):
+    arguments = [*mode, "--root", "file:///here", "--sample", "four",
                  "--form", '{"city":"Oslo"}', "--call", "ask", "{}"]
     if revision < "2025-06-18":
         # There are no forms yet: the server may not ask, and its tool fails.
@@ -41,22 +49,34 @@ def asks(revision):
         printed, said = inspect(*arguments)
         equal(printed, "four|file:///here|accept {'city': 'Oslo'}")
         equal('the server asks "Which city?"; it gets {"city":"Oslo"}' in said, True)
-    equal('the server asks for a model; it gets "four"' in said, True)
+    equal(said.count('the server asks for a model; it gets "four"'), 1)
 
 
-def tells(revision):
-    printed, said = inspect("--revision", revision, "--log", "warning", "--call", "tell", "{}")
+def tells(mode, revision):
+    printed, said = inspect(*mode, "--log", "warning", "--call", "tell", "{}")
     equal(printed, "told")
     equal('warning l: "loud enough"' in said, True)
-    equal("updated test://watched" in said, True)
+    # Without a session it is told only of what it has asked for.
+    changes = {"tools changed", "updated test://watched"}
+    equal(changes & set(said), set() if revision == STATELESS else changes)
     # Python writes whole numbers with a point.
     steps = [line.replace(".0", "") for line in said if line.startswith("tools/call: ")]
     equal(steps, ["tools/call: 1 of 2: half"])
+    printed, said = inspect(*mode, "--watch", "--for", "1", "--call", "tell", "{}")
+    # In a session the server tells at once when somebody subscribes.
+    updates = ["updated test://watched"] * (1 if revision == STATELESS else 2)
+    equal(sorted(printed.splitlines()), ["told", "tools changed", *updates])
+    watching = [line for line in said if line.startswith("watching")]
+    equal(len(watching), 1)
+    if revision == STATELESS:
+        # Nobody has asked for log messages.
+        equal([line for line in said if "loud" in line or "quiet" in line], [])
 
 
-def waits(revision):
+def waits(mode):
     FILE.unlink(missing_ok=True)
-    _, said = inspect("--revision", revision, "--timeout", "1", "--call", "wait", "{}", code=1)
+    # It is also how long the server may take to start.
+    _, said = inspect(*mode, "--timeout", "3", "--call", "wait", "{}", code=1)
     equal([line for line in said if line.startswith("inspect: ")],
           ["inspect: tools/call failed: no answer and no progress came in time"])
     deadline = time.monotonic() + PATIENCE
@@ -65,24 +85,43 @@ def waits(revision):
     equal(FILE.read_text(), "cancelled")
 
 
-def reads(revision):
-    found = json.loads(inspect("--json", "--revision", revision)[0])
+def reads(mode, revision):
+    found = json.loads(inspect("--json", *mode)[0])
     equal(found["protocolVersion"], revision)
     equal(sorted(found["tools"]), ["ask", "tell", "wait"])
-    equal(inspect("--revision", revision, "--read", "test://watched")[0], "words")
-    prompt = inspect("--revision", revision, "--prompt", "travel", '{"city":"Oslo"}')
-    equal(prompt[0], "user: Off to Oslo")
-    completed = inspect("--revision", revision, "--complete", "travel", "city", "par")
-    equal(completed[0].splitlines(), ["paris", "park"])
-    watched = inspect("--revision", revision, "--watch", "--for", "1")
-    equal(watched[0], "updated test://watched")
+    printed, _ = inspect(
+        *mode, "--read", "test://watched", "--prompt", "travel", '{"city":"Oslo"}',
+        "--complete", "travel", "city", "par")
+    equal(printed.splitlines(), ["words", "user: Off to Oslo", "paris", "park"])
+
+
+def finds():
+    """What is printed first, if nobody says what the server speaks; and what it does not speak."""
+    revision, era, evidence = FOUND[ERAS]
+    equal(inspect()[0].splitlines()[0], f"revision: {revision} ({era}; {evidence})")
+    refused = {
+        "sessions": (STATELESS, "-32601: Method not found"),
+        "stateless": ("2025-11-25", "-32022: Unsupported protocol version: 2025-11-25"),
+    }
+    if ERAS in refused:
+        pinned, error = refused[ERAS]
+        _, said = inspect("--revision", pinned, code=1)
+        equal(said[0], f"inspect: {SERVER[0]}: the server refused with error {error}")
+
+
+def modes():
+    """What inspect is told to speak, and what it comes to."""
+    pinned = [] if ERAS == "stateless" else [*SESSIONS]
+    pinned += [] if ERAS == "sessions" else [STATELESS]
+    return [([], FOUND[ERAS][0]), *((["--revision", revision], revision) for revision in pinned)]
 
 
 with tempfile.TemporaryDirectory() as directory:
     FILE = pathlib.Path(directory) / "cancelled"
-    for revision in REVISIONS:
-        reads(revision)
-        asks(revision)
-        tells(revision)
-        waits(revision)
-        print(f"inspect, {NAME}, {revision}: ok")
+    finds()
+    for mode, revision in modes():
+        reads(mode, revision)
+        asks(mode, revision)
+        tells(mode, revision)
+        waits(mode)
+        print(f"inspect, {NAME}, {'pinned' if mode else 'automatic'}, {revision}: ok")

@@ -1,9 +1,11 @@
-// The official TypeScript clients against everything_server, at one revision.
+// The official TypeScript clients against everything_server, in one of their modes.
 //
-// Usage: typescript_client.mjs v1|v2 EVERYTHING_SERVER REVISION
+// Usage: typescript_client.mjs v1|v2 EVERYTHING_SERVER legacy|modern|automatic REVISION [ARGUMENT...]
 //
-// v1 is @modelcontextprotocol/sdk, v2 is @modelcontextprotocol/client; both are resolved from the
-// current directory. Every assertion is exact, and the server has to end by itself.
+// v1 is @modelcontextprotocol/sdk, which has nothing but the legacy mode; v2 is
+// @modelcontextprotocol/client. Both are resolved from the current directory. REVISION is what the two
+// have to come to; the arguments are for the server. Every assertion is exact, and the server has to end
+// by itself.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
@@ -11,29 +13,23 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { NEEDS, TOOLS, answers, refusal } from "./typescript_checks.mjs";
+import { guards, hears as hearsAlone } from "./typescript_stateless.mjs";
 
-const [line, server, revision] = process.argv.slice(2);
+const [line, server, mode, revision, ...rest] = process.argv.slice(2);
+const STATELESS = revision === "2026-07-28";
 const load = (name) =>
   import(pathToFileURL(createRequire(join(process.cwd(), "x.js")).resolve(name)).href);
 
-const TOOLS = [
-  "echo", "add_numbers", "slow", "test_trigger_resource_update", "test_simple_text",
-  "test_image_content", "test_audio_content", "test_embedded_resource",
-  "test_multiple_content_types", "test_tool_with_logging", "test_tool_with_progress",
-  "test_error_handling", "test_sampling", "test_elicitation",
-  "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
-  "json_schema_2020_12_tool", "test_reconnection", "list_roots", "announce_changes",
-  "visit_page", "needs_visit",
-];
-
 /** A client of one of the two lines, with the methods that differ made alike. */
-async function connect(transportOptions, handlers) {
-  const options = { capabilities: { sampling: {}, elicitation: {}, roots: {} } };
+async function connect(command, capabilities, handlers) {
+  const transportOptions = { command: "sh", args: ["-c", command] };
   const info = { name: "driver", version: "1" };
   if (line === "v2") {
     const { Client } = await load("@modelcontextprotocol/client");
     const { StdioClientTransport } = await load("@modelcontextprotocol/client/stdio");
-    const client = new Client(info, options);
+    const modes = { legacy: "legacy", modern: { pin: "2026-07-28" }, automatic: "auto" };
+    const client = new Client(info, { capabilities, versionNegotiation: { mode: modes[mode] } });
     for (const [method, handler] of Object.entries(handlers.requests)) {
       client.setRequestHandler(method, handler);
     }
@@ -42,8 +38,10 @@ async function connect(transportOptions, handlers) {
     }
     await client.connect(new StdioClientTransport(transportOptions));
     client.call = (params, options) => client.callTool(params, options);
+    assert.equal(client.getNegotiatedProtocolVersion(), revision);
     return client;
   }
+  assert.equal(mode, "legacy");
   const { Client } = await load("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = await load("@modelcontextprotocol/sdk/client/stdio.js");
   const types = await load("@modelcontextprotocol/sdk/types.js");
@@ -57,7 +55,7 @@ async function connect(transportOptions, handlers) {
     "notifications/resources/list_changed": types.ResourceListChangedNotificationSchema,
     "notifications/prompts/list_changed": types.PromptListChangedNotificationSchema,
   };
-  const client = new Client(info, options);
+  const client = new Client(info, { capabilities });
   for (const [method, handler] of Object.entries(handlers.requests)) {
     client.setRequestHandler(schemas[method], handler);
   }
@@ -69,32 +67,20 @@ async function connect(transportOptions, handlers) {
   return client;
 }
 
-async function run(status) {
-  const logs = [];
-  const updates = [];
-  const changes = [];
-  const command = `'${server}' --revision ${revision}; echo $? > '${status}'`;
+async function run(command, status) {
+  const heard = { logs: [], updates: [], changes: [] };
+  const asked = [];
   const client = await connect(
-    { command: "sh", args: ["-c", command] },
+    `${command}; echo $? > '${status}'`,
+    { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} },
     {
-      requests: {
-        "sampling/createMessage": async (request) => {
-          assert.equal(request.params.messages[0].content.text, "What is it?");
-          const content = { type: "text", text: "It is a test." };
-          return { role: "assistant", model: "m", content };
-        },
-        "elicitation/create": async (request) => {
-          assert.equal(request.params.message, "Who?");
-          return { action: "accept", content: { username: "u", email: "e@x.org" } };
-        },
-        "roots/list": async () => ({ roots: [{ uri: "file:///somewhere" }] }),
-      },
+      requests: answers(asked),
       notifications: {
-        "notifications/message": ({ params }) => void logs.push([params.level, params.data]),
-        "notifications/resources/updated": ({ params }) => void updates.push(params.uri),
-        "notifications/tools/list_changed": () => void changes.push("tools"),
-        "notifications/resources/list_changed": () => void changes.push("resources"),
-        "notifications/prompts/list_changed": () => void changes.push("prompts"),
+        "notifications/message": ({ params }) => void heard.logs.push([params.level, params.data]),
+        "notifications/resources/updated": ({ params }) => void heard.updates.push(params.uri),
+        "notifications/tools/list_changed": () => void heard.changes.push("tools"),
+        "notifications/resources/list_changed": () => void heard.changes.push("resources"),
+        "notifications/prompts/list_changed": () => void heard.changes.push("prompts"),
       },
     },
   );
@@ -102,22 +88,10 @@ async function run(status) {
   assert.equal(client.getInstructions(), "Something of everything, to try clients with.");
   await lists(client);
   await calls(client);
+  await needs(client, asked);
   await reads(client);
-  await client.setLoggingLevel("info");
-  await client.call({ name: "test_tool_with_logging" });
-  assert.deepEqual(logs, [
-    ["info", "Tool execution started"],
-    ["info", "Tool processing data"],
-    ["info", "Tool execution completed"],
-  ]);
-  await client.subscribeResource({ uri: "test://watched-resource" });
-  await client.call({ name: "test_trigger_resource_update" });
-  await client.unsubscribeResource({ uri: "test://watched-resource" });
-  await client.call({ name: "test_trigger_resource_update" });
-  assert.deepEqual(updates, ["test://watched-resource"]);
-  await client.call({ name: "announce_changes" });
-  assert.deepEqual(changes, ["tools", "resources", "prompts"]);
-  await client.ping();
+  await (STATELESS ? hearsAlone : hears)(client, heard);
+  if (STATELESS) await guards(client);
   await cancels(client);
   await client.close();
   assert.equal(readFileSync(status, "utf8").trim(), "0");
@@ -126,51 +100,46 @@ async function run(status) {
 async function lists(client) {
   const names = (list) => list.map((item) => item.name);
   assert.deepEqual(names((await client.listTools()).tools), TOOLS);
-  assert.equal((await client.listPrompts()).prompts.length, 4);
+  assert.equal((await client.listPrompts()).prompts.length, 5);
   const uris = (await client.listResources()).resources.map((resource) => resource.uri);
   assert.deepEqual(uris, ["test://static-text", "test://static-binary", "test://watched-resource"]);
   const templates = (await client.listResourceTemplates()).resourceTemplates;
   assert.deepEqual(templates.map((template) => template.uriTemplate), ["test://template/{id}/data"]);
 }
 
+async function text(client, name, args, options) {
+  const result = await client.call({ name, arguments: args }, options);
+  return [result.isError ?? false, result.content.map((block) => block.text)];
+}
+
 async function calls(client) {
-  const text = async (name, args, options) => {
-    const result = await client.call({ name, arguments: args }, options);
-    return [result.isError ?? false, result.content.map((block) => block.text)];
-  };
-  assert.deepEqual(await text("echo", { text: "é\n😀" }), [false, ["é\n😀"]]);
-  assert.deepEqual(await text("add_numbers", { a: 2, b: 3.5 }), [false, ["5.5"]]);
-  assert.deepEqual(await text("test_error_handling"), [
+  assert.deepEqual(await text(client, "echo", { text: "é\n😀" }), [false, ["é\n😀"]]);
+  assert.deepEqual(await text(client, "add_numbers", { a: 2, b: 3.5 }), [false, ["5.5"]]);
+  assert.deepEqual(await text(client, "test_error_handling"), [
     true, ["This tool intentionally returns an error for testing"],
   ]);
   await assert.rejects(client.call({ name: "no_such_tool" }), { code: -32602 });
-  assert.deepEqual(await text("test_sampling", { prompt: "What is it?" }), [
-    false, ["LLM response: It is a test."],
-  ]);
-  const given = 'User response: action=accept, content={"username":"u","email":"e@x.org"}';
-  const expected = revision < "2025-06-18"
-    ? [true, ["The client does not support elicitation"]]
-    : [false, [given]];
-  assert.deepEqual(await text("test_elicitation", { message: "Who?" }), expected);
   const reports = [];
   const onprogress = ({ progress, total }) => void reports.push([progress, total]);
-  await text("test_tool_with_progress", undefined, { onprogress });
+  await text(client, "test_tool_with_progress", undefined, { onprogress });
   // These clients can lose a report that arrives together with the result.
   const all = [[0, 100], [50, 100], [100, 100]];
   assert.deepEqual(reports, all.slice(0, Math.max(2, reports.length)));
-  // A slow call does not delay others: they are all done before it is.
-  const done = [];
-  const slow = text("slow", { ms: 5000 }).then((result) => {
-    done.push("slow");
-    return result;
-  });
-  for (let number = 0; number < 50; number += 1) {
-    assert.deepEqual(await text("echo", { text: `${number}` }), [false, [`${number}`]]);
+  assert.deepEqual(await text(client, "slow", { ms: 200 }), [false, ["slept 200 ms"]]);
+}
+
+/** Tools that need something of the client: each answer, and each question exactly once. */
+async function needs(client, asked) {
+  for (const [name, args, questions, said] of NEEDS) {
+    asked.length = 0;
+    const refused = refusal(name, questions, revision);
+    const expected = refused === undefined ? [false, [said]] : [true, [refused]];
+    assert.deepEqual([name, await text(client, name, args)], [name, expected]);
+    assert.deepEqual(asked.sort(), refused === undefined ? questions : []);
   }
-  done.push("echo");
-  assert.deepEqual(await slow, [false, ["slept 5000 ms"]]);
-  assert.deepEqual(done, ["echo", "slow"]);
-  assert.deepEqual(await text("list_roots"), [false, ["file:///somewhere"]]);
+  if (revision < "2025-06-18") return;
+  const prompt = await client.getPrompt({ name: "test_input_required_result_prompt" });
+  assert.equal(prompt.messages[0].content.text, "The context is: a test");
 }
 
 async function reads(client) {
@@ -195,18 +164,67 @@ async function reads(client) {
   assert.deepEqual(completed.completion.values, ["paris", "park", "party"]);
 }
 
-async function cancels(client) {
-  const controller = new AbortController();
-  setTimeout(() => controller.abort("enough"), 300);
-  const call = client.call({ name: "slow", arguments: { ms: 60000 } }, { signal: controller.signal });
-  await assert.rejects(call);
+async function hears(client, { logs, updates, changes }) {
+  await client.setLoggingLevel("info");
+  await client.call({ name: "test_tool_with_logging" });
+  assert.deepEqual(logs, [
+    ["info", "Tool execution started"],
+    ["info", "Tool processing data"],
+    ["info", "Tool execution completed"],
+  ]);
+  await client.subscribeResource({ uri: "test://watched-resource" });
+  await client.call({ name: "test_trigger_resource_update" });
+  await client.unsubscribeResource({ uri: "test://watched-resource" });
+  await client.call({ name: "test_trigger_resource_update" });
+  assert.deepEqual(updates, ["test://watched-resource"]);
+  await client.call({ name: "announce_changes" });
+  assert.deepEqual(changes, ["tools", "resources", "prompts"]);
   await client.ping();
 }
 
+/** A call that takes long delays no other, and ends when it is cancelled. */
+async function cancels(client) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const slow = client.call({ name: "slow", arguments: { ms: 60000 } }, { signal });
+  const refused = assert.rejects(slow);
+  for (let number = 0; number < 50; number += 1) {
+    assert.deepEqual(await text(client, "echo", { text: `${number}` }), [false, [`${number}`]]);
+  }
+  controller.abort("enough");
+  await refused;
+  assert.deepEqual(await text(client, "echo", { text: "on" }), [false, ["on"]]);
+}
+
+/** A client that can give nothing is told what is missing. */
+async function refuses(command) {
+  const client = await connect(command, {}, { requests: {}, notifications: {} });
+  for (const [name, args, missing] of [
+    ["test_elicitation", { message: "Who?" }, "elicitation"],
+    ["test_sampling", { prompt: "What is it?" }, "sampling"],
+    ["list_roots", {}, "roots"],
+    ["test_missing_capability", {}, "sampling"],
+  ]) {
+    if (STATELESS) {
+      const data = { requiredCapabilities: { [missing]: {} } };
+      await assert.rejects(text(client, name, args), { code: -32021, data });
+    } else if (missing !== "elicitation" || "2025-06-18" <= revision) {
+      const said = `Missing required client capability: ${missing}`;
+      assert.deepEqual([name, await text(client, name, args)], [name, [true, [said]]]);
+    }
+  }
+  assert.deepEqual(await text(client, "test_input_required_result_capabilities"), [
+    false, ["The client can give nothing"],
+  ]);
+  await client.close();
+}
+
 const directory = mkdtempSync(join(tmpdir(), "peer-"));
+const command = [`'${server}'`, ...rest].join(" ");
 try {
-  await run(join(directory, "status"));
+  await run(command, join(directory, "status"));
+  await refuses(command);
 } finally {
   rmSync(directory, { recursive: true });
 }
-console.log(`TypeScript client ${line}, ${revision}: ok`);
+console.log(`TypeScript client ${line}, ${mode}, ${[revision, ...rest].join(" ")}: ok`);

@@ -50,7 +50,7 @@ fn spawn(command: Command) -> Result<Connection, OpenError> {
     Connection::spawn_with(config(), command, impatient(), RefuseAll::new())
 }
 
-/// Proves L-LIFE-30: a server that ends when its input does is left in peace.
+/// Proves L-LIFE-30, M-STDIO-08: a server that ends when its input does is left in peace.
 #[test]
 fn a_server_that_goes_by_itself_is_not_killed() {
     let command = shell("cat > /dev/null; exit 7");
@@ -61,6 +61,7 @@ fn a_server_that_goes_by_itself_is_not_killed() {
 }
 
 /// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
+/// Proves M-STDIO-08.
 #[test]
 fn a_server_that_does_not_go_is_made_to() {
     use std::os::unix::process::ExitStatusExt;

@@ -1,0 +1,75 @@
+// What the TypeScript client can do only where there is no session.
+
+import assert from "node:assert/strict";
+
+const LEVEL = "io.modelcontextprotocol/logLevel";
+const WATCHED = "test://watched-resource";
+
+export async function hears(client, { logs, updates, changes }) {
+  // Nothing is logged for who has not asked for it, and nothing below the level.
+  const log = (level) => client.call({
+    name: "test_tool_with_logging", _meta: level === undefined ? {} : { [LEVEL]: level },
+  });
+  await log();
+  await log("error");
+  assert.deepEqual(logs, []);
+  await log("info");
+  assert.deepEqual(logs, [
+    ["info", "Tool execution started"],
+    ["info", "Tool processing data"],
+    ["info", "Tool execution completed"],
+  ]);
+  // Nor is anything told that nobody listens for.
+  const change = async () => {
+    await client.call({ name: "announce_changes" });
+    await client.call({ name: "test_trigger_resource_update" });
+  };
+  await change();
+  assert.deepEqual([changes, updates], [[], []]);
+  const filter = {
+    toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true,
+    resourceSubscriptions: [WATCHED],
+  };
+  const everything = await client.listen(filter);
+  assert.deepEqual(everything.honoredFilter, filter);
+  const prompts = await client.listen({ promptsListChanged: true });
+  assert.deepEqual(prompts.honoredFilter, { promptsListChanged: true });
+  await change();
+  assert.deepEqual(changes, ["tools", "resources", "prompts", "prompts"]);
+  assert.deepEqual(updates, [WATCHED]);
+  await everything.close();
+  assert.equal(await everything.closed, "local");
+  await change();
+  await client.call({ name: "test_trigger_tool_change" });
+  await client.call({ name: "test_trigger_prompt_change" });
+  assert.deepEqual(changes.slice(4), ["prompts", "prompts"]);
+  assert.deepEqual(updates, [WATCHED]);
+  await prompts.close();
+  await change();
+  assert.equal(changes.length, 6);
+}
+
+/** What a client brings back is believed only as it was given out. */
+export async function guards(client) {
+  const call = (params) => client.call(
+    { name: "test_input_required_result_tampered_state", arguments: {}, ...params },
+    { allowInputRequired: true },
+  );
+  const asked = await call({});
+  assert.equal(asked.resultType, "input_required");
+  assert.equal(asked.inputRequests.confirm.params.message, "Please confirm");
+  const inputResponses = { confirm: { action: "accept", content: { ok: true } } };
+  const { requestState } = asked;
+  const last = requestState.endsWith("A") ? "B" : "A";
+  for (const tampered of [`${requestState.slice(0, -1)}${last}`, `x${requestState}`, ""]) {
+    const refused = call({ inputResponses, requestState: tampered });
+    await assert.rejects(refused, { code: -32602, message: /requestState: / });
+  }
+  // Nor for another tool.
+  const name = "test_input_required_result_request_state";
+  await assert.rejects(call({ name, inputResponses, requestState }), { code: -32602 });
+  // Without an answer it asks again.
+  assert.equal((await call({ requestState })).resultType, "input_required");
+  const done = await call({ inputResponses, requestState });
+  assert.equal(done.content[0].text, "unchanged");
+}
