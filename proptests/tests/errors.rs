@@ -343,7 +343,7 @@ fn a_tool_that_fails_says_so_in_its_result() {
     }
 }
 
-/// Proves L-ERR-16, L-RES-06, L-AMB-27: servers say it with one of two codes.
+/// Proves L-ERR-16, L-RES-06, L-AMB-27, M-RSRC-02: servers say it with one of two codes.
 #[test]
 fn a_missing_resource_is_known_by_either_code() {
     let errors = [

@@ -42,14 +42,14 @@ impl Client {
             Move::Initialize(offer) => self.initialize(offer, now, out)?,
             Move::Fail(_) => return Err(ConnectError::NoRevision),
             Move::Go(revision, evidence) => {
-                self.peer.identify(self.config.identity(revision));
                 if evidence == Evidence::Known {
                     // It is not waited for, but it will say whether that was right.
                     self.probe(revision, now, out)?;
                 }
+                self.peer.identify(self.config.identity(revision));
                 self.peer.step(Step::Begin);
                 self.go(revision, None, now, out);
-                self.announced = Some(evidence);
+                self.announced = Some(self.settle(evidence));
                 self.peer.set_news(true);
             }
         }
@@ -97,8 +97,12 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
+        let before = self.peer.identity().cloned();
         self.peer.identify(self.config.identity(revision));
-        self.peer.call_probe(&self.config.connection, revision, now, out)?;
+        if let Err(error) = self.peer.call_probe(&self.config.connection, revision, now, out) {
+            self.peer.identify(before);
+            return Err(error);
+        }
         self.stage = Stage::Probing;
         Ok(())
     }
@@ -128,11 +132,14 @@ impl Client {
         if let Move::Go(revision, evidence) = next {
             return self.discovered(outcome, &discovery, (revision, evidence), now, out);
         }
-        if self.phase().is_ready() {
+        // A server that names the revision again is still one without sessions.
+        let is_repeated = matches!(next, Move::Probe(_));
+        if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
             self.peer.step(Step::Reopen);
             self.peer.forget_terms();
             self.announced = None;
+            self.evidence = None;
         }
         let failing = match self.advance(next, now, out) {
             Ok(()) => return None,
@@ -195,9 +202,10 @@ impl Client {
             // Without room for it there is none for anything; it shows in what comes next.
             _ = self.peer.subscribe(&config.connection, filter, true, now, out);
         }
-        for filter in core::mem::take(&mut self.wanted) {
-            _ = self.peer.subscribe(&config.connection, &filter, false, now, out);
-        }
+        let peer = &mut self.peer;
+        // What cannot be asked for now is left to the next connection.
+        self.wanted
+            .retain(|filter| peer.subscribe(&config.connection, filter, false, now, out).is_err());
     }
 
     const fn settle(&mut self, evidence: Evidence) -> Evidence {
@@ -207,6 +215,10 @@ impl Client {
 
     /// Does what comes next, unless that is nothing.
     fn advance(&mut self, next: Move, now: Instant, out: &mut dyn Outlets) -> Result<(), Failing> {
+        if self.phase() == Phase::Draining {
+            // It is about to end, so nothing is begun.
+            return Err(Failing::AsItIs);
+        }
         let sent = match next {
             Move::Probe(revision) => self.probe(revision, now, out),
             Move::Initialize(offer) => self.initialize(offer, now, out),
@@ -317,7 +329,9 @@ impl Client {
         }
         let mut successor = Self::numbered(config, number);
         successor.negotiation = Negotiation::new(self.negotiation.is_shy());
-        successor.wanted = self.peer.wanted_subscriptions().collect();
+        // Those that this one has not come to ask for, too.
+        let wanted = self.wanted.iter().cloned();
+        successor.wanted = wanted.chain(self.peer.wanted_subscriptions()).collect();
         successor
     }
 

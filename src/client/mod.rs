@@ -180,14 +180,22 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'static>> {
-        match self.peer.handle_timeout(&self.config.connection, now, out)? {
-            Elapsed::Event(event) => Some(event.into()),
-            Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
-            Elapsed::Input(input) => self.input(input, out),
-            Elapsed::News => self.announce(),
-            // A client never needs input.
-            Elapsed::Resumed(_) => None,
-            Elapsed::HandshakeLost(cause) => self.handshake_ended(Outcome::Closed(cause), now, out),
+        // What the machine deals with by itself is no event, and there may be more behind it.
+        loop {
+            let event = match self.peer.handle_timeout(&self.config.connection, now, out)? {
+                Elapsed::Event(event) => Some(event.into()),
+                Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
+                Elapsed::Input(input) => self.input(input, out),
+                Elapsed::News => self.announce(),
+                // A client never needs input.
+                Elapsed::Resumed(_) => None,
+                Elapsed::HandshakeLost(cause) => {
+                    self.handshake_ended(Outcome::Closed(cause), now, out)
+                }
+            };
+            if event.is_some() {
+                return event;
+            }
         }
     }
 

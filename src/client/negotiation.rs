@@ -137,7 +137,7 @@ impl Negotiation {
         let known = able.known.filter(|known| able.spoken.contains(*known));
         let sessions = able.sessions().latest();
         match (known.map(Revision::era), able.stateless().latest(), sessions) {
-            (Some(Era::Stateless), Some(newest), _) => {
+            (Some(Era::Stateless), Some(newest), _) if !self.is_shy || sessions.is_none() => {
                 Move::Go(known.unwrap_or(newest), Evidence::Known)
             }
             (_, _, Some(newest)) if self.is_shy || known.is_some() => {
@@ -236,3 +236,7 @@ impl Negotiation {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "negotiation_tests.rs"]
+mod tests;

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(strict.check_arguments(None, &Required), missing);
     }
 
-    /// Proves L-META-10, L-ERR-37.
+    /// Proves L-META-10, L-ERR-37, M-JSCH-01.
     #[test]
     fn a_dialect_is_said_or_is_2020_12() {
         let table = [

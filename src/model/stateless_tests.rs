@@ -156,6 +156,7 @@ fn structured_content_is_any_json_and_null_is_not_nothing() {
 }
 
 /// A result that says what it is need not have content; one that is something else is not taken for it.
+/// Proves M-TOOL-15.
 #[test]
 fn a_complete_result_of_a_tool_may_lack_content() {
     let text = r#"{"resultType":"complete","structuredContent":null}"#;
@@ -192,7 +193,7 @@ fn schemas_pass_as_they_are() {
     }
 }
 
-/// Proves M-TOOL-13, M-JSCH-06: names as they are, and what one tool has wrong is its own affair.
+/// Proves M-TOOL-13, M-JSCH-06, M-AMB-35: names as they are, and what one tool has wrong is its own affair.
 #[test]
 fn odd_names_and_odd_schemas_cost_no_tool() {
     let text = r#"{"tools":[{"name":"a tool, with spaces/é","inputSchema":{"type":"object"}},{"name":"","inputSchema":{"type":7,"properties":[]}},{"name":"b","inputSchema":true,"outputSchema":"?"},{"name":"c"},{"name":"d","inputSchema":{"type":"object"}}]}"#;

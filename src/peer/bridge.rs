@@ -7,6 +7,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -37,7 +38,7 @@ pub(super) struct Bridges {
 }
 
 /// A request that waits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bridge {
     /// Its params, to be handed out again.
     params: Option<String>,
@@ -49,11 +50,24 @@ pub(super) struct Bridge {
     is_resumed: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Asked {
     key: String,
     call: CallId,
     answer: Option<String>,
+}
+
+/// Without what it says.
+impl fmt::Debug for Bridge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let calls: Vec<CallId> = self.asked.iter().map(|one| one.call).collect();
+        formatter
+            .debug_struct("Bridge")
+            .field("asked", &calls)
+            .field("rounds", &self.rounds)
+            .field("is_resumed", &self.is_resumed)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request whose client has answered everything.
@@ -163,8 +177,11 @@ impl Peer {
             self.answer_with_need(id, &inputs, required, out)
         } else {
             let state = required.state.as_ref().map(|state| String::from(state.as_str()));
-            self.ask_for(config, id, &inputs, now, out)
-                .map(|asked| self.wait_for(id, params, state, asked))
+            let asked = self.ask_for(config, id, &inputs, now, out)?;
+            // What was asked for before is not needed any more.
+            self.withdraw_asked(id, out);
+            self.wait_for(id, params, state, asked);
+            Ok(())
         }
     }
 
@@ -207,6 +224,7 @@ impl Peer {
             return Err(RespondError::TooManyRounds);
         }
         let mut asked: Vec<Asked> = Vec::new();
+        let elicitations = self.elicitations.clone();
         for request in &inputs.requests {
             match self.ask_for_one(config, id, request, now, out) {
                 Ok(call) => {
@@ -216,6 +234,7 @@ impl Peer {
                     for one in asked {
                         self.give_up(one.call, GivenUp::Cancelled, None, out);
                     }
+                    self.elicitations = elicitations;
                     return Err(match error {
                         CallError::NotAllowed(reason) => reason.into(),
                         CallError::Encode(error) => error.into(),
@@ -345,8 +364,18 @@ impl Peer {
         if self.bridges.is_empty() {
             return;
         }
-        let Some(bridge) = self.bridges.take(id.0) else { return };
-        for one in bridge.asked.into_iter().filter(|one| one.answer.is_none()) {
+        self.withdraw_asked(id, out);
+        self.bridges.take(id.0);
+    }
+
+    /// Gives up what a request waits for.
+    fn withdraw_asked(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        if self.bridges.is_empty() {
+            return;
+        }
+        let Some(bridge) = self.bridges.get_mut(id.0) else { return };
+        let asked = core::mem::take(&mut bridge.asked);
+        for one in asked.into_iter().filter(|one| one.answer.is_none()) {
             if self.outbound.get(one.call.0).is_some() {
                 self.give_up(one.call, GivenUp::Cancelled, None, out);
             }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
 use core::time::Duration;
 
 use super::gather::Gathering;
@@ -21,7 +22,7 @@ use crate::time::Instant;
 use crate::version::RevisionSet;
 
 /// What is kept of a call until it ends.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Call {
     pub(super) purpose: Purpose,
     /// What is called; nothing if MCP does not have it or the machine is not to look.
@@ -125,6 +126,23 @@ impl Default for Call {
             changes: 0,
             walk: None,
         }
+    }
+}
+
+/// Without what it says.
+impl fmt::Debug for Call {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Call")
+            .field("purpose", &self.purpose)
+            .field("kind", &self.kind)
+            .field("lane", &self.lane)
+            .field("whereabouts", &self.whereabouts)
+            .field("idle_deadline", &self.idle_deadline)
+            .field("total_deadline", &self.total_deadline)
+            .field("again_at", &self.again_at)
+            .field("params", &self.params.len())
+            .finish_non_exhaustive()
     }
 }
 

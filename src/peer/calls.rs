@@ -157,6 +157,10 @@ impl Peer {
             }
         };
         self.spare = params_again;
+        if put.is_err() {
+            // They were copied, and then there was no room for the end of the message.
+            self.spare.clear();
+        }
         (entry.lane, entry.whereabouts) =
             put.map_err(|error| clearance.explain::<CallError>(error))?;
         self.register(entry);

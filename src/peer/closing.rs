@@ -129,7 +129,7 @@ impl Peer {
         }
         if self.phase == Phase::Draining
             && 0 < self.held.len()
-            && let Some(event) = self.next_unsent()
+            && let Some(event) = self.next_unsent(config, out)
         {
             return Some(Elapsed::Event(event));
         }

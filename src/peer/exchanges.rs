@@ -172,7 +172,13 @@ impl Peer {
 
     /// The next exchange that was cancelled together with another one.
     pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
-        let (place, cause) = self.marked.pop_front()?;
+        let (place, cause) = loop {
+            let (place, cause) = self.marked.pop_front()?;
+            // It may have ended in another way meanwhile, and then that has been told.
+            if self.inbound.get(place).is_some() {
+                break (place, cause);
+            }
+        };
         self.withdraw_about(InboundId(place), out);
         self.abandon_input(InboundId(place), out);
         let batch = self.drop_exchange(place, Ending::Cancelled);

@@ -13,17 +13,19 @@ use core::time::Duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::answer::RespondError;
-use super::call::{Purpose, Whereabouts};
+use super::call::{CallError, Purpose, Whereabouts};
 use super::calls::write_call;
 use super::context::RequestContext;
-use super::event::{CallEnded, CancelCause, Outcome, PeerEvent};
+use super::event::{CancelCause, Outcome, PeerEvent};
 use super::exchanges::{Exchange, observe_sent};
-use super::input::{object_of, without_inputs};
+use super::input::{is_brought, object_of};
 use super::outlets::Outlets;
 use super::request_stamp::RequestStamp;
 use super::rules::check_params;
 use super::versions::versions_in;
 use super::{ConnectionConfig, Peer};
+use crate::capability::CapabilitySet;
+use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
@@ -68,6 +70,15 @@ pub(super) struct Need {
     index: u32,
 }
 
+/// Why a call cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stuck {
+    /// The application refused what it needed.
+    Refused(ErrorCode),
+    /// Its request cannot be made again.
+    NotMade(CallError),
+}
+
 /// A request to the application.
 #[derive(Debug)]
 pub(crate) struct InputRequested {
@@ -91,6 +102,8 @@ pub(super) enum Gathered<'a> {
 /// The params of a request that is made again.
 struct Again<'p> {
     params: &'p str,
+    /// Whether what the application has brought by itself has had its day.
+    is_needed: bool,
     inputs: Option<&'p str>,
     state: Option<&'p str>,
 }
@@ -98,7 +111,10 @@ struct Again<'p> {
 impl Serialize for Again<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut params = serializer.serialize_map(None)?;
-        for (key, value) in without_inputs(self.params) {
+        for (key, value) in MemberTexts::of(self.params) {
+            if self.is_needed && is_brought(&key) {
+                continue;
+            }
             params.serialize_entry(&*key.to_str(), &Raw::trusted(value))?;
         }
         if let Some(inputs) = self.inputs {
@@ -136,6 +152,9 @@ impl Gathering {
             }
             let params = params.map(String::from);
             let key = key.to_str().into_owned();
+            if gathering.wanted.iter().any(|wanted| wanted.key == key) {
+                return None;
+            }
             gathering.wanted.push(Wanted { key, kind, params, place: None, answer: None });
         }
         let says_nothing = gathering.wanted.is_empty() && gathering.state.is_none();
@@ -166,7 +185,8 @@ impl Peer {
         if entry.by_hand || entry.params.is_empty() {
             return Gathered::Ends(Outcome::InputRequired(result));
         }
-        if !gathering.wanted.iter().all(|wanted| self.may_be_wanted(wanted)) {
+        let narrowed = entry.narrowed;
+        if !gathering.wanted.iter().all(|wanted| self.may_be_wanted(wanted, narrowed)) {
             return invalid();
         }
         let rounds = entry.gathering.as_ref().map_or(0, |before| before.rounds) + 1;
@@ -180,19 +200,20 @@ impl Peer {
         self.begin_gathering(config, call, Gathering { rounds, ..gathering }, now)
     }
 
-    /// Whether a server may need this of this side.
-    fn may_be_wanted(&self, wanted: &Wanted) -> bool {
+    /// Whether a server may need this of this side, for a call that declares no more than `narrowed`.
+    fn may_be_wanted(&self, wanted: &Wanted, narrowed: Option<CapabilitySet>) -> bool {
         let Some(terms) = self.session else { return false };
+        let ours = narrowed.map_or(terms.ours, |narrowed| terms.ours.and(narrowed));
         let rule = wanted.kind.rule();
         let is_input = rule.is_input_request();
-        let offered = rule.gate().is_none_or(|gate| terms.ours.contains(gate));
+        let offered = rule.gate().is_none_or(|gate| ours.contains(gate));
         let shaped = || {
             let params = wanted.params.as_deref();
             let needs = fits(rule.params(terms.revision), params)?;
             check_params(wanted.kind, params.unwrap_or_default())?;
             Ok::<_, Misfit>(needs.known_to(terms.revision))
         };
-        is_input && offered && shaped().is_ok_and(|needs| needs.without(terms.ours).is_empty())
+        is_input && offered && shaped().is_ok_and(|needs| needs.without(ours).is_empty())
     }
 
     fn begin_gathering<'a>(
@@ -304,23 +325,26 @@ impl Peer {
     /// The application does not give what a call needs, so that the call cannot go on.
     pub(super) fn refuse_input(&mut self, id: InboundId, need: Need, code: ErrorCode) {
         self.drop_exchange(id.0, Ending::Answered);
-        self.unsettled.given_up.push_back((need.call, code));
+        self.unsettled.given_up.push_back((need.call, Stuck::Refused(code)));
         self.withdraw_inputs(need.call);
     }
 
     /// The next call that cannot go on.
     pub(super) fn next_given_up(&mut self) -> Option<PeerEvent<'static>> {
-        while let Some((call, code)) = self.unsettled.given_up.pop_front() {
+        while let Some((call, stuck)) = self.unsettled.given_up.pop_front() {
             if self.outbound.get(call.0).is_some() {
+                let outcome = match stuck {
+                    Stuck::Refused(code) => Outcome::InputRefused(code),
+                    Stuck::NotMade(error) => Outcome::NotMade(error),
+                };
+                let has_gathered =
+                    self.outbound.get(call.0).is_some_and(|entry| entry.gathering.is_some());
+                let mut event = self.end_event(call, outcome);
+                if let PeerEvent::CallEnded(ended) = &mut event {
+                    ended.needed_input = has_gathered || matches!(stuck, Stuck::Refused(_));
+                }
                 self.end_call(call);
-                let outcome = Outcome::InputRefused(code);
-                let (stale, needed_input) = (false, true);
-                return Some(PeerEvent::CallEnded(CallEnded {
-                    call,
-                    outcome,
-                    stale,
-                    needed_input,
-                }));
+                return Some(event);
             }
         }
         None
@@ -350,6 +374,10 @@ impl Peer {
         let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
         let revision =
             self.session.map(|terms| terms.revision).unwrap_or(Revision::LATEST_STATELESS);
+        if !self.is_stateless() {
+            // It has turned out meanwhile that there has to be a session.
+            return self.is_stuck(call, NotAllowed::Revision.into());
+        }
         let Some(entry) = self.outbound.get(call.0) else { return };
         let Some(kind) = entry.kind else { return };
         let gathering = entry.gathering.as_deref();
@@ -362,7 +390,8 @@ impl Peer {
             )
         });
         let state = gathering.and_then(|gathering| gathering.state.as_deref());
-        let params = Again { params: &entry.params, inputs: inputs.as_deref(), state };
+        let is_needed = gathering.is_some();
+        let params = Again { params: &entry.params, is_needed, inputs: inputs.as_deref(), state };
         let (rule, lane, progress) = (kind.rule(), entry.lane, entry.wants_progress);
         let stamp = RequestStamp::of(self.identity.as_deref(), true, entry);
         let form = Some(rule.params(revision));
@@ -375,15 +404,24 @@ impl Peer {
                 entry.whereabouts = Whereabouts::Lane(serial);
                 entry.again_at = None;
                 entry.idle_deadline = entry.idle.map(|idle| time + idle);
-                if let Some(gathering) = &mut entry.gathering {
-                    gathering.state = None;
-                    gathering.wanted.clear();
-                }
                 observe_sent(out, lane, Some(rule.name));
             }
-            Err(_) => entry.again_at = Some(time + PACE),
+            Err(EncodeError::Full) if !out.lane(lane).is_empty() => {
+                entry.again_at = Some(time + PACE);
+            }
+            // There will never be room for it.
+            Err(error) => return self.is_stuck(call, error.into()),
         }
         self.set_deadline(call);
+    }
+
+    /// The request of a call cannot be made again, now or ever.
+    fn is_stuck(&mut self, call: CallId, error: CallError) {
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.again_at = None;
+        }
+        self.set_deadline(call);
+        self.unsettled.given_up.push_back((call, Stuck::NotMade(error)));
     }
 
     /// The server does not speak the revision of a call, and names others: whether the call is made
@@ -403,10 +441,13 @@ impl Peer {
         let best = theirs.and_then(|theirs| theirs.and(ours).latest());
         let Some(entry) = self.outbound.get_mut(call.0) else { return false };
         let Some(best) = best.filter(|best| !entry.repeated.contains(*best)) else { return false };
-        if entry.params.is_empty() || entry.purpose != Purpose::Application {
+        let is_known = entry.kind.is_some()
+            && matches!(entry.purpose, Purpose::Application | Purpose::Subscription);
+        if entry.params.is_empty() || !is_known {
             return false;
         }
         entry.repeated = entry.repeated.with(best);
+        entry.whereabouts = Whereabouts::Answered;
         self.outbound.renew(call.0);
         self.ask_again(call, Some(now), out);
         true

@@ -226,7 +226,10 @@ impl Peer {
                 let event = self.end_event(call, Outcome::NotMade(error));
                 self.end_call(call);
                 if let Some(parent) = parent {
-                    return self.input_failed(config, parent, out);
+                    if let Some(event) = self.input_failed(config, parent, out) {
+                        return Some(event);
+                    }
+                    continue;
                 }
                 return Some(event);
             }
@@ -235,14 +238,27 @@ impl Peer {
     }
 
     /// The next call that was held for a handshake which will never be complete.
-    pub(super) fn next_unsent(&mut self) -> Option<PeerEvent<'static>> {
-        let call = self.held.queue.drain().find_map(|(_, waiting)| waiting.call);
-        let Some(call) = call else {
-            self.held = Rare::EMPTY;
-            return None;
-        };
-        let event = self.end_event(call, Outcome::Unsent);
-        self.end_call(call);
-        Some(event)
+    pub(super) fn next_unsent(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        while let Some(call) = self.held.queue.drain().find_map(|(_, waiting)| waiting.call) {
+            let parent = self
+                .outbound
+                .get(call.0)
+                .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
+            let event = self.end_event(call, Outcome::Unsent);
+            self.end_call(call);
+            let event = match parent {
+                Some(parent) => self.input_failed(config, parent, out),
+                None => Some(event),
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+        self.held = Rare::EMPTY;
+        None
     }
 }

@@ -10,7 +10,7 @@ use super::rules::check_params;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
-use crate::json::{Additions, Empty, EncodeError, MemberTexts, Payload, Str, Writer};
+use crate::json::{Additions, Empty, EncodeError, Payload, Str, Writer};
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
 use crate::version::Revision;
 
@@ -106,8 +106,7 @@ pub(super) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -
     String::from_utf8(buffer).unwrap_or_default()
 }
 
-/// The params of a request again, without what an earlier answer to it brought.
-pub(super) fn without_inputs(params: &str) -> impl Iterator<Item = (Str<'_>, &str)> {
-    const BROUGHT: [&str; 2] = ["inputResponses", "requestState"];
-    MemberTexts::of(params).filter(|(key, _)| !BROUGHT.iter().any(|brought| *key == **brought))
+/// Whether a member of the params of a request is what an earlier answer to it brought.
+pub(super) fn is_brought(key: &Str<'_>) -> bool {
+    ["inputResponses", "requestState"].iter().any(|brought| *key == **brought)
 }

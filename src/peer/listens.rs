@@ -5,7 +5,6 @@
 //! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
 //! is not told a second time. So a peer that does not read costs no more than its filter.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -24,6 +23,7 @@ use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, MetaAdditions, member};
 use crate::model::ResourceUpdatedParams;
 use crate::rpc::{Ending, write_notification_with};
+use crate::session::Phase;
 use crate::subscription::{Filter, LISTS, uris_of};
 
 /// The subscriptions that are open, in the order they were made.
@@ -36,6 +36,8 @@ pub(super) struct Listens {
 struct Listen {
     place: Place,
     acknowledged: bool,
+    /// Something of it has changed and has not been told.
+    has_pending: bool,
     filter: Filter<Topic>,
 }
 
@@ -108,14 +110,38 @@ impl Filter<Topic> {
             Change::Resource { subscribed, .. } => self.resources.get_mut(subscribed),
         }
     }
+}
 
-    /// What has changed and has not been told.
-    fn next_pending(&self) -> Option<Change<'_>> {
-        let list = self.lists.iter().position(|topic| topic.is_some_and(|topic| topic.pending));
-        list.map(Change::List).or_else(|| {
-            let resource = self.resources.iter().find(|(_, topic)| topic.pending);
-            resource.map(|(uri, _)| Change::of_resource(uri))
-        })
+impl Topic {
+    /// Tells a subscription that is open of a change, unless a message that waits says so already.
+    fn tell(
+        &mut self,
+        exchange: &mut Exchange,
+        id: InboundId,
+        change: Change<'_>,
+        out: &mut dyn Outlets,
+    ) -> Delivery {
+        if exchange.marked {
+            return Delivery::NotWanted;
+        }
+        let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
+        let waits =
+            self.told.is_some_and(|serial| out.lane(Lane::Exchange(id)).is_unsent(serial, id));
+        if self.pending || (waits && !is_part) {
+            return Delivery::Repeated;
+        }
+        let told = match change {
+            Change::List(_) => tell(exchange, id, change.kind(), &(), out),
+            Change::Resource { uri, .. } => {
+                tell(exchange, id, change.kind(), &ResourceUpdatedParams::new(uri), out)
+            }
+        };
+        if told.is_err() {
+            self.pending = true;
+            return Delivery::Lagged;
+        }
+        self.told = exchange.last_output.filter(|_| !is_part);
+        Delivery::Sent
     }
 }
 
@@ -179,36 +205,36 @@ impl Peer {
         let mut filter = Filter::read(notifications);
         filter.limit(self.offered_alone());
         let has_topics = !filter.is_empty();
-        self.listens.open.push(Listen { place: id.0, acknowledged: false, filter });
+        let (acknowledged, has_pending) = (false, false);
+        self.listens.open.push(Listen { place: id.0, acknowledged, has_pending, filter });
         has_topics
     }
 
-    /// Leaves of a subscription that is not acknowledged what is in a filter, too.
-    pub(crate) fn narrow_listen(&mut self, id: InboundId, granted: &Filter<()>) {
-        if let Some(at) = self.listens.position(id.0)
-            && let Some(listen) = self.listens.open.get_mut(at)
-            && !listen.acknowledged
-        {
-            listen.filter.intersect(granted);
-        }
-    }
-
-    /// Says that a subscription is open, and what has changed meanwhile.
+    /// Says that a subscription is open, as far as it has been granted, and what has changed meanwhile.
     pub(crate) fn acknowledge(
         &mut self,
         id: InboundId,
+        granted: Option<&Filter<()>>,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let Some(at) = self.listens.position(id.0) else { return Ok(()) };
         let Some(listen) = self.listens.open.get(at).filter(|listen| !listen.acknowledged) else {
             return Ok(());
         };
+        let narrowed = granted.map(|granted| {
+            let mut filter = listen.filter.clone();
+            filter.intersect(granted);
+            filter
+        });
         if let Some(exchange) = self.inbound.get_mut(id.0) {
-            let params = Acknowledgement(&listen.filter);
+            let params = Acknowledgement(narrowed.as_ref().unwrap_or(&listen.filter));
             tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
         }
         if let Some(listen) = self.listens.open.get_mut(at) {
             listen.acknowledged = true;
+            if let Some(filter) = narrowed {
+                listen.filter = filter;
+            }
         }
         self.flush_listen(id, out);
         Ok(())
@@ -225,71 +251,51 @@ impl Peer {
 
     fn publish_to(&mut self, at: usize, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
         let Some(listen) = self.listens.open.get_mut(at) else { return Delivery::NotWanted };
-        let id = InboundId(listen.place);
-        let is_part = matches!(change, Change::Resource { subscribed, uri } if subscribed != uri);
-        let acknowledged = listen.acknowledged;
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
-        if !acknowledged {
-            topic.pending = true;
+        if !listen.acknowledged {
+            (topic.pending, listen.has_pending) = (true, true);
             return Delivery::Held;
         }
-        let waits =
-            topic.told.is_some_and(|serial| out.lane(Lane::Exchange(id)).is_unsent(serial, id));
-        if topic.pending || (waits && !is_part) {
-            return Delivery::Repeated;
-        }
         let Some(exchange) = self.inbound.get_mut(listen.place) else { return Delivery::NotWanted };
-        let told = match change {
-            Change::List(_) => tell(exchange, id, change.kind(), &(), out),
-            Change::Resource { uri, .. } => {
-                let params = ResourceUpdatedParams::new(uri);
-                tell(exchange, id, change.kind(), &params, out)
-            }
-        };
-        let serial = exchange.last_output;
-        match told {
-            Ok(()) => {
-                topic.told = serial.filter(|_| !is_part);
-                Delivery::Sent
-            }
-            Err(_) => {
-                topic.pending = true;
-                Delivery::Lagged
-            }
-        }
+        let delivery = topic.tell(exchange, InboundId(listen.place), change, out);
+        listen.has_pending |= topic.pending;
+        delivery
     }
 
-    /// Tells a subscription what has found no room before.
+    /// Tells a subscription what has found no room before, in one pass.
     pub(super) fn flush_listen(&mut self, id: InboundId, out: &mut dyn Outlets) {
         let Some(at) = self.listens.position(id.0) else { return };
-        while let Some(listen) = self.listens.open.get_mut(at)
-            && listen.acknowledged
-            && let Some(change) = listen.filter.next_pending()
-        {
-            // What names the change lends it; it has to be looked up again.
-            let uri = match change {
-                Change::Resource { uri, .. } => String::from(uri),
-                Change::List(_) => String::new(),
-            };
-            let change = match change {
-                Change::List(index) => Change::List(index),
-                Change::Resource { .. } => Change::of_resource(&uri),
-            };
-            if let Some(topic) = listen.filter.topic(change) {
-                topic.pending = false;
-            }
-            if self.publish_to(at, change, out) == Delivery::Lagged {
+        self.flush_at(at, out);
+    }
+
+    fn flush_at(&mut self, at: usize, out: &mut dyn Outlets) {
+        let is_due = |listen: &&Listen| listen.acknowledged && listen.has_pending;
+        if self.listens.open.get(at).filter(is_due).is_none() {
+            return;
+        }
+        let Some(listen) = self.listens.open.get_mut(at) else { return };
+        let Some(exchange) = self.inbound.get_mut(listen.place) else { return };
+        let id = InboundId(listen.place);
+        let lists = listen.filter.lists.iter_mut().enumerate();
+        let lists = lists.filter_map(|(at, topic)| Some((Change::List(at), topic.as_mut()?)));
+        let resources = listen.filter.resources.iter_mut();
+        let resources = resources.map(|(uri, topic)| (Change::of_resource(uri), topic));
+        for (change, topic) in lists.chain(resources).filter(|(_, topic)| topic.pending) {
+            topic.pending = false;
+            if topic.tell(exchange, id, change, out) == Delivery::Lagged {
                 return;
             }
         }
+        listen.has_pending = false;
     }
 
     /// Tells all subscriptions what has found no room before, as far as there is room now.
     pub(crate) fn flush_listens(&mut self, out: &mut dyn Outlets) {
+        if self.phase == Phase::Closed {
+            return;
+        }
         for at in 0..self.listens.open.len() {
-            if let Some(id) = self.listens.open.get(at).map(|listen| InboundId(listen.place)) {
-                self.flush_listen(id, out);
-            }
+            self.flush_at(at, out);
         }
     }
 

@@ -116,6 +116,7 @@ use closing::Closing;
 use deadlines::Deadlines;
 use elicitations::Elicitations;
 use exchanges::Exchange;
+use gather::Stuck;
 use held::Held;
 use keep_alive::Silence;
 use listens::Listens;
@@ -124,7 +125,6 @@ use pages::Changes;
 use rare::{Empty, Rare};
 
 use crate::capability::CapabilitySet;
-use crate::error::ErrorCode;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::model::LoggingLevel;
 use crate::rpc::{Inbound, Outbound};
@@ -194,7 +194,7 @@ struct Unsettled {
     /// Requests to the application that it has not been told of.
     needs: VecDeque<Place>,
     /// Calls that cannot go on, because the application refused what they needed.
-    given_up: VecDeque<(CallId, ErrorCode)>,
+    given_up: VecDeque<(CallId, Stuck)>,
     /// Subscriptions of which something came too early.
     early: VecDeque<CallId>,
     /// Resources that no subscription wants any more.

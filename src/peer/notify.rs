@@ -322,7 +322,10 @@ impl Peer {
     /// Whether a message has to wait for the handshake.
     pub(super) fn must_hold(&self, method: &str) -> bool {
         let has_session = self.session.is_some();
-        let overtakes = method == "ping" || (has_session && overtakes_handshake(method));
+        // Where there may be no sessions there may be no `ping` either.
+        let has_ping = has_session || self.spoken.and(RevisionSet::STATELESS).is_empty();
+        let overtakes =
+            (has_ping && method == "ping") || (has_session && overtakes_handshake(method));
         matches!(self.phase, Phase::Opening | Phase::Handshake) && !overtakes
     }
 }

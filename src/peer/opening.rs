@@ -81,6 +81,12 @@ impl Peer {
         Ok(())
     }
 
+    /// Whether it is being found out if there has to be a session.
+    pub(super) fn is_probing(&self) -> bool {
+        let asked = self.initialize.and_then(|call| self.outbound.get(call.0));
+        asked.is_some_and(|entry| entry.purpose == Purpose::Probe)
+    }
+
     /// Waits no longer for what the server is. It is not told: it may never have heard of the question.
     pub(crate) fn give_up_probe(&mut self) {
         let Some(call) = self.initialize.take() else { return };

@@ -10,7 +10,7 @@ use super::calls::write_call;
 use super::event::{ListPage, Outcome, PagesRestarted, PeerEvent, RestartCause};
 use super::outlets::Outlets;
 use super::receive::Reception;
-use super::request_stamp::RequestStamp;
+use super::request_stamp::{RequestStamp, keep_params};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::Listed;
 use crate::error::ErrorCode;
@@ -19,6 +19,7 @@ use crate::handle::CallId;
 use crate::json::{Elements, EncodeError, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
 use crate::time::Instant;
+use crate::version::RevisionSet;
 
 /// How a list is read page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,14 +185,24 @@ impl Peer {
         let is_stateless = session.is_some_and(|terms| terms.revision.is_stateless());
         let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
         let (params, wants_progress) = (PageParams { cursor }, entry.wants_progress);
+        let mut params_again = core::mem::take(&mut self.spare);
+        let most = reception.config.limits.kept_bytes;
         let written: Result<_, EncodeError> =
             reception.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
-                write_call(writer, (id, method), &params, wants_progress, &stamp, form)
+                let start = writer.position();
+                write_call(writer, (id, method), &params, wants_progress, &stamp, form)?;
+                if stamp.is_some() {
+                    keep_params(&mut params_again, writer.since(start), most);
+                }
+                Ok(())
             });
+        // Those of the page before are of no use any more.
+        core::mem::swap(&mut entry.params, &mut params_again);
+        params_again.clear();
+        self.spare = params_again;
         let serial = written.map_err(|_| PageStop::NotSent)?;
         entry.whereabouts = Whereabouts::Lane(serial);
-        // They are those of the first page.
-        entry.params.clear();
+        entry.repeated = RevisionSet::NONE;
         entry.progress = None;
         entry.idle_deadline = entry.idle.map(|idle| now + idle);
         if cursor.is_none() {

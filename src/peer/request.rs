@@ -142,6 +142,7 @@ impl Peer {
             spoken: self.spoken,
             offered_alone: self.offered_alone(),
             era: self.only_era(),
+            is_probing: self.is_probing(),
         }
     }
 

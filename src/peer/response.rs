@@ -112,6 +112,11 @@ impl Peer {
                 None
             }
             Purpose::Subscription => {
+                let outcome = match self.interim(call, outcome, bytes, reception) {
+                    Gathered::Ends(outcome) => outcome,
+                    Gathered::Asked(input) => return Some(Incoming::Input(input)),
+                    Gathered::Waits => return None,
+                };
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = self.subscription_ended(call, outcome);
                 self.end_call(call);

@@ -82,6 +82,8 @@ pub(crate) struct Situation {
     pub(crate) offered_alone: CapabilitySet,
     /// The only era that the connection may still be used in, if that has been decided.
     pub(crate) era: Option<Era>,
+    /// A client asks whether there have to be sessions.
+    pub(crate) is_probing: bool,
 }
 
 impl Situation {
@@ -116,6 +118,11 @@ fn to_client(kind: Option<RequestKind>, situation: &Situation) -> Route {
             Route::Refuse(ViolationKind::RequestFromServer)
         }
         _ if !situation.has(RevisionSet::HANDSHAKE) => {
+            Route::Refuse(ViolationKind::RequestFromServer)
+        }
+        // To a server without sessions nothing is ever answered. One with sessions may ask whether anybody
+        // is there.
+        (kind, None) if situation.is_probing && kind != Some(RequestKind::Ping) => {
             Route::Refuse(ViolationKind::RequestFromServer)
         }
         (Some(RequestKind::Initialize), _) => Route::Refuse(ViolationKind::MethodNotAvailable),

@@ -1,6 +1,7 @@
 //! What has to hold inside a message beyond the shape of its parts, and what is kept of it.
 
 use alloc::string::String;
+use core::fmt;
 
 use super::elicitations::Elicitations;
 use crate::dialect::features::Feature;
@@ -13,11 +14,18 @@ use crate::rpc::ErrorObject;
 use crate::version::Revision;
 
 /// What is kept of the params of a request until it is answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Kept {
     pub(super) subject: Subject,
     /// The text of the subject, JSON.
     text: String,
+}
+
+/// Without what it says.
+impl fmt::Debug for Kept {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Kept").field(&self.subject).field(&self.text.len()).finish()
+    }
 }
 
 /// What the params were about, if the answer depends on it.
@@ -45,7 +53,7 @@ impl Kept {
         most: usize,
     ) {
         let (subject, name) = match kind {
-            RequestKind::Elicit if elicitation_id(kind, params, revision).is_some() => {
+            RequestKind::Elicit if is_visit(params, revision) => {
                 self.subject = Subject::Url;
                 return;
             }
@@ -119,6 +127,12 @@ impl Expectation {
         }
         Ok(Self { kept, elicitation: elicitation.map(Str::into_owned) })
     }
+}
+
+/// Whether an elicitation sends the user to a URL. Where it need not have an id it has no form either.
+fn is_visit(params: &str, revision: Revision) -> bool {
+    elicitation_id(RequestKind::Elicit, params, revision).is_some()
+        || (revision.is_stateless() && member(params, "requestedSchema").is_none())
 }
 
 /// The id of an elicitation, if it is one by URL.

@@ -241,7 +241,9 @@ impl Peer {
             self.changes.note(list);
         }
         let subscription = self.outbound.get_mut(call.0)?.subscription.as_mut()?;
-        if subscription.acknowledged {
+        // What came before it comes out before it.
+        let is_first = subscription.early.is_empty() && subscription.lost == 0;
+        if subscription.acknowledged && is_first {
             return Some(changed(call, notification));
         }
         if (config.limits.early_notifications as usize) < subscription.early.len() + 1 {
@@ -250,7 +252,9 @@ impl Peer {
             let params = notification.params.map(|params| String::from(params.as_str()));
             subscription.early.push_back((kind, params));
         }
-        self.note(ViolationKind::NotAcknowledged);
+        if !subscription.acknowledged {
+            self.note(ViolationKind::NotAcknowledged);
+        }
         None
     }
 

@@ -128,25 +128,28 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
         let (real, now) = (now, self.clock.at(now));
-        let (at, index) = self.deadlines.first()?;
-        if now < at {
-            return None;
-        }
-        let place = self.outbound.place_of(index)?;
+        let place = loop {
+            let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
+            let place = self.outbound.place_of(index)?;
+            let call = self.outbound.get(place)?;
+            if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
+                return Some(Elapsed::HandshakeTimedOut);
+            }
+            if call.again_at.is_some_and(|again| again <= now) {
+                // Whether there is room for it or not, its time is later now.
+                self.ask_again(CallId(place), Some(real), out);
+            } else if call.purpose == Purpose::Interest {
+                let call = CallId(place);
+                self.give_up(call, GivenUp::TimedOut, None, out);
+                self.interest_ended(call, &Outcome::TimedOut(Expiry::Total));
+                if let Some(elapsed) = self.next_outcome(config, out) {
+                    return Some(elapsed);
+                }
+            } else {
+                break place;
+            }
+        };
         let call = self.outbound.get(place)?;
-        if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
-            return Some(Elapsed::HandshakeTimedOut);
-        }
-        if call.again_at.is_some_and(|again| again <= now) {
-            self.ask_again(CallId(place), Some(real), out);
-            return self.next_expiry(config, real, out);
-        }
-        if call.purpose == Purpose::Interest {
-            let call = CallId(place);
-            self.give_up(call, GivenUp::TimedOut, None, out);
-            self.interest_ended(call, &Outcome::TimedOut(Expiry::Total));
-            return self.next_outcome(config, out).or_else(|| self.next_expiry(config, real, out));
-        }
         // Whichever was first; at the same instant, the one that progress cannot move.
         let total = call
             .total_deadline

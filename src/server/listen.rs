@@ -46,7 +46,7 @@ impl Server {
         }
         let text = member(request.params.unwrap_or_default(), "notifications").unwrap_or("{}");
         // Without room for it there would be none for what it is about either.
-        if self.peer.acknowledge(id, out).is_err() {
+        if self.peer.acknowledge(id, None, out).is_err() {
             self.peer.abandon(id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
@@ -70,10 +70,8 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
         self.peer.check_answerable(request)?;
-        if let Some(filter) = filter {
-            let text = Raw::from_serialize(filter)?;
-            self.peer.narrow_listen(request, &Filter::read(text.as_str()));
-        }
-        Ok(self.peer.acknowledge(request, out)?)
+        let filter = filter.map(Raw::from_serialize).transpose()?;
+        let filter = filter.map(|filter| Filter::read(filter.as_str()));
+        Ok(self.peer.acknowledge(request, filter.as_ref(), out)?)
     }
 }

@@ -138,14 +138,20 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'static>> {
-        match self.peer.handle_timeout(&self.config.connection, now, out)? {
-            Elapsed::Event(event) => Some(event.into()),
-            Elapsed::Resumed(resumed) => self.resumed(resumed),
-            // A server opens no connection, and nobody needs anything of it before answering it.
-            Elapsed::HandshakeTimedOut
-            | Elapsed::HandshakeLost(_)
-            | Elapsed::Input(_)
-            | Elapsed::News => None,
+        loop {
+            let event = match self.peer.handle_timeout(&self.config.connection, now, out)? {
+                Elapsed::Event(event) => Some(event.into()),
+                Elapsed::Resumed(resumed) => self.resumed(resumed),
+                // A server opens no connection, and nobody needs anything of it before answering it.
+                Elapsed::HandshakeTimedOut
+                | Elapsed::HandshakeLost(_)
+                | Elapsed::Input(_)
+                | Elapsed::News => None,
+            };
+            // What came to nothing is no reason to stop.
+            if event.is_some() {
+                return event;
+            }
         }
     }
 

@@ -52,8 +52,8 @@ fn misfit(method: &str, result: &str) -> Misfit {
     }
 }
 
-/// Proves M-RES-01, M-RES-02, M-RES-08, M-RES-13, M-RES-14, M-CACHE-01, M-CACHE-02, M-RPC-01: every result says
-/// that it is complete and who gives it, and what can be used again says for how long.
+/// Proves M-RES-01, M-RES-02, M-RES-08, M-RES-13, M-RES-14, M-CACHE-01, M-CACHE-02, M-RPC-01: every
+/// result says that it is complete and who gives it, and what can be used again says for how long.
 #[test]
 fn every_result_says_what_it_is() {
     let mut side = server();
@@ -136,8 +136,8 @@ fn the_keys_of_the_machine_are_its_own() {
     assert_eq!(sent.matches("_meta").count(), 1, "{sent}");
 }
 
-/// Proves M-CACHE-01, M-CACHE-03: what is said by default of each kind of result, and what a result says
-/// of itself.
+/// Proves M-CACHE-01, M-CACHE-03, M-AMB-32: what is said by default of each kind of result, and what a
+/// result says of itself.
 #[test]
 fn hints_are_those_of_the_kind_or_of_the_result() {
     let mut side = server_with(|config| {

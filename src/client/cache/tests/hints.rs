@@ -42,7 +42,7 @@ fn a_time_to_live_that_makes_no_sense_is_none() {
     assert_eq!(hints(Revision::V2026_07_28, "{}"), Some((0, false)), "absent");
 }
 
-/// Proves M-CACHE-06: only what says `public` is.
+/// Proves M-CACHE-06, M-AMB-21: only what says `public` is.
 #[test]
 fn a_scope_that_is_not_public_is_private() {
     for (scope, expected) in [

@@ -1,0 +1,76 @@
+//! What a server tells without being asked each time, in every mix of eras.
+
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::{CallOptions, Cause, ChangedList, ConnectionNumber};
+
+use super::world::{BOTH, LEGACY, MODERN, World, client, lists, server};
+
+/// Proves M-ERA-28, M-SUB-34, M-SUB-14: one configuration, and the application is told of every list in both
+/// eras, once.
+#[test]
+fn changes_of_lists_are_told_in_both_eras() {
+    for (of_client, of_server) in
+        [(LEGACY, BOTH), (BOTH, LEGACY), (MODERN, BOTH), (BOTH, MODERN), (BOTH, BOTH)]
+    {
+        let mut config = client(of_client);
+        config.listen = Some(lists());
+        let mut world = World::new(config, server(of_server));
+        let changes = [ChangedList::Tools, ChangedList::Prompts, ChangedList::Resources];
+        for list in changes {
+            let (server, out) = (&mut world.pair.server, &mut world.pair.server_out);
+            server.list_changed(list, out).unwrap();
+            world.run();
+        }
+        let methods = ["tools", "prompts", "resources"]
+            .map(|list| format!("notifications/{list}/list_changed"));
+        assert_eq!(world.known.told, methods, "{of_client:?} {of_server:?}");
+        world.is_clean();
+    }
+}
+
+/// Proves M-SUB-34: whoever does not ask is not told, where one has to ask.
+#[test]
+fn whoever_does_not_listen_is_not_told() {
+    let mut world = World::new(client(BOTH), server(BOTH));
+    world.pair.server.list_changed(ChangedList::Tools, &mut world.pair.server_out).unwrap();
+    world.run();
+    assert_eq!(world.known.told, [""; 0]);
+    world.is_clean();
+}
+
+/// Proves M-ERA-28, M-LOG-08: progress and log messages of a call, with the same options.
+#[test]
+fn a_watched_call_is_told_of_in_both_eras() {
+    for (of_client, of_server) in [(LEGACY, BOTH), (BOTH, LEGACY), (MODERN, BOTH), (BOTH, BOTH)] {
+        let mut world = World::new(client(of_client), server(of_server));
+        let options = CallOptions::new().progress().log_level(LoggingLevel::Info);
+        let call = world.call("tools/call", r#"{"name":"watched"}"#, options);
+        world.run();
+        assert_eq!(world.text(call), "watched  ");
+        assert_eq!(world.known.told, ["progress", "notifications/message"]);
+        world.is_clean();
+    }
+}
+
+/// Proves M-SUB-22, M-STDIO-10: what was subscribed is subscribed again on the next connection, and told.
+#[test]
+fn a_lost_subscription_goes_on_over_the_next_connection() {
+    let mut world = World::new(client(BOTH), server(BOTH));
+    let (pair, filter) = (&mut world.pair, lists().with_resource("a:b"));
+    pair.client.subscribe(&filter, pair.now, &mut pair.client_out).unwrap();
+    world.run();
+    world.pair.client.disconnected(Cause::EndOfInput, world.pair.now);
+    world.run();
+    let mut next = World::new(client(BOTH), server(BOTH));
+    next.pair = mcp_sansio_proptests::Pair::new(client(BOTH), server(BOTH));
+    next.pair.client = world.pair.client.successor(ConnectionNumber::new(1));
+    next.pair.client.connect(next.pair.now, &mut next.pair.client_out).unwrap();
+    next.run();
+    assert_eq!(next.pair.client.subscriptions().count(), 1);
+    next.pair.server.resource_updated("a:b", &mut next.pair.server_out).unwrap();
+    next.pair.server.list_changed(ChangedList::Prompts, &mut next.pair.server_out).unwrap();
+    next.run();
+    let mut told = next.known.told.clone();
+    told.sort();
+    assert_eq!(told, ["notifications/prompts/list_changed", "notifications/resources/updated"]);
+}

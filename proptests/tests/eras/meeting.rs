@@ -1,0 +1,157 @@
+//! How clients and servers of either era, and of both, come to terms.
+
+use mcp_sansio::{
+    CallOptions, Client, ClientEvent, ConnectFailure, ConnectionNumber, ErrorCode, Evidence,
+    Outcome, Phase, Revision, RevisionSet,
+};
+use mcp_sansio_proptests::Pair;
+
+use super::world::{BOTH, KINDS, LEGACY, MODERN, World, client, server};
+
+/// The revision that two sides come to, and how the client knows.
+fn expected(client: RevisionSet, server: RevisionSet) -> Result<(Revision, Evidence), i64> {
+    const NO_SUCH_METHOD: Evidence = Evidence::ProbeRefused(ErrorCode::METHOD_NOT_FOUND);
+    match (client, server) {
+        (LEGACY, LEGACY | BOTH) => Ok((Revision::V2025_11_25, Evidence::OnlyEra)),
+        (LEGACY, _) => Err(-32022),
+        (MODERN | BOTH, MODERN | BOTH) => Ok((Revision::V2026_07_28, Evidence::Discovered)),
+        (MODERN, _) => Err(-32601),
+        _ => Ok((Revision::V2025_11_25, NO_SUCH_METHOD)),
+    }
+}
+
+/// Proves M-ERA-12, M-ERA-13, M-ERA-23, M-ERA-24, M-DISC-07, M-DISC-15: every mix, in chunks of any size.
+#[test]
+fn every_mix_of_eras_meets_or_fails_cleanly() {
+    for of_client in KINDS {
+        for of_server in KINDS {
+            for chunk in [1, 7, usize::MAX] {
+                let mut world = World::chunked(client(of_client), server(of_server), chunk);
+                assert_eq!(world.known.connections.len(), 1, "{of_client:?} {of_server:?}");
+                match (&world.known.connections[0], expected(of_client, of_server)) {
+                    (ClientEvent::Connected(connected), Ok(expected)) => {
+                        assert_eq!((connected.revision, connected.evidence), expected);
+                        assert_eq!(world.pair.client.evidence(), Some(expected.1));
+                        let call = world.tool("plain");
+                        let list = world.call("tools/list", "{}", CallOptions::new());
+                        world.run();
+                        assert_eq!(world.text(call), "plain  ");
+                        assert!(
+                            matches!(&world.known.ended[1], (ended, Outcome::Result(_)) if *ended == list)
+                        );
+                        world.is_clean();
+                    }
+                    (ClientEvent::ConnectFailed(ConnectFailure::PeerError(error)), Err(code)) => {
+                        assert_eq!(error.code.get(), code);
+                        assert_eq!(world.pair.client.phase(), Phase::Closed);
+                        assert_ne!(world.pair.server.phase(), Phase::Closed);
+                    }
+                    (event, expected) => {
+                        panic!("{of_client:?} {of_server:?}: {event:?} {expected:?}")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Proves M-ERA-33, M-ERA-32: calls that were made before the connection have their outcome in every mix.
+#[test]
+fn calls_made_before_the_era_is_known_end_in_every_mix() {
+    for of_client in KINDS {
+        for of_server in KINDS {
+            let mut world = World::new(client(of_client), server(of_server));
+            // Begin anew, with calls first.
+            world.pair = Pair::new(client(of_client), server(of_server));
+            world.known = Default::default();
+            let calls = [world.tool("plain"), world.tool("everything")];
+            world.pair.client.connect(world.pair.now, &mut world.pair.client_out).unwrap();
+            world.run();
+            let mut ended: Vec<_> = world.known.ended.iter().map(|(call, _)| *call).collect();
+            ended.sort();
+            assert_eq!(ended, calls, "{of_client:?} {of_server:?}");
+            for (_, outcome) in &world.known.ended {
+                let is_connected = expected(of_client, of_server).is_ok();
+                assert_eq!(matches!(outcome, Outcome::Result(_)), is_connected, "{outcome:?}");
+                assert!(is_connected || *outcome == Outcome::Unsent);
+            }
+        }
+    }
+}
+
+/// Proves M-ERA-21, M-ERA-22: what is known of a server is right or wrong, in every mix.
+#[test]
+fn what_is_known_is_right_or_wrong_in_every_mix() {
+    for known in [Revision::V2026_07_28, Revision::V2025_11_25] {
+        for of_server in KINDS {
+            let mut config = client(BOTH);
+            config.known = Some(known);
+            let mut world = World::new(config, server(of_server));
+            let call = world.tool("plain");
+            world.run();
+            assert_eq!(world.text(call), "plain  ");
+            let revision = world.pair.client.revision().unwrap();
+            let expected = match (known, of_server) {
+                (_, MODERN) => Revision::V2026_07_28,
+                (_, LEGACY) => Revision::V2025_11_25,
+                (known, _) => known,
+            };
+            assert_eq!(revision, expected, "{known} {of_server:?}");
+            let last = world.known.connections.last().unwrap();
+            assert!(
+                matches!(last, ClientEvent::Connected(connected) if connected.revision == expected)
+            );
+            world.is_clean();
+        }
+    }
+}
+
+/// A call that goes out beside the probe, to a server that turns out to have sessions, is refused by it, and
+/// nothing else suffers.
+#[test]
+fn a_call_that_trusted_too_much_is_refused() {
+    let mut config = client(BOTH);
+    config.known = Some(Revision::V2026_07_28);
+    let mut world = World::new(client(LEGACY), server(LEGACY));
+    world.pair = Pair::new(config, server(LEGACY));
+    world.known = Default::default();
+    world.pair.client.connect(world.pair.now, &mut world.pair.client_out).unwrap();
+    let trusting = world.tool("plain");
+    world.run();
+    let after = world.tool("plain");
+    world.run();
+    assert_eq!(world.text(after), "plain  ");
+    assert!(matches!(&world.known.ended[0], (ended, Outcome::PeerError(_)) if *ended == trusting));
+}
+
+/// Proves M-ERA-21: a successor begins with what was found out, in every mix that meets.
+#[test]
+fn a_successor_needs_not_find_out_again() {
+    for of_server in KINDS {
+        let world = World::new(client(BOTH), server(of_server));
+        let successor: Client = world.pair.client.successor(ConnectionNumber::new(1));
+        let revision = world.pair.client.revision();
+        let mut next = World::new(client(BOTH), server(of_server));
+        next.pair = Pair::new(client(BOTH), server(of_server));
+        next.pair.client = successor;
+        next.known = Default::default();
+        next.pair.client.connect(next.pair.now, &mut next.pair.client_out).unwrap();
+        next.run();
+        let [ClientEvent::Connected(connected)] = &next.known.connections[..] else { panic!() };
+        assert_eq!((Some(connected.revision), connected.evidence), (revision, Evidence::Known));
+        next.is_clean();
+    }
+}
+
+/// Every session revision of a server that knows no other. Proves M-DISC-07.
+#[test]
+fn a_client_of_both_eras_meets_every_old_server() {
+    for revision in Revision::HANDSHAKE {
+        let mut world = World::new(client(BOTH), server(RevisionSet::only(revision)));
+        assert_eq!(world.pair.client.revision(), Some(revision));
+        let call = world.tool("plain");
+        world.run();
+        assert_eq!(world.text(call), "plain  ");
+        world.is_clean();
+    }
+}

@@ -1,0 +1,340 @@
+//! What a server may need, and what the application may answer.
+
+use mcp_sansio::model::{ElicitationCapability, EmptyCapability, SamplingCapability};
+use mcp_sansio::{
+    CallOptions, Capability, CapabilitySet, ClientCall, ClientConfig, RespondError, ViolationKind,
+};
+use mcp_sansio_proptests::{config, payload};
+
+use super::input::{FORM, NAME, ROOTS, SAMPLE, again, asking, calling, interim};
+use super::kit::{asked_again, connected_with, error, is_alive, malformed, modern, needed};
+
+/// Proves M-MRTR-20, M-MRTR-21, M-MRTR-13, M-SAMP-04, M-SAMP-05: what is not asked for in the right way
+/// is asked of nobody, and the call ends.
+#[test]
+fn a_malformed_request_for_input_ends_the_call() {
+    let good = format!(r#""a":{ROOTS}"#);
+    let members = [
+        String::new(),
+        r#""inputRequests":{}"#.to_owned(),
+        r#""requestState":null"#.to_owned(),
+        r#""requestState":7"#.to_owned(),
+        r#""requestState":{}"#.to_owned(),
+        r#""inputRequests":[]"#.to_owned(),
+        r#""inputRequests":null,"requestState":"s""#.to_owned(),
+        r#""inputRequests":"x","requestState":"s""#.to_owned(),
+        format!(r#""inputRequests":{{{good}}},"requestState":null"#),
+    ];
+    let bad = [
+        r#"{}"#,
+        r#"7"#,
+        r#"null"#,
+        r#"[]"#,
+        r#"{"method":7}"#,
+        r#"{"method":"x/y"}"#,
+        r#"{"method":"tools/call","params":{"name":"n"}}"#,
+        r#"{"method":"ping"}"#,
+        r#"{"method":"initialize"}"#,
+        r#"{"method":"roots/list","params":7}"#,
+        r#"{"method":"roots/list","params":[]}"#,
+        r#"{"method":"elicitation/create"}"#,
+        r#"{"method":"elicitation/create","params":{}}"#,
+        r#"{"method":"elicitation/create","params":{"message":"m"}}"#,
+        r#"{"method":"elicitation/create","params":{"message":7,"requestedSchema":{"type":"object","properties":{}}}}"#,
+        r#"{"method":"elicitation/create","params":{"mode":"url","message":"m"}}"#,
+        r#"{"method":"sampling/createMessage"}"#,
+        r#"{"method":"sampling/createMessage","params":{"messages":[]}}"#,
+        r#"{"method":"sampling/createMessage","params":{"messages":7,"maxTokens":1}}"#,
+        // The result of a use of a tool beside something else, and a use without its result.
+        r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","toolUseId":"t","content":[]},{"type":"text","text":"x"}]}],"maxTokens":1}}"#,
+        r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":{"type":"text","text":"x"}}],"maxTokens":1}}"#,
+    ];
+    let with_bad = bad.iter().flat_map(|bad| {
+        [
+            format!(r#""inputRequests":{{{good},"b":{bad}}}"#),
+            format!(r#""inputRequests":{{"b":{bad},{good}}}"#),
+        ]
+    });
+    for members in members.into_iter().chain(with_bad) {
+        let (mut side, call) = calling();
+        let event = side.receive(&interim(2, &members));
+        assert_eq!(malformed(event), (call, ViolationKind::InvalidResult), "{members}");
+        assert_eq!(side.client.counts().inbound, 0, "{members}");
+        is_alive(&mut side);
+    }
+}
+
+/// Two things under one key cannot be answered: which of the two the server takes it does not say.
+/// Proves M-RPC-25, M-MRTR-03.
+#[test]
+fn a_key_names_one_thing() {
+    let (mut side, call) = calling();
+    let twice = format!(r#""inputRequests":{{"a":{ROOTS},"\u0061":{FORM}}}"#);
+    let event = side.receive(&interim(2, &twice));
+    assert_eq!(malformed(event), (call, ViolationKind::InvalidResult));
+    is_alive(&mut side);
+}
+
+/// A client without sessions that offers this.
+fn offering(offer: impl FnOnce(&mut ClientConfig)) -> ClientConfig {
+    let mut config = config::bare_client();
+    config.revisions = modern().revisions;
+    offer(&mut config);
+    config
+}
+
+fn elicitation(form: bool, url: bool) -> ElicitationCapability {
+    let mut capability = ElicitationCapability::default();
+    capability.form = form.then(EmptyCapability::default);
+    capability.url = url.then(EmptyCapability::default);
+    capability
+}
+
+const URL: &str = r#"{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.test/"}}"#;
+const TOOLS: &str =
+    r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"tools":[]}}"#;
+const CHOICE: &str = r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1,"toolChoice":{"mode":"auto"}}}"#;
+
+/// Proves M-MRTR-20, M-SAMP-03, M-ELIC-01, M-CAP-06: only what was declared may be needed, down to the
+/// mode.
+#[test]
+fn a_server_may_need_only_what_was_declared() {
+    let everything = [FORM, URL, SAMPLE, TOOLS, CHOICE, ROOTS];
+    let sampling = |tools: bool| {
+        let mut capability = SamplingCapability::default();
+        capability.tools = tools.then(EmptyCapability::default);
+        capability
+    };
+    let table: [(ClientConfig, &[&str]); 8] = [
+        (offering(|_| {}), &[]),
+        (
+            offering(|config| config.capabilities.elicitation = Some(elicitation(false, false))),
+            &[FORM],
+        ),
+        (
+            offering(|config| config.capabilities.elicitation = Some(elicitation(true, false))),
+            &[FORM],
+        ),
+        (
+            offering(|config| config.capabilities.elicitation = Some(elicitation(false, true))),
+            &[URL],
+        ),
+        (
+            offering(|config| config.capabilities.elicitation = Some(elicitation(true, true))),
+            &[FORM, URL],
+        ),
+        (offering(|config| config.capabilities.sampling = Some(sampling(false))), &[SAMPLE]),
+        (
+            offering(|config| config.capabilities.sampling = Some(sampling(true))),
+            &[SAMPLE, TOOLS, CHOICE],
+        ),
+        (
+            offering(|config| {
+                config.capabilities.roots = Some(mcp_sansio::model::ListChanged::default())
+            }),
+            &[ROOTS],
+        ),
+    ];
+    for (config, allowed) in table {
+        for request in everything {
+            let mut side = connected_with(config.clone());
+            let call = side.call("tools/call");
+            side.sent();
+            let event = side.receive(&asking(2, &[("k", request)], None));
+            if allowed.contains(&request) {
+                assert_eq!(needed(event).needed_for, Some(call));
+            } else {
+                assert_eq!(malformed(event), (call, ViolationKind::InvalidResult), "{request}");
+                is_alive(&mut side);
+            }
+        }
+    }
+}
+
+/// What a single call did not declare may not be needed for it, whatever the client can do.
+/// Proves M-MRTR-20, M-META-21.
+#[test]
+fn a_server_may_need_only_what_the_call_declared() {
+    for (set, request, is_allowed) in [
+        (CapabilitySet::NONE, ROOTS, false),
+        (CapabilitySet::NONE.with(Capability::Sampling), TOOLS, false),
+        (CapabilitySet::NONE.with(Capability::Sampling), SAMPLE, true),
+        (CapabilitySet::NONE.with(Capability::Roots), ROOTS, true),
+    ] {
+        let mut side = super::kit::connected();
+        let options = CallOptions::new().capabilities(set);
+        let params = payload::params("tools/call");
+        let call = side
+            .client
+            .call_method("tools/call", &params, options, side.now, &mut side.out)
+            .unwrap();
+        side.sent();
+        let event = side.receive(&asking(2, &[("k", request)], None));
+        if is_allowed {
+            assert_eq!(needed(event).needed_for, Some(call));
+        } else {
+            assert_eq!(malformed(event), (call, ViolationKind::InvalidResult), "{request}");
+            is_alive(&mut side);
+        }
+    }
+}
+
+/// Proves M-ELIC-01, M-ELIC-10, M-SAMP-07, M-META-18, M-RPC-19: the application sees what was asked for as
+/// it came.
+#[test]
+fn what_is_needed_is_handed_on_as_it_came() {
+    let table = [
+        (FORM, "elicitation/create"),
+        (URL, "elicitation/create"),
+        (
+            r#"{"method":"elicitation/create","params":{"mode":"form","message":"","requestedSchema":{"type":"object","properties":{}},"_meta":{"a/b":1},"x":2},"y":3}"#,
+            "elicitation/create",
+        ),
+        (
+            r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"t"}}],"maxTokens":12345,"temperature":0.1,"x":[]}}"#,
+            "sampling/createMessage",
+        ),
+        (
+            r#"{"method":"sampling/createMessage","params":{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","toolUseId":"t","content":[]}]}],"maxTokens":1}}"#,
+            "sampling/createMessage",
+        ),
+        (r#"{"method":"roots/list","params":{}}"#, "roots/list"),
+        (r#"{"method":"roots/list","params":{"_meta":{"a/b":1}}}"#, "roots/list"),
+        (r#"{"method":"roots/list","params":null}"#, "roots/list"),
+        (ROOTS, "roots/list"),
+    ];
+    for (request, method) in table {
+        let (mut side, _) = calling();
+        let asked = needed(side.receive(&asking(2, &[("k", request)], None)));
+        let value: serde_json::Value = serde_json::from_str(request).unwrap();
+        assert!(asked.method == method);
+        let params =
+            asked.params.as_ref().map(|params| serde_json::from_str(params.as_str()).unwrap());
+        let expected = value.get("params").filter(|params| !params.is_null()).cloned();
+        assert_eq!(params, expected, "{request}");
+        let meta = asked.meta.map(|meta| serde_json::from_str(meta.as_str()).unwrap());
+        assert_eq!(meta, value["params"].get("_meta").cloned());
+        match asked.call {
+            ClientCall::Elicit(text) | ClientCall::CreateMessage(text) => {
+                assert_eq!(Some(text), asked.params);
+            }
+            ClientCall::ListRoots => assert_eq!(method, "roots/list"),
+            _ => panic!("{request}"),
+        }
+    }
+}
+
+/// Proves M-ELIC-05, M-ELIC-07, M-ROOT-01, M-SAMP-06: an answer that does not fit is not taken,
+/// and the application may give another one.
+#[test]
+fn an_answer_has_to_fit() {
+    let form = r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"age":{"type":"integer","minimum":0},"name":{"type":"string"}},"required":["age"]}}}"#;
+    let table = [
+        (form, r#"{"action":"accept","content":{"age":-1}}"#, false),
+        (form, r#"{"action":"accept","content":{"name":"x"}}"#, false),
+        (form, r#"{"action":"accept","content":{"age":"1"}}"#, false),
+        (form, r#"{"action":"accept"}"#, false),
+        (form, r#"{"content":{"age":1}}"#, false),
+        (form, r#"{"action":"accept","content":{"age":1,"name":"x"}}"#, true),
+        (form, r#"{"action":"accept","content":{"age":1.0}}"#, true),
+        (form, r#"{"action":"decline"}"#, true),
+        (URL, r#"{"action":"accept"}"#, true),
+        (ROOTS, r#"{"roots":[{"uri":"https://x.test"}]}"#, false),
+        (ROOTS, r#"{"roots":7}"#, false),
+        (ROOTS, r#"{}"#, false),
+        (ROOTS, r#"{"roots":[{"uri":"file:///a","name":"n","_meta":{"a/b":1}}]}"#, true),
+        (SAMPLE, r#"{"role":"assistant","model":"m"}"#, false),
+        (
+            SAMPLE,
+            r#"{"role":"assistant","content":[{"type":"text","text":"t"}],"model":"m"}"#,
+            true,
+        ),
+    ];
+    for (request, answer, fits) in table {
+        let (mut side, _) = calling();
+        let asked = needed(side.receive(&asking(2, &[("k", request)], None)));
+        let raw = mcp_sansio::json::Raw::new(answer).unwrap();
+        let given = side.client.respond(asked.id, &raw, &mut side.out);
+        if fits {
+            assert_eq!(given, Ok(()), "{answer}");
+            // Without the kind that results have, which is no part of it.
+            assert_eq!(side.sent(), [again(3, &format!(r#""inputResponses":{{"k":{answer}}}"#))]);
+        } else {
+            assert!(matches!(given, Err(RespondError::Encode(_))), "{answer}: {given:?}");
+            assert_eq!(side.sent(), [""; 0]);
+            assert!(side.client.context(asked.id).is_some(), "it can still be answered");
+        }
+    }
+}
+
+/// Content goes only with a form.
+/// Proves M-ELIC-05.
+#[test]
+fn a_visit_has_no_content() {
+    let (mut side, _) = calling();
+    let asked = needed(side.receive(&asking(2, &[("k", URL)], None)));
+    let raw = mcp_sansio::json::Raw::new(r#"{"action":"accept","content":{"a":1}}"#).unwrap();
+    let given = side.client.respond(asked.id, &raw, &mut side.out);
+    assert!(matches!(given, Err(RespondError::Encode(_))), "{given:?}");
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// A key comes back as it came, whatever is in it.
+#[test]
+fn a_key_is_brought_back() {
+    for (key, back) in [
+        ("\"\"", "\"\""),
+        (r#""a\u0041\n""#, r#""aA\n""#),
+        (r#""\"""#, r#""\"""#),
+        ("\"é\"", "\"é\""),
+    ] {
+        let (mut side, _) = calling();
+        let request =
+            needed(side.receive(&interim(2, &format!(r#""inputRequests":{{{key}:{ROOTS}}}"#))));
+        side.respond(request.id, r#"{"roots":[]}"#);
+        assert_eq!(
+            side.sent(),
+            [again(3, &format!(r#""inputResponses":{{{back}:{{"roots":[]}}}}"#))]
+        );
+    }
+}
+
+/// A request that brings what the server needed and is refused for its version brings it again.
+/// Proves M-DISC-12, M-MRTR-11.
+#[test]
+fn a_refused_version_does_not_cost_the_input() {
+    let supported = super::kit::SUPPORTED;
+    let (mut side, _) = calling();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#))));
+    side.respond(request.id, r#"{"roots":[]}"#);
+    let more = r#""inputResponses":{"k":{"roots":[]}},"requestState":"s""#;
+    assert_eq!(side.sent(), [again(3, more)]);
+    assert_eq!(side.receive(&error(3, -32022, supported)), None);
+    assert_eq!(side.sent(), [again(4, more)]);
+    // Also if the application has gathered it.
+    let mut side = super::kit::connected();
+    let params = mcp_sansio::json::Raw::try_from(format!("{{{NAME},{more}}}")).unwrap();
+    side.client
+        .call_method("tools/call", &params, CallOptions::new(), side.now, &mut side.out)
+        .unwrap();
+    side.sent();
+    assert_eq!(side.receive(&error(2, -32022, supported)), None);
+    let sent: serde_json::Value = serde_json::from_str(&side.sent()[0]).unwrap();
+    assert_eq!(sent["params"]["requestState"], "s");
+    assert_eq!(sent["params"]["inputResponses"], serde_json::json!({"k": {"roots": []}}));
+}
+
+/// A request of which the application had gathered something itself and which needs more brings only that.
+#[test]
+fn what_was_gathered_before_is_not_brought_again() {
+    let mut side = super::kit::connected();
+    let params = r#""name":"n","inputResponses":{"old":{}},"requestState":"old""#;
+    let raw = mcp_sansio::json::Raw::try_from(format!("{{{params}}}")).unwrap();
+    side.client
+        .call_method("tools/call", &raw, CallOptions::new(), side.now, &mut side.out)
+        .unwrap();
+    assert_eq!(side.sent(), [asked_again(2, "tools/call", "", params, "")]);
+    let request = needed(side.receive(&asking(2, &[("new", ROOTS)], None)));
+    side.respond(request.id, r#"{"roots":[]}"#);
+    assert_eq!(side.sent(), [again(3, r#""inputResponses":{"new":{"roots":[]}}"#)]);
+}

@@ -1,0 +1,351 @@
+//! The first messages of a connection, what waits for them, and what goes out after them.
+
+use mcp_sansio::{
+    CallError, CallOptions, Capability, CapabilitySet, ClientEvent, ConnectError, ConnectFailure,
+    Evidence, NotAllowed, Outcome, Phase, Revision, RevisionSet,
+};
+use mcp_sansio_proptests::{ClientSide, config, payload};
+
+use super::kit::{
+    DISCOVERY, INITIALIZED, SESSION, absorb, asked, begun, connected, connected_with, ended, error,
+    initialize, is_alive, modern, only, result,
+};
+
+/// Proves M-ERA-12, M-ERA-24, M-DISC-22, M-META-01, M-META-02, M-META-03: the first message of each
+/// kind of client, byte by byte.
+#[test]
+fn the_first_message_is_a_complete_probe_or_initialize() {
+    let table = [
+        (config::client_of_both_eras(), asked(1, "server/discover", "")),
+        (modern(), asked(1, "server/discover", "")),
+        (config::client(), initialize(1, "2025-11-25")),
+    ];
+    for (config, expected) in table {
+        let mut side = begun(config);
+        assert_eq!(side.sent(), [expected]);
+        assert_eq!(side.client.phase(), Phase::Handshake);
+        assert_eq!((side.client.revision(), side.client.evidence()), (None, None));
+        let again = side.client.connect(side.now, &mut side.out);
+        assert_eq!(again, Err(ConnectError::NotAtStart));
+        assert_eq!(side.sent(), [""; 0]);
+    }
+    let mut config = config::client();
+    config.revisions = RevisionSet::NONE;
+    let mut side = ClientSide::with(config);
+    assert_eq!(side.client.connect(side.now, &mut side.out), Err(ConnectError::NoRevision));
+}
+
+/// Proves M-META-03, M-CAP-07: without a name there is none, and what is not configured is not declared.
+#[test]
+fn a_client_says_no_more_of_itself_than_it_is_told_to() {
+    let mut config = config::bare_client();
+    config.revisions = RevisionSet::STATELESS;
+    config.identify = false;
+    let mut side = begun(config);
+    let bare = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    assert_eq!(side.sent(), [bare]);
+    assert!(matches!(side.receive(&result(1, DISCOVERY)), Some(ClientEvent::Connected(_))));
+    side.call("tools/list");
+    let bare = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    assert_eq!(side.sent(), [bare]);
+}
+
+/// Proves M-DISC-08, M-CAP-15: without a probe any request may be first, of any capability, and a server
+/// that lacks the method only refuses it.
+#[test]
+fn a_client_that_does_not_ask_begins_with_its_work() {
+    let mut config = modern();
+    config.probe = false;
+    let mut side = begun(config);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.client.phase(), Phase::Ready);
+    let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+    assert_eq!(connected.revision, Revision::V2026_07_28);
+    assert_eq!(connected.evidence, Evidence::OnlyEra);
+    assert_eq!(connected.result.as_str(), "{}");
+    assert!(connected.capabilities.contains(Capability::Prompts));
+    let call = side.call("prompts/list");
+    assert_eq!(side.sent(), [asked(1, "prompts/list", "")]);
+    let (ended, outcome) = ended(side.receive(&error(1, -32601, "")));
+    assert_eq!(ended, call);
+    assert!(matches!(outcome, Outcome::PeerError(error) if error.code.get() == -32601));
+    is_alive(&mut side);
+}
+
+/// What an event says of the era, the client says when asked.
+/// Proves M-ERA-21.
+#[test]
+fn the_evidence_is_that_of_the_event() {
+    let mut blind = modern();
+    blind.probe = false;
+    let mut knowing = modern();
+    knowing.known = Some(Revision::V2026_07_28);
+    for (config, evidence) in [(blind, Evidence::OnlyEra), (knowing, Evidence::Known)] {
+        let mut side = begun(config);
+        let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+        assert_eq!(connected.evidence, evidence);
+        assert_eq!(side.client.evidence(), Some(evidence));
+    }
+}
+
+/// Proves M-CAP-16: what the server is known not to have is not asked for, unless the policy says so.
+#[test]
+fn what_the_server_lacks_is_refused_here_if_it_is_known() {
+    let lacking = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    for policy in [mcp_sansio::CapabilityPolicy::Strict, mcp_sansio::CapabilityPolicy::Off] {
+        let mut config = modern();
+        config.connection.capability_policy = policy;
+        let mut side = begun(config);
+        side.sent();
+        assert!(matches!(side.receive(&result(1, lacking)), Some(ClientEvent::Connected(_))));
+        let (options, now) = (CallOptions::new(), side.now);
+        let made = side.client.call_method("prompts/list", &(), options, now, &mut side.out);
+        if policy == mcp_sansio::CapabilityPolicy::Strict {
+            let refused = CallError::NotAllowed(NotAllowed::Capability(Capability::Prompts));
+            assert_eq!(made, Err(refused));
+            is_alive(&mut side);
+        } else {
+            assert!(made.is_ok());
+            assert_eq!(side.sent(), [asked(2, "prompts/list", "")]);
+        }
+    }
+}
+
+/// Proves M-ERA-33, M-ERA-32, M-ERA-28: calls wait, in order, until the era is known, and go out in the
+/// manner of that era, with ids from one source.
+#[test]
+fn calls_wait_for_the_era_and_take_its_shape() {
+    for is_modern in [true, false] {
+        let mut side = ClientSide::with(config::client_of_both_eras());
+        let first = side.call("tools/list");
+        side.client.connect(side.now, &mut side.out).unwrap();
+        let second = side.call("tools/call");
+        assert_eq!(side.sent(), [asked(2, "server/discover", "")]);
+        let name = r#""name":"n""#;
+        if is_modern {
+            let event = side.receive(&result(2, DISCOVERY));
+            assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+            assert_eq!(side.sent(), [asked(1, "tools/list", ""), asked(3, "tools/call", name)]);
+        } else {
+            assert_eq!(side.receive(&error(2, -32601, "")), None);
+            assert_eq!(side.sent(), [initialize(4, "2025-11-25")]);
+            let event = side.receive(&result(4, SESSION));
+            assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+            let plain = [
+                INITIALIZED.to_owned(),
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned(),
+                format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{{name}}}}}"#),
+            ];
+            assert_eq!(side.sent(), plain);
+        }
+        assert!(side.client.pending_calls().eq([first, second]));
+        assert!(
+            matches!(ended(side.receive(&result(1, r#"{"tools":[]}"#))), (call, Outcome::Result(_)) if call == first)
+        );
+        assert!(
+            matches!(ended(side.receive(&result(3, r#"{"content":[]}"#))), (call, Outcome::Result(_)) if call == second)
+        );
+    }
+}
+
+/// Proves M-ERA-33: what may wait is bounded, and more is an error that changes nothing.
+#[test]
+fn what_waits_for_the_era_is_bounded() {
+    let mut config = config::client_of_both_eras();
+    config.connection.limits.held_bytes = 100;
+    let mut side = begun(config);
+    side.sent();
+    side.call("tools/call");
+    let (options, now, params) = (CallOptions::new(), side.now, payload::params("tools/call"));
+    let refused = side.client.call_method("tools/call", &params, options, now, &mut side.out);
+    assert!(matches!(refused, Err(CallError::Encode(_))), "{refused:?}");
+    assert_eq!(side.client.counts().outbound, 2);
+    absorb(side.receive(&result(1, DISCOVERY)));
+    assert_eq!(side.sent(), [asked(2, "tools/call", r#""name":"n""#)]);
+}
+
+/// Proves M-ERA-33: a call that waits has no place in the era turns out to be not made.
+#[test]
+fn a_call_that_the_era_does_not_have_is_not_made() {
+    let table = [
+        ("resources/subscribe", true, NotAllowed::Revision),
+        ("resources/unsubscribe", true, NotAllowed::Revision),
+        ("logging/setLevel", true, NotAllowed::Revision),
+        ("server/discover", false, NotAllowed::Revision),
+    ];
+    for (method, is_modern, why) in table {
+        let mut side = begun(config::client_of_both_eras());
+        side.sent();
+        let call = side.call(method);
+        assert_eq!(side.sent(), [""; 0], "{method} waits");
+        let sent = if is_modern {
+            absorb(side.receive(&result(1, DISCOVERY)));
+            0
+        } else {
+            side.receive(&error(1, -32601, ""));
+            side.sent();
+            absorb(side.receive(&result(3, SESSION)));
+            1
+        };
+        assert_eq!(side.sent().len(), sent, "{method}");
+        let (ended, outcome) = ended(only(side.outcomes()));
+        assert_eq!(ended, call);
+        assert_eq!(outcome, Outcome::NotMade(CallError::NotAllowed(why)), "{method}");
+    }
+}
+
+/// Nothing precedes the probe, and nothing of sessions goes out before it is known that there is one.
+/// Proves M-ERA-12, M-ERA-26, M-ERA-33.
+#[test]
+fn a_ping_waits_for_the_era() {
+    for before in [true, false] {
+        let mut side = ClientSide::with(config::client_of_both_eras());
+        let mut call = None;
+        if before {
+            call = Some(side.call("ping"));
+            assert_eq!(side.sent(), [""; 0]);
+        }
+        side.client.connect(side.now, &mut side.out).unwrap();
+        let call = call.unwrap_or_else(|| side.call("ping"));
+        let id = if before { 2 } else { 1 };
+        assert_eq!(side.sent(), [asked(id, "server/discover", "")]);
+        absorb(side.receive(&result(id, DISCOVERY)));
+        assert_eq!(side.sent(), [""; 0]);
+        let not_made = Outcome::NotMade(CallError::NotAllowed(NotAllowed::Revision));
+        assert_eq!(ended(only(side.outcomes())), (call, not_made));
+    }
+}
+
+/// Proves M-ERA-26, M-ROOT-02, M-PROG-10, M-RPC-15, M-ERA-28: nothing of sessions is sent without one.
+#[test]
+fn nothing_of_sessions_is_sent_without_one() {
+    let mut side = connected();
+    let requests = ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+    for method in requests.into_iter().chain(["tasks/list", "tasks/result"]) {
+        let (options, now, params) = (CallOptions::new(), side.now, payload::params(method));
+        let made = side.client.call_method(method, &params, options, now, &mut side.out);
+        assert_eq!(made, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
+        is_alive(&mut side);
+    }
+    let (options, now) = (CallOptions::new(), side.now);
+    let made = side.client.call_method("initialize", &(), options, now, &mut side.out);
+    assert_eq!(made, Err(CallError::Reserved));
+    for method in
+        ["notifications/roots/list_changed", "notifications/initialized", "notifications/progress"]
+    {
+        let told = side.client.notify_method(method, &(), None, &mut side.out);
+        assert!(told.is_err(), "{method}: {told:?}");
+        is_alive(&mut side);
+    }
+    // Nor by itself: silence is nothing to ask about.
+    let mut config = modern();
+    config.connection.keep_alive =
+        Some(mcp_sansio::KeepAlive::every(std::time::Duration::from_secs(1)));
+    let mut side = connected_with(config);
+    side.client.heard(side.now);
+    assert_eq!(side.elapse(3_600_000), []);
+    is_alive(&mut side);
+}
+
+/// Proves M-ERA-27: nothing of the stateless era is sent in a session.
+#[test]
+fn nothing_of_the_stateless_era_is_sent_in_a_session() {
+    let mut config = config::client_of_both_eras();
+    config.log_level = Some(mcp_sansio::model::LoggingLevel::Debug);
+    config.listen = Some(mcp_sansio::model::SubscriptionFilter::new().with_tools());
+    let mut side = begun(config);
+    side.sent();
+    side.receive(&error(1, -32601, ""));
+    assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+    absorb(side.receive(&result(2, SESSION)));
+    assert_eq!(side.sent(), [INITIALIZED]);
+    for method in ["server/discover", "subscriptions/listen"] {
+        let (options, now) = (CallOptions::new(), side.now);
+        let params = serde_json::json!({"notifications": {}});
+        let made = side.client.call_method(method, &params, options, now, &mut side.out);
+        assert_eq!(made, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
+    }
+    // What is heard in a session anyway is not asked for.
+    let filter = mcp_sansio::model::SubscriptionFilter::new().with_tools();
+    side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [""; 0]);
+    let options = CallOptions::new()
+        .log_level(mcp_sansio::model::LoggingLevel::Info)
+        .capabilities(CapabilitySet::NONE)
+        .progress();
+    let params = payload::params("tools/call");
+    side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();
+    let plain = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"n","_meta":{"progressToken":5}}}"#;
+    assert_eq!(side.sent(), [plain]);
+}
+
+/// Proves M-DISC-07, M-DISC-16, M-DISC-18: of a mixed list in any order, and with strangers in it, only
+/// the version that is known counts.
+#[test]
+fn the_order_of_the_servers_list_does_not_matter() {
+    let lists = [
+        r#""2024-11-05","2025-11-25","2026-07-28""#,
+        r#""2026-07-28","2025-11-25","2024-11-05""#,
+        r#""9999-01-01","2026-07-28","v999""#,
+        r#""2026-07-28-beta","2026-07-28""#,
+        r#""2026\u002d07-28""#,
+    ];
+    for list in lists {
+        let mut side = begun(config::client_of_both_eras());
+        side.sent();
+        let discovery = format!(r#"{{"supportedVersions":[{list}],"capabilities":{{}}}}"#);
+        let event = side.receive(&result(1, &discovery));
+        let Some(ClientEvent::Connected(connected)) = event else { panic!("{list}: {event:?}") };
+        assert_eq!(connected.revision, Revision::V2026_07_28, "{list}");
+        assert_eq!(connected.result.as_str(), discovery, "{list}");
+        assert_eq!(side.client.evidence(), Some(Evidence::Discovered));
+    }
+    for list in [r#""2026-07-28-beta""#, r#""v999""#, r#""9999-01-01""#, r#"" 2026-07-28""#, ""] {
+        let mut side = begun(modern());
+        side.sent();
+        let discovery = format!(r#"{{"supportedVersions":[{list}],"capabilities":{{}}}}"#);
+        let event = side.receive(&result(1, &discovery));
+        let Some(ClientEvent::ConnectFailed(ConnectFailure::NoCommonRevision { theirs, ours })) =
+            event
+        else {
+            panic!("{list}: {event:?}");
+        };
+        assert_eq!((theirs.as_str(), ours), (&*format!("[{list}]"), RevisionSet::STATELESS));
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(side.client.phase(), Phase::Closed);
+    }
+}
+
+/// Proves M-META-17, M-META-16, M-AMB-34: who the server says it is changes nothing.
+#[test]
+fn who_the_server_is_does_not_matter() {
+    let rest = r#""supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}"#;
+    for odd in [
+        r#""serverInfo":{"name":"s","version":"1"}"#,
+        r#""_meta":{"io.modelcontextprotocol/serverInfo":3}"#,
+        r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#,
+    ] {
+        let mut side = begun(modern());
+        side.sent();
+        let discovery = format!(r#"{{"resultType":"complete",{rest},{odd}}}"#);
+        let event = side.receive(&result(1, &discovery));
+        let Some(ClientEvent::Connected(connected)) = event else { panic!("{odd}: {event:?}") };
+        assert_eq!(connected.result.as_str(), discovery);
+        is_alive(&mut side);
+    }
+}
+
+/// What the configuration requires is looked for in what the server says.
+#[test]
+fn a_server_that_lacks_what_is_required_will_not_do() {
+    let mut config = modern();
+    config.required = [Capability::Prompts, Capability::Tools].into_iter().collect();
+    let mut side = begun(config);
+    side.sent();
+    let discovery = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    let event = side.receive(&result(1, discovery));
+    let missing = CapabilitySet::NONE.with(Capability::Prompts);
+    let failure = ConnectFailure::MissingCapabilities(missing);
+    assert_eq!(event, Some(ClientEvent::ConnectFailed(failure)));
+    assert_eq!(side.sent(), [""; 0]);
+}

@@ -1,0 +1,169 @@
+//! Lists that are read page by page, without a session.
+
+use mcp_sansio::model::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
+};
+use mcp_sansio::pagination::{PageLimits, PageStop};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, Paging, RestartCause, ViolationKind};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::{asked, complete, connected, ended, error, is_alive, malformed, result, tagged};
+
+fn list<M: PagedMethod>(side: &mut ClientSide, paging: Paging) -> mcp_sansio::CallId {
+    side.client.list::<M>(paging, CallOptions::new(), side.now, &mut side.out).unwrap()
+}
+
+fn page(items: &str, cursor: &str) -> String {
+    format!(r#"{{"resultType":"complete","{items}":[]{cursor}}}"#)
+}
+
+fn walk<M: PagedMethod>(method: &str, items: &str) {
+    let mut side = connected();
+    let call = list::<M>(&mut side, Paging::default());
+    assert_eq!(side.sent(), [asked(2, method, "")], "without a cursor");
+    let cursors = [r#""""#, r#""a\u0041""#, r#"" \"x\" ""#];
+    for (id, cursor) in (2..).zip(cursors) {
+        let text = page(items, &format!(r#","nextCursor":{cursor}"#));
+        let event = side.receive(&result(id, &text));
+        let Some(ClientEvent::Page(told)) = event else { panic!("{event:?}") };
+        assert_eq!((told.call, told.result.as_str()), (call, &*text));
+        assert_eq!(side.sent(), [asked(id + 1, method, &format!(r#""cursor":{cursor}"#))]);
+    }
+    let last = page(items, r#","nextCursor":null"#);
+    assert_eq!(complete(side.receive(&result(5, &last))), (call, last));
+    is_alive(&mut side);
+}
+
+/// Proves M-PAGE-01, M-PAGE-02, M-PAGE-06, M-PAGE-07: each list, with cursors that are brought back as they
+/// came, until there is none.
+#[test]
+fn a_list_is_read_to_its_end() {
+    walk::<ListTools>("tools/list", "tools");
+    walk::<ListPrompts>("prompts/list", "prompts");
+    walk::<ListResources>("resources/list", "resources");
+    walk::<ListResourceTemplates>("resources/templates/list", "resourceTemplates");
+}
+
+/// Proves M-PAGE-05: not for ever.
+#[test]
+fn a_list_does_not_go_on_for_ever() {
+    let mut side = connected();
+    let call = list::<ListTools>(&mut side, Paging::default());
+    let again = page("tools", r#","nextCursor":"a""#);
+    assert!(matches!(side.receive(&result(2, &again)), Some(ClientEvent::Page(_))));
+    let (over, outcome) = ended(side.receive(&result(3, &again)));
+    assert_eq!(over, call);
+    assert!(matches!(outcome, Outcome::Cut { stop: PageStop::RepeatedCursor, .. }), "{outcome:?}");
+    side.sent();
+    is_alive(&mut side);
+    let mut side = connected();
+    let mut paging = Paging::default();
+    let mut limits = PageLimits::default();
+    limits.pages = 2;
+    paging.limits = limits;
+    let call = list::<ListTools>(&mut side, paging);
+    assert!(matches!(side.receive(&result(2, &again)), Some(ClientEvent::Page(_))));
+    let (over, outcome) = ended(side.receive(&result(3, &page("tools", r#","nextCursor":"b""#))));
+    assert_eq!(over, call);
+    assert!(matches!(outcome, Outcome::Cut { stop: PageStop::TooManyPages, .. }), "{outcome:?}");
+    side.sent();
+    is_alive(&mut side);
+}
+
+/// Proves M-PAGE-05, M-R-11: a list that changes meanwhile is begun anew, if a subscription tells of it.
+#[test]
+fn a_list_that_changes_is_begun_anew() {
+    let (mut side, _) = super::subscriptions::open();
+    let call = list::<ListTools>(&mut side, Paging::default());
+    assert_eq!(side.sent(), [asked(3, "tools/list", "")]);
+    assert!(side.receive(&tagged("tools/list_changed", "2", "")).is_some());
+    let event = side.receive(&result(3, &page("tools", r#","nextCursor":"a""#)));
+    assert!(
+        matches!(event, Some(ClientEvent::PagesRestarted(restarted)) if restarted.call == call && restarted.cause == RestartCause::Changed)
+    );
+    assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
+    // A plain call says that it is stale.
+    let plain = side.call("tools/list");
+    side.sent();
+    assert!(side.receive(&tagged("tools/list_changed", "2", "")).is_some());
+    let event = side.receive(&result(5, &page("tools", "")));
+    assert!(matches!(event, Some(ClientEvent::CallEnded(end)) if end.call == plain && end.stale));
+    // What comes without a tag says nothing.
+    let plain = side.call("tools/list");
+    side.sent();
+    let untagged = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert!(matches!(side.receive(untagged), Some(ClientEvent::Violation(_))));
+    let event = side.receive(&result(6, &page("tools", "")));
+    assert!(matches!(event, Some(ClientEvent::CallEnded(end)) if end.call == plain && !end.stale));
+}
+
+/// A cursor that died, once and again.
+#[test]
+fn a_list_whose_cursor_dies_is_begun_anew_once() {
+    let mut side = connected();
+    let call = list::<ListTools>(&mut side, Paging::default());
+    side.sent();
+    for (id, cursor) in [(2, "a"), (4, "b")] {
+        let text = page("tools", &format!(r#","nextCursor":"{cursor}""#));
+        assert!(matches!(side.receive(&result(id, &text)), Some(ClientEvent::Page(_))));
+        assert_eq!(side.sent(), [asked(id + 1, "tools/list", &format!(r#""cursor":"{cursor}""#))]);
+        let event = side.receive(&error(id + 1, -32602, ""));
+        if id == 2 {
+            assert!(
+                matches!(event, Some(ClientEvent::PagesRestarted(restarted)) if restarted.cause == RestartCause::InvalidCursor)
+            );
+            assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
+        } else {
+            assert!(matches!(ended(event), (over, Outcome::PeerError(_)) if over == call));
+        }
+    }
+    is_alive(&mut side);
+}
+
+/// Proves M-RES-03, M-RES-12: a page is a result like any other.
+#[test]
+fn a_page_that_is_no_result_ends_the_list() {
+    for kind in ["later", "input_required", "task"] {
+        let mut side = connected();
+        let call = list::<ListTools>(&mut side, Paging::default());
+        assert!(matches!(
+            side.receive(&result(2, &page("tools", r#","nextCursor":"a""#))),
+            Some(ClientEvent::Page(_))
+        ));
+        side.sent();
+        let text = format!(r#"{{"resultType":"{kind}","requestState":"s","tools":[]}}"#);
+        assert_eq!(
+            malformed(side.receive(&result(3, &text))),
+            (call, ViolationKind::InvalidResult)
+        );
+        is_alive(&mut side);
+    }
+}
+
+/// Proves M-DISC-12: the version of a page can be refused, too.
+#[test]
+fn the_first_page_is_corrected_like_any_request() {
+    let mut side = connected();
+    let call = list::<ListTools>(&mut side, Paging::default());
+    side.sent();
+    assert_eq!(side.receive(&error(2, -32022, super::kit::SUPPORTED)), None);
+    assert_eq!(side.sent(), [asked(3, "tools/list", "")]);
+    assert!(matches!(
+        side.receive(&result(3, &page("tools", r#","nextCursor":"a""#))),
+        Some(ClientEvent::Page(_))
+    ));
+    assert_eq!(side.sent(), [asked(4, "tools/list", r#""cursor":"a""#)]);
+    assert_eq!(complete(side.receive(&result(4, &page("tools", "")))).0, call);
+}
+
+/// A later page, too: a server can be replaced by a newer one in the middle of a list.
+/// Proves M-DISC-12.
+#[test]
+fn a_later_page_is_corrected_like_any_request() {
+    let mut side = connected();
+    list::<ListTools>(&mut side, Paging::default());
+    assert!(side.receive(&result(2, &page("tools", r#","nextCursor":"a""#))).is_some());
+    side.sent();
+    assert_eq!(side.receive(&error(3, -32022, super::kit::SUPPORTED)), None);
+    assert_eq!(side.sent(), [asked(4, "tools/list", r#""cursor":"a""#)]);
+}

@@ -1,0 +1,264 @@
+//! What a client does when its probe is not answered, or is answered late, and what else comes meanwhile:
+//! the rest of table 4b.
+
+use mcp_sansio::{
+    Cause, ClientEvent, ConnectFailure, Evidence, Frame, Outcome, Phase, Revision, RevisionSet,
+    StrayCause, ViolationKind,
+};
+use mcp_sansio_proptests::{ClientSide, config};
+
+use super::kit::{
+    DISCOVERY, INITIALIZED, SESSION, SUPPORTED, absorb, asked, begun, ended, error, initialize,
+    is_alive, modern, only, result, successor,
+};
+
+/// A client of both eras whose probe has not been answered in time.
+fn impatient() -> ClientSide {
+    let mut side = begun(config::client_of_both_eras());
+    assert_eq!(side.sent(), [asked(1, "server/discover", "")]);
+    assert_eq!(side.elapse(9_999), []);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.elapse(1), []);
+    assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+    side
+}
+
+/// Row 14. Proves M-ERA-16, M-DISC-23, M-AMB-22, M-AMB-45: ten seconds, or what is configured; the probe
+/// is not cancelled.
+#[test]
+fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
+    impatient();
+    let mut config = config::client_of_both_eras();
+    config.connection.timeouts.probe = Some(std::time::Duration::from_millis(3));
+    let mut side = begun(config);
+    side.sent();
+    assert_eq!(side.elapse(2), []);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.elapse(1), []);
+    assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+    // Nor is `initialize` cancelled.
+    let events = side.elapse(60_000);
+    assert!(
+        matches!(
+            &events[..],
+            [ClientEvent::ConnectFailed(ConnectFailure::TimedOut), ClientEvent::Closed { .. }]
+        ),
+        "{events:?}"
+    );
+    assert_eq!(side.sent(), [""; 0]);
+    // A client that has no sessions has no other way.
+    let mut side = begun(modern());
+    side.sent();
+    let events = side.elapse(10_000);
+    assert!(
+        matches!(
+            &events[..],
+            [ClientEvent::ConnectFailed(ConnectFailure::TimedOut), ClientEvent::Closed { .. }]
+        ),
+        "{events:?}"
+    );
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Rows 14 and 21, and M-R-30. Proves M-ERA-17, M-ERA-32: a late answer is no event that matters, and
+/// counts only if there is no session.
+#[test]
+fn a_late_answer_to_the_probe_counts_only_without_a_session() {
+    let mut side = impatient();
+    let event = side.receive(&result(1, DISCOVERY));
+    assert!(
+        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::TimedOut)
+    );
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!((side.client.revision(), side.client.phase()), (None, Phase::Handshake));
+    // A second one is nothing at all.
+    let mut twice = side.clone();
+    assert!(matches!(twice.receive(&result(1, DISCOVERY)), Some(ClientEvent::Stray(_))));
+    // There is a session.
+    let mut session = side.clone();
+    let event = session.receive(&result(2, SESSION));
+    let Some(ClientEvent::Connected(connected)) = event else { panic!("{event:?}") };
+    assert_eq!(connected.evidence, Evidence::ProbeTimedOut);
+    assert_eq!(session.sent(), [INITIALIZED]);
+    // There is none, for whatever reason.
+    let unsupported = r#"{"protocolVersion":"2099-01-01","capabilities":{}}"#;
+    for answer in [error(2, -32022, SUPPORTED), error(2, -32601, ""), result(2, unsupported)] {
+        let mut side = side.clone();
+        let call = side.call("tools/list");
+        assert_eq!(side.receive(&answer), None);
+        assert_eq!(side.sent(), [asked(3, "tools/list", "")]);
+        let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
+        assert_eq!(connected.revision, Revision::V2026_07_28);
+        assert_eq!(connected.evidence, Evidence::DiscoveredLate);
+        let outcome = ended(side.receive(&result(3, r#"{"tools":[]}"#)));
+        assert!(matches!(outcome, (ended, Outcome::Result(_)) if ended == call));
+    }
+}
+
+/// All that is due comes out of one round, also when one thing is found out because of another.
+#[test]
+fn what_is_due_comes_out_in_one_round() {
+    let mut side = impatient();
+    absorb(side.receive(&result(1, DISCOVERY)));
+    let Some(ClientEvent::Connected(connected)) = only(side.elapse(60_000)) else { panic!() };
+    assert_eq!(connected.evidence, Evidence::DiscoveredLate);
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// A late answer that is no discovery changes nothing.
+#[test]
+fn a_late_refusal_of_the_probe_changes_nothing() {
+    for answer in [error(1, -32601, ""), result(1, "{}"), error(1, -32022, SUPPORTED)] {
+        let mut side = impatient();
+        assert!(matches!(side.receive(&answer), Some(ClientEvent::Stray(_))));
+        assert_eq!(side.sent(), [""; 0]);
+        let event = side.receive(&error(2, -32601, ""));
+        assert!(matches!(event, Some(ClientEvent::ConnectFailed(ConnectFailure::PeerError(_)))));
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// Row 15. Proves M-ERA-19: a server that goes away is to be started again, and its next connection
+/// begins with `initialize`.
+#[test]
+fn a_server_that_goes_away_when_probed_is_not_probed_again() {
+    for cause in [Cause::EndOfInput, Cause::ReadFailed, Cause::WriteFailed] {
+        let mut side = begun(config::client_of_both_eras());
+        side.sent();
+        side.client.disconnected(cause, side.now);
+        let events = side.outcomes();
+        assert_eq!(
+            events,
+            [
+                ClientEvent::ConnectFailed(ConnectFailure::RestartAdvised(cause)),
+                ClientEvent::Closed { cause },
+            ]
+        );
+        let mut next = successor(&side);
+        next.client.connect(next.now, &mut next.out).unwrap();
+        assert_eq!(next.sent(), [initialize(1, "2025-11-25")]);
+        assert!(matches!(next.receive(&result(1, SESSION)), Some(ClientEvent::Connected(_))));
+    }
+    // Where there is no other way it is just the end.
+    let mut side = begun(modern());
+    side.sent();
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let failure = ConnectFailure::Closed(Cause::EndOfInput);
+    assert_eq!(side.outcomes()[0], ClientEvent::ConnectFailed(failure));
+}
+
+/// Row 22. Proves M-ERA-18: a server that was only slow is probed again, once.
+#[test]
+fn a_modern_refusal_of_initialize_is_probed_once() {
+    for answer in [error(2, -32022, SUPPORTED), error(2, -32022, ""), error(2, -32021, "")] {
+        let mut side = impatient();
+        assert_eq!(side.receive(&answer), None);
+        assert_eq!(side.sent(), [asked(3, "server/discover", "")]);
+        let mut good = side.clone();
+        assert!(matches!(good.receive(&result(3, DISCOVERY)), Some(ClientEvent::Connected(_))));
+        is_alive(&mut good);
+        // A second failure is one, whichever.
+        for second in [error(3, -32601, ""), result(3, "{}"), error(3, -32022, "")] {
+            let mut side = side.clone();
+            let event = side.receive(&second);
+            assert!(matches!(event, Some(ClientEvent::ConnectFailed(_))), "{event:?}");
+            assert_eq!(side.sent(), [""; 0]);
+        }
+        let events = side.elapse(10_000);
+        assert!(matches!(events[0], ClientEvent::ConnectFailed(ConnectFailure::TimedOut)));
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// Row 23. Proves M-ERA-31: a session of a revision that is not spoken, or that has no sessions.
+#[test]
+fn a_session_of_another_revision_is_none() {
+    for theirs in ["2026-07-28", "2099-01-01", "2024-11-05"] {
+        let mut config = config::client_of_both_eras();
+        config.revisions = RevisionSet::since(Revision::V2025_03_26);
+        let mut side = begun(config);
+        side.sent();
+        side.receive(&error(1, -32601, ""));
+        assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+        let answer = format!(r#"{{"protocolVersion":"{theirs}","capabilities":{{}}}}"#);
+        let event = side.receive(&result(2, &answer));
+        let Some(ClientEvent::ConnectFailed(ConnectFailure::UnsupportedRevision {
+            theirs: named,
+            ours,
+        })) = event
+        else {
+            panic!("{theirs}: {event:?}");
+        };
+        assert!(named == theirs);
+        assert_eq!(ours, RevisionSet::since(Revision::V2025_03_26));
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// Row 24. Proves M-ERA-20, M-LOG-08: what else comes during the probe is no answer to it.
+#[test]
+fn what_comes_beside_the_probe_is_no_answer() {
+    let mut side = begun(config::client_of_both_eras());
+    side.sent();
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"starting"}}"#;
+    assert!(matches!(side.receive(log), Some(ClientEvent::Notification(_))));
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let event = side.receive(changed);
+    assert!(
+        matches!(event, Some(ClientEvent::Violation(violation)) if violation.kind == ViolationKind::UnexpectedNotification)
+    );
+    for noise in ["starting server...", "[]", "7", r#"{"jsonrpc":"2.0","id":9,"result":{}}"#] {
+        side.receive(noise);
+        assert_eq!(side.sent(), [""; 0], "{noise}");
+        assert_eq!(side.client.phase(), Phase::Handshake, "{noise}");
+    }
+    // That a server of sessions asks whether the client is there is allowed at any time.
+    assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#), None);
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":"p","result":{}}"#]);
+    side.outcomes();
+    assert!(matches!(side.receive(&result(1, DISCOVERY)), Some(ClientEvent::Connected(_))));
+    is_alive(&mut side);
+}
+
+/// A request of a server whose era is not known is not answered, and nor is one of a server that can only
+/// be one without sessions.
+/// Proves M-ERA-20, M-RPC-15.
+#[test]
+fn a_request_during_the_probe_is_not_answered() {
+    let mut side = begun(config::client_of_both_eras());
+    side.sent();
+    side.receive(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Proves M-RPC-16, M-ERA-20: a client without sessions answers no request even before it is known what
+/// the server is.
+#[test]
+fn a_client_without_sessions_answers_nothing_during_the_probe() {
+    let mut side = begun(modern());
+    side.sent();
+    for method in ["ping", "roots/list", "x/y"] {
+        let event = side.receive(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#));
+        assert_eq!(super::kit::violation(event), ViolationKind::RequestFromServer);
+        assert_eq!(side.sent(), [""; 0]);
+    }
+    assert!(matches!(side.receive(&result(1, DISCOVERY)), Some(ClientEvent::Connected(_))));
+}
+
+/// The client is closed while it probes.
+#[test]
+fn a_probe_ends_with_its_client() {
+    for config in [config::client_of_both_eras(), modern()] {
+        let mut side = begun(config);
+        let call = side.call("tools/list");
+        side.client.close();
+        let events = side.outcomes();
+        assert!(matches!(events.last(), Some(ClientEvent::Closed { cause: Cause::ShutDown })));
+        let calls = events.iter().filter(|event| {
+            matches!(event, ClientEvent::CallEnded(ended) if ended.call == call && ended.outcome == Outcome::Unsent)
+        });
+        assert_eq!(calls.count(), 1, "{events:?}");
+        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(side.client.receive(Frame::from(DISCOVERY), side.now, &mut side.out), None);
+    }
+}

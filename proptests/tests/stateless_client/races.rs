@@ -1,0 +1,209 @@
+//! What can cross on the wire, in both orders: table 5, as a client sees it.
+//!
+//! Those of calls and subscriptions stand with the tests of those: here is what needs several of them.
+
+use mcp_sansio::{Cause, ClientEvent, Outcome, StrayCause};
+use mcp_sansio_proptests::config;
+
+use super::input::{ROOTS, again, asking, calling};
+use super::kit::{
+    DISCOVERY, SESSION, SUPPORTED, asked, begun, cancelled, complete, connected, ended, error,
+    initialize, is_alive, needed, result,
+};
+
+const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
+
+/// Proves M-R-01, M-CANC-09: a cancellation and an answer of any kind, in both orders.
+#[test]
+fn a_cancellation_crosses_any_answer() {
+    let answers = [
+        result(2, DONE),
+        error(2, -32603, ""),
+        error(2, -32022, SUPPORTED),
+        asking(2, &[("k", ROOTS)], None),
+        result(2, r#"{"resultType":"later"}"#),
+        result(2, "7"),
+    ];
+    for answer in answers {
+        let (mut side, call) = calling();
+        side.client.cancel(call, None, &mut side.out).unwrap();
+        assert_eq!(side.sent(), [cancelled(2)]);
+        let event = side.receive(&answer);
+        assert!(
+            matches!(&event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+                || matches!(event, Some(ClientEvent::Violation(_))),
+            "{answer}: {event:?}"
+        );
+        is_alive(&mut side);
+        // The other order: whatever it is, the call can be over only once.
+        let (mut side, call) = calling();
+        let event = side.receive(&answer);
+        let is_over = matches!(event, Some(ClientEvent::CallEnded(_)));
+        side.sent();
+        assert_eq!(side.client.cancel(call, None, &mut side.out).is_ok(), !is_over, "{answer}");
+        side.sent();
+        side.outcomes();
+        assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
+        is_alive(&mut side);
+    }
+}
+
+/// Proves M-R-14, M-R-15: a call that is cancelled after a round names the round that is under way.
+#[test]
+fn a_cancellation_names_the_request_that_is_under_way() {
+    let (mut side, call) = calling();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+    side.respond(request.id, r#"{"roots":[]}"#);
+    assert_eq!(side.sent(), [again(3, r#""inputResponses":{"k":{"roots":[]}}"#)]);
+    // An answer to the first request again is nothing.
+    let event = side.receive(&result(2, DONE));
+    assert!(
+        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Completed)
+    );
+    side.client.cancel(call, None, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [cancelled(3)]);
+    is_alive(&mut side);
+}
+
+/// Proves M-R-16: nothing is brought back twice by itself.
+#[test]
+fn a_state_is_brought_back_once() {
+    let (mut side, call) = calling();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#))));
+    let event = side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#)));
+    assert!(matches!(event, Some(ClientEvent::Stray(_))), "{event:?}");
+    // Nor can the request be answered before it is made again, whatever its id will be.
+    let event = side.receive(&result(3, DONE));
+    assert!(
+        matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::NeverIssued)
+    );
+    side.respond(request.id, r#"{"roots":[]}"#);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!((side.elapse(59_999), side.sent()), (vec![], vec![]));
+    assert_eq!(complete(side.receive(&result(3, DONE))).0, call);
+}
+
+/// Proves M-R-17: a state that has become too old is refused, and that is the outcome.
+#[test]
+fn a_state_that_is_too_old_is_the_outcome() {
+    let (mut side, call) = calling();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], Some(r#""s""#))));
+    side.respond(request.id, r#"{"roots":[]}"#);
+    side.sent();
+    let event = side.receive(&error(3, -32602, ""));
+    let Some(ClientEvent::CallEnded(end)) = event else { panic!("{event:?}") };
+    assert_eq!(end.call, call);
+    assert!(end.needed_input && matches!(end.outcome, Outcome::PeerError(_)));
+    is_alive(&mut side);
+}
+
+/// Proves M-R-32, M-R-33: several requests are refused for their version at once, and each is made again
+/// once.
+#[test]
+fn each_refused_request_is_made_again_once() {
+    let mut side = connected();
+    let calls: Vec<_> = (0..3).map(|_| side.call("tools/list")).collect();
+    side.sent();
+    for id in [4, 2, 3] {
+        assert_eq!(side.receive(&error(id, -32022, SUPPORTED)), None);
+    }
+    let again: Vec<_> = (5..8).map(|id| asked(id, "tools/list", "")).collect();
+    assert_eq!(side.sent(), again);
+    for (id, index) in [(5, 2), (6, 0), (7, 1)] {
+        assert_eq!(
+            complete(side.receive(&result(id, r#"{"resultType":"complete","tools":[]}"#))).0,
+            calls[index]
+        );
+    }
+    is_alive(&mut side);
+}
+
+/// The same beside a probe that is refused as well: what was taken for granted was right but for that.
+/// Proves M-R-33.
+#[test]
+fn calls_beside_a_refused_probe_are_made_again_too() {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(mcp_sansio::Revision::V2026_07_28);
+    let mut side = begun(config);
+    let call = side.call("tools/list");
+    side.sent();
+    side.outcomes();
+    assert_eq!(side.receive(&error(1, -32022, SUPPORTED)), None);
+    assert_eq!(side.sent(), [asked(3, "server/discover", "")]);
+    assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
+    // Whether that is worth an event does not matter here.
+    _ = side.receive(&result(3, DISCOVERY));
+    assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
+    assert!(side.client.is_pending(call));
+}
+
+/// Proves M-R-30, M-R-31: the answer to the probe comes after `initialize` was sent, before or after the
+/// answer to that.
+#[test]
+fn the_probe_crosses_initialize() {
+    for late_first in [true, false] {
+        let mut side = begun(config::client_of_both_eras());
+        side.sent();
+        side.elapse(10_000);
+        assert_eq!(side.sent(), [initialize(2, "2025-11-25")]);
+        let late = result(1, DISCOVERY);
+        if late_first {
+            assert!(matches!(side.receive(&late), Some(ClientEvent::Stray(_))));
+        }
+        assert!(matches!(side.receive(&result(2, SESSION)), Some(ClientEvent::Connected(_))));
+        assert_eq!(side.sent().len(), 1);
+        if !late_first {
+            assert!(matches!(side.receive(&late), Some(ClientEvent::Stray(_))));
+        }
+        is_alive(&mut side);
+        assert_eq!(side.client.revision(), Some(mcp_sansio::Revision::V2025_11_25));
+    }
+}
+
+/// Proves M-R-40, M-R-37: a server that ends leaves nothing open here.
+#[test]
+fn a_server_that_ends_leaves_nothing_open() {
+    let (mut side, call) = super::subscriptions::open();
+    let pending = side.call("tools/call");
+    side.sent();
+    let finished =
+        r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2}}"#;
+    assert!(
+        matches!(side.receive(&result(2, finished)), Some(ClientEvent::Subscription(update)) if update.call == call)
+    );
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let events = side.outcomes();
+    assert_eq!(ended(events.first().cloned()), (pending, Outcome::Closed(Cause::EndOfInput)));
+    assert_eq!(events.len(), 2);
+    assert_eq!((side.client.counts().outbound, side.client.counts().inbound), (0, 0));
+}
+
+/// An application that is told of a request when its call has just been given up.
+#[test]
+fn input_and_its_refusal_cross_the_end() {
+    for cancel_first in [true, false] {
+        let (mut side, call) = calling();
+        let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+        let no = mcp_sansio::ErrorCode::USER_REJECTED;
+        if cancel_first {
+            side.client.cancel(call, None, &mut side.out).unwrap();
+            assert!(side.client.reject(request.id, no, "no", &mut side.out).is_err());
+            assert!(matches!(&side.outcomes()[..], [ClientEvent::Cancelled(_)]));
+        } else {
+            side.client.reject(request.id, no, "no", &mut side.out).unwrap();
+            assert!(side.client.cancel(call, None, &mut side.out).is_ok());
+            assert_eq!(side.outcomes(), []);
+        }
+        is_alive(&mut side);
+        // And the end of the connection.
+        let (mut side, call) = calling();
+        let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+        side.client.reject(request.id, no, "no", &mut side.out).unwrap();
+        side.client.disconnected(Cause::EndOfInput, side.now);
+        let events = side.outcomes();
+        let ends = events
+            .iter()
+            .filter(|event| matches!(event, ClientEvent::CallEnded(end) if end.call == call));
+        assert_eq!(ends.count(), 1, "{events:?}");
+    }
+}

@@ -1,0 +1,183 @@
+//! How subscriptions of a client end.
+
+use mcp_sansio::{
+    Cancellation, Cause, ClientEvent, ErrorCode, StrayCause, SubscriptionEnd, SubscriptionNews,
+    ViolationKind,
+};
+
+use super::kit::{SUPPORTED, cancelled, error, is_alive, news, result, tagged};
+use super::subscriptions::{granting, listen, open, opening};
+
+const FINISHED: &str = r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2,"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}"#;
+
+fn given_up(id: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"r"}}}}"#
+    )
+}
+
+/// How a server ends a subscription.
+fn ways() -> [String; 4] {
+    [
+        result(2, FINISHED),
+        given_up("2"),
+        error(2, -32603, ""),
+        result(2, r#"{"resultType":"complete"}"#),
+    ]
+}
+
+/// Proves M-SUB-19, M-SUB-20, M-SUB-21, M-CANC-13, M-AMB-01: every way to end it, before and after the
+/// grant.
+#[test]
+fn each_way_to_end_a_subscription_has_its_name() {
+    for granted in [false, true] {
+        for (index, way) in ways().iter().enumerate() {
+            let (mut side, call) = if granted { open() } else { opening() };
+            let (told, what) = news(side.receive(way));
+            assert_eq!(told, call);
+            let SubscriptionNews::Ended(end) = what else { panic!("{what:?}") };
+            match (index, granted, &end) {
+                (0 | 3, _, SubscriptionEnd::Finished) => {}
+                (1, _, SubscriptionEnd::Cancelled { reason: Some(reason) }) => {
+                    assert!(*reason == "r")
+                }
+                (2, false, SubscriptionEnd::Rejected(error))
+                | (2, true, SubscriptionEnd::Failed(error)) => {
+                    assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+                }
+                _ => panic!("{way} {granted}: {end:?}"),
+            }
+            assert_eq!(side.client.subscriptions().count(), 0);
+            is_alive(&mut side);
+        }
+    }
+}
+
+/// Proves M-SUB-19, M-R-07, M-R-08: the first end is the end; what follows is nothing.
+#[test]
+fn the_first_end_is_the_end() {
+    for first in ways() {
+        for second in ways() {
+            let (mut side, _) = open();
+            assert!(matches!(side.receive(&first), Some(ClientEvent::Subscription(_))));
+            let event = side.receive(&second);
+            assert!(
+                matches!(event, None | Some(ClientEvent::Stray(_))),
+                "{first} {second}: {event:?}"
+            );
+            for late in [tagged("tools/list_changed", "2", ""), granting("2", "{}")] {
+                assert_eq!(side.receive(&late), None, "{first} {late}");
+            }
+            is_alive(&mut side);
+        }
+    }
+    // Also if it is the end of the connection.
+    let (mut side, call) = open();
+    side.client.disconnected(Cause::ReadFailed, side.now);
+    let events = side.outcomes();
+    let [ClientEvent::Subscription(update), ClientEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(update.call, call);
+    assert_eq!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(Cause::ReadFailed)));
+}
+
+/// Proves M-SUB-16, M-R-04, M-R-06, M-R-09: this side ends it with a cancellation, at any time, and drops
+/// what was on its way.
+#[test]
+fn a_subscription_is_ended_with_a_cancellation() {
+    for granted in [false, true] {
+        let (mut side, call) = if granted { open() } else { opening() };
+        let over = side.client.cancel(call, None, &mut side.out);
+        assert_eq!(over, Ok(Cancellation::Notified));
+        assert_eq!(side.sent(), [cancelled(2)]);
+        for late in [granting("2", "{}"), tagged("tools/list_changed", "2", ""), given_up("2")] {
+            assert_eq!(side.receive(&late), None, "{late}");
+        }
+        let event = side.receive(&result(2, FINISHED));
+        assert!(
+            matches!(event, Some(ClientEvent::Stray(stray)) if stray.cause == StrayCause::Cancelled)
+        );
+        assert!(side.client.cancel(call, None, &mut side.out).is_err());
+        assert_eq!(side.client.subscriptions().count(), 0);
+        is_alive(&mut side);
+    }
+    // One that has not left is taken back.
+    let mut side = super::kit::connected();
+    let filter = mcp_sansio::model::SubscriptionFilter::new();
+    let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Withdrawn));
+    is_alive(&mut side);
+}
+
+/// Proves M-CANC-13, M-CANC-14: only by its very id.
+#[test]
+fn a_server_gives_up_a_subscription_by_its_exact_id() {
+    let (mut side, call) = open();
+    for id in [r#""2""#, "3", "1", "2.0", "null", "{}"] {
+        let event = side.receive(&given_up(id));
+        assert!(matches!(event, None | Some(ClientEvent::Violation(_))), "{id}: {event:?}");
+        assert!(side.client.is_pending(call), "{id}");
+    }
+    is_alive(&mut side);
+    assert!(
+        matches!(news(side.receive(&given_up("2"))), (told, SubscriptionNews::Ended(_)) if told == call)
+    );
+}
+
+/// What is no result does not end a subscription well.
+#[test]
+fn a_broken_answer_ends_a_subscription_badly() {
+    let broken = r#"{"jsonrpc":"2.0","id":2,"result":{},"error":{"code":1,"message":"m"}}"#;
+    let (mut side, call) = open();
+    let end = SubscriptionEnd::Malformed(ViolationKind::MalformedResponse);
+    assert_eq!(news(side.receive(broken)), (call, SubscriptionNews::Ended(end)));
+    is_alive(&mut side);
+}
+
+/// A kind of result that is not known, or that a subscription cannot have, is none here either.
+/// Proves M-RES-03, M-SUB-33.
+#[test]
+fn a_strange_kind_of_result_ends_a_subscription_badly() {
+    for kind in [r#""later""#, r#""task""#, r#""input_required""#, "1", "null"] {
+        let (mut side, call) = open();
+        let text = format!(r#"{{"resultType":{kind},"requestState":"s"}}"#);
+        let end = SubscriptionEnd::Malformed(ViolationKind::InvalidResult);
+        let event = side.receive(&result(2, &text));
+        assert_eq!(news(event), (call, SubscriptionNews::Ended(end)), "{kind}");
+        is_alive(&mut side);
+    }
+}
+
+/// A subscription that is refused for its version is asked for again like any request.
+/// Proves M-DISC-12.
+#[test]
+fn a_refused_version_is_corrected_for_a_subscription_too() {
+    let (mut side, call) = opening();
+    assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
+    assert_eq!(side.sent(), [listen(3, r#"{"toolsListChanged":true}"#)]);
+    let (told, what) = news(side.receive(&granting("3", "{}")));
+    assert!(told == call && matches!(what, SubscriptionNews::Granted { .. }));
+    // Once.
+    let (mut side, call) = opening();
+    side.receive(&error(2, -32022, SUPPORTED));
+    side.sent();
+    let (told, what) = news(side.receive(&error(3, -32022, SUPPORTED)));
+    assert!(told == call);
+    assert!(matches!(what, SubscriptionNews::Ended(SubscriptionEnd::Rejected(_))), "{what:?}");
+    is_alive(&mut side);
+}
+
+/// The connection shuts down: subscriptions do not keep it waiting for longer than they may.
+#[test]
+fn a_subscription_ends_with_the_connection() {
+    let (mut side, call) = open();
+    side.client.close();
+    let events = side.outcomes();
+    let [ClientEvent::Subscription(update), ClientEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(update.call, call);
+    assert_eq!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(Cause::ShutDown)));
+    assert_eq!(side.client.counts().outbound, 0);
+}

@@ -1,0 +1,355 @@
+//! The table of what a client does after each answer of a server, row by row, and every way through it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+
+const MODERN: Revision = Revision::V2026_07_28;
+const NEWEST: Revision = Revision::V2025_11_25;
+const OLDER: Revision = Revision::V2025_03_26;
+const OLDEST: Revision = Revision::V2024_11_05;
+
+fn just(revisions: &[Revision]) -> RevisionSet {
+    revisions.iter().copied().collect()
+}
+
+const fn able(spoken: RevisionSet) -> Abilities {
+    Abilities { spoken, offer: None, known: None, probe: true }
+}
+
+/// The three kinds of clients.
+const BOTH: Abilities = able(RevisionSet::ALL);
+const ONLY_MODERN: Abilities = able(RevisionSet::STATELESS);
+const ONLY_SESSIONS: Abilities = able(RevisionSet::HANDSHAKE);
+
+const WRONG: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+const INCAPABLE: ErrorCode = ErrorCode::MISSING_CLIENT_CAPABILITY;
+
+/// Errors that say nothing of the era: `-32020` too, as there are no headers on a byte stream.
+fn weak_codes() -> impl Iterator<Item = ErrorCode> {
+    let codes = [-32601, -32602, -32600, -32603, -32700, -32000, -32001, -32003, -32004, -32020];
+    codes.into_iter().chain([-32002, -32042, -32023, 12345, 0, -1]).map(ErrorCode::new)
+}
+
+/// A client that has sent its probe.
+fn probing(able: Abilities) -> Negotiation {
+    let negotiation = Negotiation::new(false);
+    assert_eq!(negotiation.begin(able), Move::Probe(MODERN));
+    negotiation
+}
+
+/// What both clients that have the modern era do after the first answer to the probe.
+fn after(probed: Probed) -> (Move, Move) {
+    (probing(BOTH).probed(probed, BOTH), probing(ONLY_MODERN).probed(probed, ONLY_MODERN))
+}
+
+/// Proves M-ERA-12, M-ERA-23, M-ERA-24, M-ERA-25, M-DISC-08.
+#[test]
+fn the_first_move_is_that_of_the_configuration() {
+    let blind = |able| Abilities { probe: false, ..able };
+    let known = |known, able| Abilities { known: Some(known), ..able };
+    let offering = |offer, able| Abilities { offer: Some(offer), ..able };
+    let evident = |evidence| Move::Go(MODERN, evidence);
+    let table = [
+        (BOTH, false, Move::Probe(MODERN)),
+        (ONLY_MODERN, false, Move::Probe(MODERN)),
+        (ONLY_SESSIONS, false, Move::Initialize(NEWEST)),
+        (offering(OLDER, ONLY_SESSIONS), false, Move::Initialize(OLDER)),
+        // Not to probe is for those that have nothing to find out.
+        (blind(BOTH), false, Move::Probe(MODERN)),
+        (blind(ONLY_MODERN), false, evident(Evidence::OnlyEra)),
+        (blind(ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
+        // What is known is taken for granted, if it is spoken.
+        (known(MODERN, BOTH), false, evident(Evidence::Known)),
+        (known(MODERN, ONLY_MODERN), false, evident(Evidence::Known)),
+        (known(MODERN, ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
+        (known(OLDER, BOTH), false, Move::Initialize(NEWEST)),
+        (known(OLDER, offering(OLDEST, BOTH)), false, Move::Initialize(OLDEST)),
+        (known(OLDER, ONLY_MODERN), false, Move::Probe(MODERN)),
+        (known(OLDER, ONLY_SESSIONS), false, Move::Initialize(NEWEST)),
+        // A server that goes away when it is probed is asked for a session at once.
+        (BOTH, true, Move::Initialize(NEWEST)),
+        (offering(OLDER, BOTH), true, Move::Initialize(OLDER)),
+        (ONLY_MODERN, true, Move::Probe(MODERN)),
+        (ONLY_SESSIONS, true, Move::Initialize(NEWEST)),
+        (able(RevisionSet::NONE), false, Move::Fail(Failing::NoCommonRevision)),
+    ];
+    for (able, is_shy, expected) in table {
+        assert_eq!(Negotiation::new(is_shy).begin(able), expected, "{able:?} {is_shy}");
+    }
+}
+
+/// Table 4b, rows 1 to 4. Proves M-DISC-07, M-DISC-16, M-DISC-19, M-ERA-15.
+#[test]
+fn a_discovery_goes_by_what_both_speak() {
+    let discovered = Move::Go(MODERN, Evidence::Discovered);
+    let nothing = Move::Fail(Failing::NoCommonRevision);
+    // 1
+    for theirs in [just(&[MODERN]), RevisionSet::ALL, just(&[OLDEST, MODERN])] {
+        assert_eq!(after(Probed::Discovery(theirs)), (discovered, discovered), "{theirs:?}");
+    }
+    // 2
+    for (theirs, best) in [
+        (RevisionSet::HANDSHAKE, NEWEST),
+        (just(&[NEWEST]), NEWEST),
+        (just(&[OLDEST, OLDER]), OLDER),
+    ] {
+        let expected = (Move::Initialize(best), nothing);
+        assert_eq!(after(Probed::Discovery(theirs)), expected, "{theirs:?}");
+    }
+    // 3
+    assert_eq!(after(Probed::Discovery(RevisionSet::NONE)), (nothing, nothing));
+    let narrow = able(just(&[OLDEST, MODERN]));
+    let theirs = Probed::Discovery(just(&[OLDER, NEWEST]));
+    assert_eq!(probing(narrow).probed(theirs, narrow), nothing);
+    // 4
+    let expected = (Move::Initialize(NEWEST), Move::Fail(Failing::AsItIs));
+    assert_eq!(after(Probed::Nonsense), expected);
+}
+
+/// Table 4b, rows 5 to 8. Proves M-DISC-12, M-DISC-13, M-DISC-15, M-DISC-16, M-ERA-14, M-ERA-25.
+#[test]
+fn a_wrong_version_is_corrected_once() {
+    for able in [BOTH, ONLY_MODERN] {
+        let mut negotiation = probing(able);
+        let refusal = Probed::WrongVersion(Some(RevisionSet::ALL));
+        // 5, also for the version that was asked with.
+        assert_eq!(negotiation.probed(refusal, able), Move::Probe(MODERN));
+        let mut good = negotiation.clone();
+        // 6
+        assert_eq!(negotiation.probed(refusal, able), Move::Fail(Failing::AsItIs));
+        // What comes of the second probe is judged like the first.
+        let theirs = Probed::Discovery(just(&[MODERN]));
+        assert_eq!(good.probed(theirs, able), Move::Go(MODERN, Evidence::Discovered));
+    }
+    let nothing = Move::Fail(Failing::NoCommonRevision);
+    // 7
+    let sessions = Probed::WrongVersion(Some(just(&[OLDEST, OLDER])));
+    assert_eq!(after(sessions), (Move::Initialize(OLDER), nothing));
+    // 8
+    let strange = Probed::WrongVersion(Some(RevisionSet::NONE));
+    assert_eq!(after(strange), (nothing, nothing));
+}
+
+/// Table 4b, row 9. Proves M-DISC-14, M-ERA-18.
+#[test]
+fn a_wrong_version_without_a_list_is_weak_evidence() {
+    let failed = Move::Fail(Failing::AsItIs);
+    assert_eq!(after(Probed::WrongVersion(None)), (Move::Initialize(NEWEST), failed));
+    let refusals = weak_codes().map(Refused::Error).chain([Refused::Otherwise]);
+    for refused in refusals.chain([Refused::Error(WRONG), Refused::Error(INCAPABLE)]) {
+        let mut negotiation = probing(BOTH);
+        negotiation.probed(Probed::WrongVersion(None), BOTH);
+        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeRefused(WRONG));
+        // It knew the error, so it is asked again, once.
+        assert_eq!(negotiation.refused(refused, BOTH), Move::Probe(MODERN), "{refused:?}");
+        assert_eq!(negotiation.probed(Probed::WrongVersion(None), BOTH), failed);
+    }
+}
+
+/// Table 4b, rows 10 to 14. Proves M-ERA-13, M-ERA-14, M-ERA-16, M-ERA-23, M-ERR-04, M-AMB-09.
+#[test]
+fn any_other_error_is_that_of_a_server_with_sessions() {
+    let failed = Move::Fail(Failing::AsItIs);
+    // 10
+    assert_eq!(after(Probed::Error(INCAPABLE)), (failed, failed));
+    // 11, 12, 13
+    for code in weak_codes() {
+        assert_eq!(after(Probed::Error(code)), (Move::Initialize(NEWEST), failed), "{code}");
+        let mut negotiation = probing(BOTH);
+        negotiation.probed(Probed::Error(code), BOTH);
+        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeRefused(code));
+    }
+    // 14
+    assert_eq!(after(Probed::TimedOut), (Move::Initialize(NEWEST), failed));
+    // The session that is asked for is the one that the configuration offers.
+    let offering = Abilities { offer: Some(OLDER), ..BOTH };
+    for probed in [Probed::TimedOut, Probed::Nonsense, Probed::Error(ErrorCode::METHOD_NOT_FOUND)] {
+        assert_eq!(probing(offering).probed(probed, offering), Move::Initialize(OLDER));
+    }
+}
+
+/// Table 4b, row 15. Proves M-ERA-19.
+#[test]
+fn a_server_that_goes_away_is_started_again_and_not_probed() {
+    assert_eq!(after(Probed::Closed), (Move::Fail(Failing::Restart), Move::Fail(Failing::AsItIs)));
+    let mut negotiation = probing(BOTH);
+    assert!(!negotiation.is_shy());
+    negotiation.probed(Probed::Closed, BOTH);
+    assert!(negotiation.is_shy());
+    let next = Negotiation::new(negotiation.is_shy());
+    assert_eq!(next.begin(BOTH), Move::Initialize(NEWEST));
+}
+
+/// Table 4b, rows 14 and 21. Proves M-ERA-17.
+#[test]
+fn a_late_discovery_counts_if_there_is_no_session() {
+    let late = Move::Go(MODERN, Evidence::DiscoveredLate);
+    for refused in [Refused::Otherwise, Refused::Error(WRONG), Refused::Error(ErrorCode::new(1))] {
+        let mut negotiation = probing(BOTH);
+        negotiation.probed(Probed::TimedOut, BOTH);
+        assert_eq!(negotiation.evidence(BOTH), Evidence::ProbeTimedOut);
+        let mut useless = negotiation.clone();
+        negotiation.answered_late(just(&[MODERN, NEWEST]));
+        assert_eq!(negotiation.refused(refused, BOTH), late, "{refused:?}");
+        // One that names nothing of use changes nothing.
+        let mut silent = useless.clone();
+        useless.answered_late(RevisionSet::HANDSHAKE);
+        assert_eq!(useless.refused(refused, BOTH), silent.refused(refused, BOTH));
+    }
+}
+
+/// Table 4b, rows 22, 23 and 26. Proves M-ERA-18, M-ERA-22, M-ERA-31.
+#[test]
+fn a_session_that_is_refused_in_a_modern_way_is_none() {
+    let failed = Move::Fail(Failing::AsItIs);
+    let known = Abilities { known: Some(NEWEST), ..BOTH };
+    for code in [WRONG, INCAPABLE] {
+        // 22: after a probe that was not answered; 26: what was known is wrong.
+        let mut after_probe = probing(BOTH);
+        after_probe.probed(Probed::TimedOut, BOTH);
+        let from_memory = Negotiation::new(false);
+        assert_eq!(from_memory.begin(known), Move::Initialize(NEWEST));
+        assert_eq!(from_memory.evidence(known), Evidence::Known);
+        for (mut negotiation, able) in [(after_probe, BOTH), (from_memory, known)] {
+            assert_eq!(negotiation.refused(Refused::Error(code), able), Move::Probe(MODERN));
+            let mut again = negotiation.clone();
+            let theirs = Probed::Discovery(just(&[MODERN]));
+            assert_eq!(negotiation.probed(theirs, able), Move::Go(MODERN, Evidence::Discovered));
+            // A second failure is one.
+            for probed in [Probed::TimedOut, Probed::Nonsense, Probed::WrongVersion(None)] {
+                assert_eq!(again.clone().probed(probed, able), failed);
+            }
+            let nothing = Move::Fail(Failing::NoCommonRevision);
+            assert_eq!(again.probed(Probed::Discovery(RevisionSet::HANDSHAKE), able), nothing);
+        }
+        // Without the modern era there is nothing to turn to.
+        let mut negotiation = Negotiation::new(false);
+        negotiation.begin(ONLY_SESSIONS);
+        assert_eq!(negotiation.refused(Refused::Error(code), ONLY_SESSIONS), failed);
+    }
+    // 23, and any other refusal.
+    for refused in weak_codes().map(Refused::Error).chain([Refused::Otherwise]) {
+        let mut negotiation = probing(BOTH);
+        negotiation.probed(Probed::Error(ErrorCode::METHOD_NOT_FOUND), BOTH);
+        assert_eq!(negotiation.refused(refused, BOTH), failed, "{refused:?}");
+    }
+}
+
+/// Table 4b, row 25, as far as the move goes: a probe beside the first calls is judged like any other.
+/// Proves M-ERA-21, M-ERA-22.
+#[test]
+fn what_is_known_of_a_server_can_be_wrong() {
+    let known = Abilities { known: Some(MODERN), ..BOTH };
+    let outcomes = weak_codes().map(Probed::Error).chain([
+        Probed::Nonsense,
+        Probed::TimedOut,
+        Probed::WrongVersion(None),
+        Probed::WrongVersion(Some(RevisionSet::HANDSHAKE)),
+        Probed::Discovery(just(&[NEWEST])),
+    ]);
+    for probed in outcomes {
+        let mut negotiation = Negotiation::new(false);
+        assert_eq!(negotiation.begin(known), Move::Go(MODERN, Evidence::Known));
+        assert_eq!(negotiation.probed(probed, known), Move::Initialize(NEWEST), "{probed:?}");
+        assert_ne!(negotiation.evidence(known), Evidence::Known, "{probed:?}");
+    }
+    let mut negotiation = Negotiation::new(false);
+    negotiation.begin(known);
+    assert_eq!(negotiation.probed(Probed::Closed, known), Move::Fail(Failing::Restart));
+}
+
+/// Everything that a server can make of a probe, and of `initialize`.
+fn all_outcomes() -> (Vec<Probed>, Vec<Refused>) {
+    let sets = [
+        RevisionSet::NONE,
+        RevisionSet::ALL,
+        just(&[MODERN]),
+        RevisionSet::HANDSHAKE,
+        just(&[OLDER]),
+    ];
+    let mut probed = vec![Probed::Nonsense, Probed::TimedOut, Probed::Closed];
+    probed.push(Probed::WrongVersion(None));
+    probed.extend(sets.map(Probed::Discovery));
+    probed.extend(sets.map(|set| Probed::WrongVersion(Some(set))));
+    probed.extend(weak_codes().chain([INCAPABLE]).map(Probed::Error));
+    let mut refused = vec![Refused::Otherwise];
+    refused.extend(weak_codes().chain([WRONG, INCAPABLE]).map(Refused::Error));
+    (probed, refused)
+}
+
+/// Goes every way from a move to its end. Gives the most requests that are sent on one of them.
+fn longest(negotiation: &Negotiation, able: Abilities, next: Move, sent: u32) -> u32 {
+    let (probed, refused) = all_outcomes();
+    assert!(sent < 10, "it goes on for ever");
+    match next {
+        Move::Fail(_) => sent,
+        Move::Go(revision, evidence) => {
+            assert!(able.stateless().contains(revision), "{evidence:?}");
+            sent
+        }
+        Move::Probe(revision) => {
+            assert!(able.stateless().contains(revision));
+            let ways = probed.into_iter().map(|outcome| {
+                let mut negotiation = negotiation.clone();
+                let next = negotiation.probed(outcome, able);
+                longest(&negotiation, able, next, sent + 1)
+            });
+            ways.max().unwrap()
+        }
+        Move::Initialize(revision) => {
+            assert!(able.sessions().contains(revision));
+            let late = [None, Some(RevisionSet::ALL), Some(RevisionSet::NONE)];
+            let ways = late.into_iter().flat_map(|late| {
+                refused.iter().map(move |outcome| {
+                    let mut negotiation = negotiation.clone();
+                    if let Some(theirs) = late {
+                        negotiation.answered_late(theirs);
+                    }
+                    let next = negotiation.refused(*outcome, able);
+                    longest(&negotiation, able, next, sent + 1)
+                })
+            });
+            ways.max().unwrap()
+        }
+    }
+}
+
+/// However a server answers, a client comes to an end after a few requests, and never sends what is of
+/// an era that it does not speak. Proves M-DISC-13, M-ERA-14, M-ERA-18, M-ARCH-11.
+#[test]
+fn every_way_through_the_table_ends() {
+    let spoken = [
+        RevisionSet::ALL,
+        RevisionSet::STATELESS,
+        RevisionSet::HANDSHAKE,
+        just(&[MODERN, OLDER]),
+        RevisionSet::NONE,
+    ];
+    let mut most = 0;
+    for spoken in spoken {
+        for known in [None, Some(MODERN), Some(OLDER)] {
+            for (probe, is_shy) in [(true, false), (false, false), (true, true), (false, true)] {
+                let able = Abilities {
+                    spoken,
+                    offer: spoken.and(RevisionSet::HANDSHAKE).latest(),
+                    known,
+                    probe,
+                };
+                let negotiation = Negotiation::new(is_shy);
+                let first = negotiation.begin(able);
+                if let Move::Go(revision, Evidence::Known) = first {
+                    // It is asked all the same.
+                    let probe = Move::Probe(revision);
+                    most = most.max(longest(&negotiation, able, probe, 0));
+                }
+                most = most.max(longest(&negotiation, able, first, 0));
+            }
+        }
+    }
+    // A probe, the same corrected, `initialize`, and one more probe.
+    assert_eq!(most, 4);
+}
