@@ -185,7 +185,8 @@ impl Model {
             return;
         }
         self.held.retain(|held| {
-            let page = Asked { param: held.asked.param, ..asked.clone() };
+            let (param, revision) = (held.asked.param, held.asked.revision);
+            let page = Asked { param, revision, ..asked.clone() };
             !held.is_for(&page)
         });
         self.died.push((when, asked.method));
