@@ -219,7 +219,8 @@ pub enum Outcome<'a> {
     /// The peer needed something more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
     TooManyRounds,
     /// The call was made before the session was open, and turned out to be one that may not be made
-    /// in it.
+    /// in it. Or its request would have to be made again, with what was gathered for it, and there will
+    /// never be room for that, or the server has turned out to need a session. The peer waits for nothing.
     NotMade(CallError),
     /// No answer came in time. The peer has been told, or never heard of the call.
     TimedOut(Expiry),

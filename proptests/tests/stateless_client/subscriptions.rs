@@ -145,7 +145,7 @@ fn news_find_their_subscription_by_the_tag() {
     is_alive(&mut side);
 }
 
-/// Proves M-SUB-14, M-R-24: what belongs to no subscription is told nobody.
+/// Proves M-SUB-14: what belongs to no subscription is told nobody.
 #[test]
 fn news_without_a_subscription_are_not_told() {
     let (mut side, call) = open();
