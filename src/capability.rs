@@ -38,8 +38,18 @@ macro_rules! capabilities {
                     $(Self::$name => RevisionSet::since(Revision::$since),)*
                 };
                 match self {
-                    // Where there is no session nobody is told without having asked.
-                    Self::RootsListChanged => since.and(RevisionSet::HANDSHAKE),
+                    // Where there is no session nobody is told without having asked, and tasks are an
+                    // extension.
+                    Self::RootsListChanged
+                    | Self::ServerTasks
+                    | Self::ServerTasksList
+                    | Self::ServerTasksCancel
+                    | Self::ServerTasksCallTool
+                    | Self::ClientTasks
+                    | Self::ClientTasksList
+                    | Self::ClientTasksCancel
+                    | Self::ClientTasksCreateMessage
+                    | Self::ClientTasksElicit => since.and(RevisionSet::HANDSHAKE),
                     _ => since,
                 }
             }
@@ -66,6 +76,14 @@ capabilities! {
     Logging, Server, "logging", V2024_11_05;
     /// A server completes arguments.
     Completions, Server, "completions", V2025_03_26;
+    /// A server works on tasks, in sessions.
+    ServerTasks, Server, "tasks", V2025_11_25;
+    /// A server lists its tasks.
+    ServerTasksList, Server, "tasks.list", V2025_11_25;
+    /// A server lets its tasks be cancelled.
+    ServerTasksCancel, Server, "tasks.cancel", V2025_11_25;
+    /// Calls of the tools of a server may become tasks.
+    ServerTasksCallTool, Server, "tasks.requests.tools.call", V2025_11_25;
     /// A client lists the places a server may work in.
     Roots, Client, "roots", V2024_11_05;
     /// A client says when its roots change.
@@ -82,6 +100,16 @@ capabilities! {
     ElicitationForm, Client, "elicitation.form", V2025_06_18;
     /// A client sends the user to URLs.
     ElicitationUrl, Client, "elicitation.url", V2025_11_25;
+    /// A client works on tasks, in sessions.
+    ClientTasks, Client, "tasks", V2025_11_25;
+    /// A client lists its tasks.
+    ClientTasksList, Client, "tasks.list", V2025_11_25;
+    /// A client lets its tasks be cancelled.
+    ClientTasksCancel, Client, "tasks.cancel", V2025_11_25;
+    /// What a server asks of the model of a client may become a task.
+    ClientTasksCreateMessage, Client, "tasks.requests.sampling.createMessage", V2025_11_25;
+    /// What a server asks the user of a client may become a task.
+    ClientTasksElicit, Client, "tasks.requests.elicitation.create", V2025_11_25;
 }
 
 impl fmt::Display for Capability {

@@ -245,6 +245,13 @@ violations! {
     // Requests in flight.
     /// A request with the id of one that is not answered yet. Neither was harmed, neither answered.
     DuplicateRequestId, None, "the id is in flight already";
+    /// A request that could ask for a task, and does not
+    /// ([`ConnectionConfig::insist_on_tasks`](crate::ConnectionConfig::insist_on_tasks)).
+    TaskRequired, INVALID, "this request has to ask for a task";
+    /// A cancellation of a request that has asked for a task: those end by `tasks/cancel`. It was ignored.
+    TaskCancellation, None, "a task is not cancelled like a request";
+    /// The metadata by which a message belongs to a task is something else. It was ignored.
+    MalformedRelatedTask, None, "malformed related task";
     /// More requests than [`Limits::inbound_requests`](crate::Limits::inbound_requests).
     TooManyRequests, INTERNAL, "too many requests in flight";
     /// A request after the connection began to shut down.

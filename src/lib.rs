@@ -218,6 +218,7 @@ mod rpc;
 mod server;
 mod session;
 mod subscription;
+pub mod task;
 mod time;
 mod version;
 
@@ -238,13 +239,13 @@ pub use peer::{
     Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError,
     Observation, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
     ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
-    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, Timeout, Timeouts, UnknownMethods,
-    Violation,
+    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskRequest, Timeout,
+    Timeouts, UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
     BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Listening, Log, Opened, Page,
-    Request, Server, ServerConfig, ServerEvent, Subscribed, request_state,
+    Request, Server, ServerConfig, ServerEvent, Subscribed, TaskMode, request_state,
 };
 pub use session::Phase;
 pub use time::Instant;

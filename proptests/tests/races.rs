@@ -353,7 +353,11 @@ fn streams_overtake_each_other<M: Machine>() {
         (r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"m"}}"#, 3),
         (r#"{"jsonrpc":"2.0","id":2,"method":"x/own"}"#, 0),
         (
-            r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t","status":"working"}}"#,
+            concat!(
+                r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t","#,
+                r#""status":"working","createdAt":"2025-11-25T10:30:00Z","#,
+                r#""lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}"#
+            ),
             0,
         ),
     ];

@@ -2,6 +2,7 @@
 
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Raw};
+use crate::task::TaskCall;
 
 /// What a server asks for. The shape of the params has been checked as far as the docs say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum ClientCall<'a> {
     /// It holds an [`ElicitParams`](crate::model::ElicitParams); that `message` is a string has been
     /// checked.
     Elicit(Raw<'a>),
+    /// Something about a [task](crate::task): `serve_task` answers it. Reject it if there is none.
+    Task(TaskCall<'a>),
     /// A method that MCP does not have. Reject it with
     /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
     Other,
@@ -48,6 +51,9 @@ impl<'a> ClientCall<'a> {
                 let shaped = begins("message", |byte| byte == b'"');
                 params.filter(|_| shaped).map(Raw::trusted).map(Self::Elicit)
             }
+            Some(kind) if kind.is_about_tasks() => {
+                TaskCall::read(kind, params.unwrap_or_default()).map(Self::Task)
+            }
             _ => Some(Self::Other),
         }
     }
@@ -58,6 +64,7 @@ impl<'a> ClientCall<'a> {
             Self::ListRoots => ClientCall::ListRoots,
             Self::CreateMessage(params) => ClientCall::CreateMessage(params.into_owned()),
             Self::Elicit(params) => ClientCall::Elicit(params.into_owned()),
+            Self::Task(call) => ClientCall::Task(call.into_owned()),
             Self::Other => ClientCall::Other,
         }
     }

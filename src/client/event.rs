@@ -7,7 +7,7 @@ use crate::json::{Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
     PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    Violation,
+    TaskAnswer, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -31,6 +31,8 @@ pub enum ClientEvent<'a> {
     Subscription(SubscriptionUpdate<'a>),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
+    /// What came of something that a task of this side has asked for.
+    TaskAnswer(TaskAnswer<'a>),
     /// The server has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -73,6 +75,7 @@ impl ClientEvent<'_> {
             Self::PagesRestarted(restarted) => ClientEvent::PagesRestarted(restarted),
             Self::Subscription(update) => ClientEvent::Subscription(update.into_owned()),
             Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
+            Self::TaskAnswer(answer) => ClientEvent::TaskAnswer(answer.into_owned()),
             Self::Unresponsive { missed } => ClientEvent::Unresponsive { missed },
             Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
             Self::Notification(notification) => {
@@ -98,6 +101,7 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
             PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::Subscription(update) => Self::Subscription(update),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
             PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
             PeerEvent::Stray(stray) => Self::Stray(stray),

@@ -39,6 +39,7 @@ use crate::peer::{
 };
 use crate::rpc::Fault;
 use crate::session::Phase;
+use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
 use crate::time::Instant;
 use crate::version::Revision;
 

@@ -1,7 +1,7 @@
 //! What the `capabilities` of a handshake mean.
 
 use crate::capability::{Capability, CapabilitySet, Owner};
-use crate::json::{MemberTexts, Raw};
+use crate::json::{MemberTexts, Raw, member};
 use crate::model::{ClientCapabilities, ServerCapabilities};
 use crate::version::Revision;
 
@@ -60,8 +60,23 @@ impl CapabilitySet {
             if let Some(flag) = flag.filter(|_| declared) {
                 set = set.with(*flag);
             }
+            if key == "requests" {
+                set = set.with_requests(parent, value);
+            }
         }
         set
+    }
+
+    /// Adds the requests that may become tasks. There are no others than those that are known.
+    fn with_requests(self, parent: Capability, requests: &str) -> Self {
+        let is_declared = |one: &Capability| {
+            let mut path = one.path().split('.').skip(1);
+            one.owner() == parent.owner()
+                && one.path().starts_with("tasks.requests.")
+                && path.next() == Some("requests")
+                && path.try_fold(requests, member).is_some_and(|declared| declared.starts_with('{'))
+        };
+        Capability::ALL.iter().copied().filter(is_declared).fold(self, Self::with)
     }
 
     /// The set that a configuration declares.

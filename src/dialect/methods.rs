@@ -23,11 +23,26 @@ pub(crate) struct Rule {
     pub(crate) name: &'static str,
     sender: Sender,
     revisions: RevisionSet,
-    /// The capability that opens it, and since when it has to.
-    gate: Option<(Capability, Revision)>,
+    gate: Option<Gate>,
     params: &'static Record,
     /// What it is answered with. Nothing, if it is a notification.
     result: &'static Record,
+}
+
+/// The capability that opens a method or notification, and since when it has to.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    capability: Capability,
+    /// Another one, if it is a client that receives it.
+    of_client: Option<Capability>,
+    since: Revision,
+}
+
+impl Gate {
+    /// The capability that opens what this side sends.
+    fn for_sender(self, sender: Sender) -> Capability {
+        self.of_client.filter(|_| sender == Sender::Server).unwrap_or(self.capability)
+    }
 }
 
 /// Why a message may not be sent. Whoever sends it is at fault.
@@ -88,11 +103,12 @@ impl Rule {
             return Err(NotAllowed::Revision);
         }
         match self.gate {
-            Some((capability, since))
-                if RevisionSet::since(since).contains(revision)
-                    && !declared.contains(capability) =>
-            {
-                Err(NotAllowed::Capability(capability))
+            Some(gate) if RevisionSet::since(gate.since).contains(revision) => {
+                let needed = gate.for_sender(sender);
+                if self.is_extension(revision) || declared.contains(needed) {
+                    return Ok(());
+                }
+                Err(NotAllowed::Capability(needed))
             }
             _ => Ok(()),
         }
@@ -117,9 +133,15 @@ impl Rule {
         self.revisions
     }
 
-    /// The capability that opens it, whenever it has to.
-    pub(crate) fn gate(&self) -> Option<Capability> {
-        self.gate.map(|(capability, _)| capability)
+    /// The capability that opens it if one side sends it, whenever it has to.
+    pub(crate) fn gate(&self, sender: Sender) -> Option<Capability> {
+        self.gate.map(|gate| gate.for_sender(sender))
+    }
+
+    /// Whether it belongs to an extension in a revision, and to the protocol in others: then what opens it
+    /// is the extension.
+    fn is_extension(&self, revision: Revision) -> bool {
+        revision.is_stateless() && self.gate.is_some_and(|gate| gate.of_client.is_some())
     }
 
     /// Whether a server without a session may ask for it before it answers a call: it is a request of
@@ -193,8 +215,18 @@ macro_rules! rules {
     };
 }
 
-const fn gated(capability: Capability) -> Option<(Capability, Revision)> {
-    Some((capability, Revision::V2024_11_05))
+const fn gated(capability: Capability) -> Option<Gate> {
+    gated_since(capability, Revision::V2024_11_05)
+}
+
+const fn gated_since(capability: Capability, since: Revision) -> Option<Gate> {
+    Some(Gate { capability, of_client: None, since })
+}
+
+/// What either side may send to the other: the capability of a server, and that of a client.
+const fn gated_by(of_server: Capability, of_client: Capability) -> Option<Gate> {
+    let since = Revision::V2025_11_25;
+    Some(Gate { capability: of_server, of_client: Some(of_client), since })
 }
 
 const EVERY: RevisionSet = RevisionSet::ALL;
@@ -203,6 +235,8 @@ const STATELESS: RevisionSet = RevisionSet::STATELESS;
 /// Elicitation as a request of its own.
 const ELICITATION: RevisionSet = SESSIONS.and(RevisionSet::since(Revision::V2025_06_18));
 const ONLY_2025_11_25: RevisionSet = RevisionSet::only(Revision::V2025_11_25);
+/// Tasks: of the protocol first, then of an extension.
+const TASKS: RevisionSet = RevisionSet::since(Revision::V2025_11_25);
 
 rules! {
     /// The requests of MCP.
@@ -233,7 +267,8 @@ rules! {
             GET_PROMPT -> GET_PROMPT_RESULT;
         // The capability came a revision after the method.
         Complete = "completion/complete", Client, EVERY,
-            Some((Capability::Completions, Revision::V2025_03_26)), COMPLETE -> COMPLETE_RESULT;
+            gated_since(Capability::Completions, Revision::V2025_03_26),
+            COMPLETE -> COMPLETE_RESULT;
         SetLevel = "logging/setLevel", Client, SESSIONS, gated(Capability::Logging),
             SET_LEVEL -> EMPTY;
         ListRoots = "roots/list", Server, SESSIONS, gated(Capability::Roots),
@@ -242,10 +277,17 @@ rules! {
             gated(Capability::Sampling), CREATE_MESSAGE -> CREATE_MESSAGE_RESULT;
         Elicit = "elicitation/create", Server, ELICITATION, gated(Capability::Elicitation),
             ELICIT -> ELICIT_RESULT;
-        GetTask = "tasks/get", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
-        TaskResult = "tasks/result", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
-        ListTasks = "tasks/list", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
-        CancelTask = "tasks/cancel", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        GetTask = "tasks/get", Either, TASKS,
+            gated_by(Capability::ServerTasks, Capability::ClientTasks), TASK_ID -> TASK;
+        TaskResult = "tasks/result", Either, ONLY_2025_11_25,
+            gated_by(Capability::ServerTasks, Capability::ClientTasks), TASK_ID -> EMPTY;
+        ListTasks = "tasks/list", Either, ONLY_2025_11_25,
+            gated_by(Capability::ServerTasksList, Capability::ClientTasksList),
+            PAGE -> LIST_TASKS_RESULT;
+        CancelTask = "tasks/cancel", Either, TASKS,
+            gated_by(Capability::ServerTasksCancel, Capability::ClientTasksCancel),
+            TASK_ID -> CANCEL_TASK_RESULT;
+        UpdateTask = "tasks/update", Client, STATELESS, None, UPDATE_TASK -> EMPTY;
     }
 }
 
@@ -269,7 +311,8 @@ rules! {
             gated(Capability::PromptsListChanged), EMPTY -> EMPTY;
         RootsChanged = "notifications/roots/list_changed", Client, SESSIONS,
             gated(Capability::RootsListChanged), EMPTY -> EMPTY;
-        TaskStatus = "notifications/tasks/status", Either, ONLY_2025_11_25, None, EMPTY -> EMPTY;
+        TaskStatus = "notifications/tasks/status", Either, ONLY_2025_11_25, None, TASK -> EMPTY;
+        TaskChanged = "notifications/tasks", Server, STATELESS, None, TASK -> EMPTY;
         ElicitationComplete = "notifications/elicitation/complete", Server, ONLY_2025_11_25,
             gated(Capability::ElicitationUrl), ELICITATION_COMPLETE -> EMPTY;
     }
@@ -337,14 +380,31 @@ impl RequestKind {
         )
     }
 
-    /// Whether it has the name of a method of the extension for tasks, which is another one where there
-    /// are no sessions.
-    pub(crate) const fn names_extension(self) -> bool {
-        matches!(self, Self::GetTask | Self::CancelTask)
+    /// Whether it belongs to the extension for tasks where there are no sessions.
+    pub(crate) const fn is_of_task_extension(self) -> bool {
+        matches!(self, Self::GetTask | Self::UpdateTask | Self::CancelTask)
     }
 
-    /// Whether it is about tasks, which are not offered yet, so that nobody may ask for them.
+    /// Whether it is about tasks.
     pub(crate) const fn is_about_tasks(self) -> bool {
-        matches!(self, Self::GetTask | Self::TaskResult | Self::ListTasks | Self::CancelTask)
+        matches!(
+            self,
+            Self::GetTask
+                | Self::TaskResult
+                | Self::ListTasks
+                | Self::CancelTask
+                | Self::UpdateTask
+        )
+    }
+
+    /// What the side that answers it has to declare for it to become a task in a session; nothing if it
+    /// cannot.
+    pub(crate) const fn task_capability(self) -> Option<Capability> {
+        match self {
+            Self::CallTool => Some(Capability::ServerTasksCallTool),
+            Self::CreateMessage => Some(Capability::ClientTasksCreateMessage),
+            Self::Elicit => Some(Capability::ClientTasksElicit),
+            _ => None,
+        }
     }
 }

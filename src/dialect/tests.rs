@@ -134,7 +134,7 @@ fn the_methods_of_every_revision_and_direction() {
         ("sampling/createMessage", Sender::Server, A, Some(Sampling)),
         ("elicitation/create", Sender::Server, C, Some(Elicitation)),
     ];
-    let (tasks, stateless) = (4, 2);
+    let (tasks, stateless) = (5, 2);
     assert_eq!(table.len() + tasks + stateless, RequestKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = RequestKind::of(&Str::from(name)).expect(name);
@@ -192,7 +192,7 @@ fn the_notifications_of_every_revision_and_direction() {
         ("notifications/tasks/status", Sender::Either, D, None),
         ("notifications/elicitation/complete", Sender::Server, D, Some(ElicitationUrl)),
     ];
-    let stateless = 1;
+    let stateless = 2;
     assert_eq!(table.len() + stateless, NotificationKind::ALL.len());
     for (name, direction, since, gate) in table {
         let kind = NotificationKind::named(name).expect(name);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::map::Map;
 use crate::json::{Kind, Raw};
+use crate::task::EXTENSION;
 
 /// What a client offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct ClientCapabilities<'a> {
     /// It asks the user on behalf of a server (from 2025-06-18 on).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation: Option<ElicitationCapability>,
+    /// It works on tasks for a server (2025-11-25).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TasksCapability<ClientTaskRequests>>,
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<'a, Raw<'a>>>,
@@ -32,6 +36,13 @@ pub struct ClientCapabilities<'a> {
 }
 
 impl<'a> ClientCapabilities<'a> {
+    /// The same, and it knows tasks of servers without sessions.
+    #[must_use]
+    pub fn with_tasks(mut self) -> Self {
+        self.extensions.get_or_insert_default().insert(EXTENSION, Raw::EMPTY_OBJECT);
+        self
+    }
+
     /// The settings of an extension; `None` if the client does not support it, or has said so with
     /// something that is no object.
     pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
@@ -58,6 +69,10 @@ pub struct ServerCapabilities<'a> {
     /// It sends log messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logging: Option<EmptyCapability>,
+    /// It works on tasks for a client (2025-11-25; from 2026-07-28 on that is an
+    /// [extension](crate::task::EXTENSION)).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TasksCapability<ServerTaskRequests>>,
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Map<'a, Raw<'a>>>,
@@ -68,6 +83,14 @@ pub struct ServerCapabilities<'a> {
 }
 
 impl<'a> ServerCapabilities<'a> {
+    /// The same, and calls of its tools may become tasks, in sessions and without them.
+    #[must_use]
+    pub fn with_tasks(mut self) -> Self {
+        self.tasks.get_or_insert(TasksCapability::of_tools());
+        self.extensions.get_or_insert_default().insert(EXTENSION, Raw::EMPTY_OBJECT);
+        self
+    }
+
     /// The settings of an extension; `None` if the server does not support it, or has said so with
     /// something that is no object.
     pub fn extension(&self, name: &str) -> Option<&Raw<'a>> {
@@ -148,4 +171,96 @@ impl ElicitationCapability {
     pub const fn both() -> Self {
         Self { form: Some(EmptyCapability {}), url: Some(EmptyCapability {}) }
     }
+}
+
+/// Tasks, and which requests may become one
+/// ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capabilities)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TasksCapability<R> {
+    /// It lists its tasks. Leave it out if requestors cannot be told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<EmptyCapability>,
+    /// Its tasks can be cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<EmptyCapability>,
+    /// The requests that may become tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<R>,
+}
+
+impl TasksCapability<ServerTaskRequests> {
+    /// Calls of tools may become tasks, which can be cancelled and are not listed.
+    pub const fn of_tools() -> Self {
+        let tools = Some(ToolTaskRequests { call: Some(EmptyCapability {}) });
+        let requests = Some(ServerTaskRequests { tools });
+        Self { list: None, cancel: Some(EmptyCapability {}), requests }
+    }
+}
+
+impl TasksCapability<ClientTaskRequests> {
+    /// What is asked of a model or of the user may become a task, which can be cancelled and is not
+    /// listed.
+    pub const fn of_questions() -> Self {
+        let sampling = Some(SamplingTaskRequests { create_message: Some(EmptyCapability {}) });
+        let elicitation = Some(ElicitationTaskRequests { create: Some(EmptyCapability {}) });
+        let requests = Some(ClientTaskRequests { sampling, elicitation });
+        Self { list: None, cancel: Some(EmptyCapability {}), requests }
+    }
+}
+
+impl<R> TasksCapability<R> {
+    /// The same, and the tasks are listed, to each requestor its own.
+    #[must_use]
+    pub fn listed(self) -> Self {
+        Self { list: Some(EmptyCapability {}), ..self }
+    }
+}
+
+/// The requests to a server that may become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ServerTaskRequests {
+    /// Those about tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolTaskRequests>,
+}
+
+/// The requests about tools that may become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolTaskRequests {
+    /// `tools/call`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<EmptyCapability>,
+}
+
+/// The requests to a client that may become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ClientTaskRequests {
+    /// Those about models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingTaskRequests>,
+    /// Those to the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elicitation: Option<ElicitationTaskRequests>,
+}
+
+/// The requests about models that may become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SamplingTaskRequests {
+    /// `sampling/createMessage`.
+    #[serde(rename = "createMessage", skip_serializing_if = "Option::is_none")]
+    pub create_message: Option<EmptyCapability>,
+}
+
+/// The requests to the user that may become tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ElicitationTaskRequests {
+    /// `elicitation/create`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub create: Option<EmptyCapability>,
 }

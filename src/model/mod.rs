@@ -51,8 +51,9 @@ pub mod method;
 
 pub use cache::CacheScope;
 pub use capabilities::{
-    ClientCapabilities, ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability,
-    SamplingCapability, ServerCapabilities,
+    ClientCapabilities, ClientTaskRequests, ElicitationCapability, ElicitationTaskRequests,
+    EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability, SamplingTaskRequests,
+    ServerCapabilities, ServerTaskRequests, TasksCapability, ToolTaskRequests,
 };
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, Reference,

@@ -7,6 +7,7 @@ mod cursor;
 mod guard;
 
 pub use catalog::Catalog;
+pub(crate) use cursor::mix;
 pub use cursor::{InvalidCursor, PageResult, Pager, Slice};
 pub use guard::{NextPage, PageGuard, PageLimits, PageStop};
 

@@ -115,7 +115,7 @@ impl Peer {
     }
 
     /// Refuses a request with a code that has been found to be right.
-    fn reject_as_is<T: Serialize + ?Sized>(
+    pub(super) fn reject_as_is<T: Serialize + ?Sized>(
         &mut self,
         config: &ConnectionConfig,
         id: InboundId,
@@ -206,6 +206,25 @@ impl Peer {
         self.reject_as_is(config, id, fault, None, out)
     }
 
+    /// Refuses a request that stands alone because the peer has not declared an extension.
+    pub(crate) fn reject_missing_extension(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        name: &'static str,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        if self.identity().and_then(|own| own.extension(name)).is_none() {
+            return Err(NotAllowed::Revision.into());
+        }
+        let detail = Detail::extension(name);
+        let message = ViolationKind::MissingCapability.text();
+        let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
+        let fault = Fault { code, message: &message, data: Some(&detail) };
+        self.reject_as_is(config, id, fault, None, out)
+    }
+
     /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
     /// the data.
     fn clear_url_error(
@@ -268,7 +287,7 @@ impl Peer {
         }
     }
 
-    fn answered(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn answered(&mut self, id: InboundId, out: &mut dyn Outlets) {
         self.abandon_input(id, out);
         let batch = self.drop_exchange(id.0, Ending::Answered);
         self.settle_in_batch(batch, out);

@@ -10,6 +10,7 @@ use super::outlets::Lane;
 use super::pages::Walk;
 use super::rules::Kept;
 use super::subscribe::Subscription;
+use super::tracking::TaskPart;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
@@ -63,6 +64,8 @@ pub(super) struct Call {
     pub(super) changes: u32,
     /// What is known of a list that is read page by page.
     pub(super) walk: Option<Box<Walk>>,
+    /// What it has to do with a task.
+    pub(super) task: Option<Box<TaskPart>>,
 }
 
 /// Who made a call.
@@ -82,6 +85,12 @@ pub(crate) enum Purpose {
     Interest,
     /// The machine, because a request of the peer needs something of it.
     Input,
+    /// The machine, because a task of this side needs something of the peer.
+    TaskQuestion,
+    /// The machine, because a call has become a task.
+    TaskStep,
+    /// The application, which has given it up; it may have become a task.
+    Abandoned,
 }
 
 /// Where the request was put.
@@ -125,6 +134,7 @@ impl Default for Call {
             kept: Kept::default(),
             changes: 0,
             walk: None,
+            task: None,
         }
     }
 }

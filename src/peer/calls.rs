@@ -13,6 +13,7 @@ use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
+use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::NotAllowed;
@@ -22,6 +23,7 @@ use crate::handle::{CallId, InboundId};
 use crate::json::shape::Form;
 use crate::json::{Additions, EncodeError, Member, MetaAdditions, Writer};
 use crate::rpc::{Ending, write_request};
+use crate::task::RELATED;
 use crate::time::Instant;
 
 /// A call that may be made, as far as that does not depend on its params.
@@ -106,19 +108,37 @@ impl Peer {
         params: &T,
         sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
+        let lane = order.entry.parent.map(Lane::Exchange);
+        self.make_on(config, order, lane, method, params, sink)
+    }
+
+    /// The same on a lane, or on its own.
+    pub(super) fn make_on<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        order: Order,
+        lane: Option<Lane>,
+        method: &str,
+        params: &T,
+        sink: Sink<'_, '_>,
+    ) -> Result<CallId, CallError> {
         let Order { mut entry, mut clearance } = order;
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, config.limits.kept_bytes);
         let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), &entry);
+        let marks = Marks {
+            wants_progress: entry.wants_progress,
+            related: entry.task.as_deref().and_then(TaskPart::related),
+            task: None,
+        };
         let mut expectation = Expectation::default();
         let mut params_again = core::mem::take(&mut self.spare);
         // Written first: a call that cannot be written was never made, whatever happens.
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
-            let progress = entry.wants_progress;
-            write_call(writer, (id, method), params, progress, &stamp, clearance.form)?;
+            write_call(writer, (id, method), params, marks, &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
             if stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);
@@ -140,14 +160,14 @@ impl Peer {
                 put.map(|_| (Lane::Connection, Whereabouts::Withdrawn))
             }
             Sink::Outlets(_) if hold => {
-                let lane = entry.parent.map_or(Lane::Call(call), Lane::Exchange);
+                let lane = lane.unwrap_or(Lane::Call(call));
                 let waiting = Waiting { lane, call: Some(call), is_wanted: true };
                 self.held
                     .hold(config.limits.held_bytes, waiting, write)
                     .map(|serial| (lane, Whereabouts::Held(serial)))
             }
             Sink::Outlets(out) => {
-                let lane = entry.parent.map_or(Lane::Call(call), Lane::Exchange);
+                let lane = lane.unwrap_or(Lane::Call(call));
                 let put = out.lane(lane).append(Room::Limit, Tag::Call(call), write);
                 if put.is_ok() {
                     clearance.observe(method, out);
@@ -243,28 +263,46 @@ pub(super) enum Sink<'s, 'o> {
     Batch(&'s mut Queue<()>, &'s mut Vec<(String, Capability)>),
 }
 
-/// Writes a request, with its own id as progress token if it wants progress.
+/// What the machine says with a request beside its params.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Marks<'m> {
+    /// It wants progress, under its own id.
+    pub(super) wants_progress: bool,
+    /// The task of this side that it belongs to, a literal.
+    pub(super) related: Option<&'m str>,
+    /// The task that it is to become, a literal.
+    pub(super) task: Option<&'m str>,
+}
+
+/// Writes a request.
 pub(super) fn write_call<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     (id, method): (u64, &str),
     params: &T,
-    wants_progress: bool,
+    marks: Marks<'_>,
     stamp: &Option<RequestStamp<'_>>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     let mut token = itoa::Buffer::new();
-    let token = token.format(id);
     let level = stamp.as_ref().and_then(RequestStamp::level);
-    let both = [("progressToken", token), (key::LEVEL, level.unwrap_or_default())];
-    let members = match (wants_progress, level) {
-        (true, Some(_)) => &both[..],
-        (true, None) => &both[..1],
-        (false, Some(_)) => &both[1..],
-        (false, None) => &[],
-    };
+    let token = marks.wants_progress.then(|| token.format(id));
+    let mut members = [("", ""); 3];
+    let mut count = 0;
+    let all = [("progressToken", token), (key::LEVEL, level), (RELATED, marks.related)];
+    for (slot, (name, value)) in
+        members.iter_mut().zip(all.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    {
+        *slot = (name, value);
+        count += 1;
+    }
+    let members = members.get(..count).unwrap_or_default();
+    let reserved = if marks.related.is_some() { key::OF_TASKS } else { &[] };
     let meta = match stamp {
         Some(stamp) => MetaAdditions { members, text: stamp.text(), reserved: key::OF_REQUESTS },
-        None => MetaAdditions { members, ..MetaAdditions::default() },
+        None => MetaAdditions { members, text: "", reserved },
     };
-    write_request(writer, id, method, params, Additions { meta, ..Additions::default() }, form)
+    let task = [("task", marks.task.unwrap_or_default())];
+    let members = if marks.task.is_some() { &task[..] } else { &[] };
+    let additions = Additions { members, defaults: &[], meta };
+    write_request(writer, id, method, params, additions, form)
 }

@@ -6,9 +6,10 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
-use super::event::{Cause, Outcome, PeerEvent};
+use super::event::{Cause, Outcome, PeerEvent, TaskAnswer};
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
+use super::tracking::TaskPart;
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, write_notification};
@@ -202,6 +203,10 @@ impl Peer {
                 outcome => outcome,
             };
             return self.subscription_ended(call, lost);
+        }
+        let question = self.outbound.get(call.0).and_then(|entry| entry.task.as_deref());
+        if let Some(TaskPart::Question { task, .. }) = question {
+            return PeerEvent::TaskAnswer(TaskAnswer { task: *task, call, outcome });
         }
         PeerEvent::ended(call, outcome)
     }

@@ -49,6 +49,9 @@ pub struct ConnectionConfig {
     /// Whether to keep what the peer said of itself in the handshake. Default false: the event of
     /// the handshake lends it, and most programs need it only then.
     pub keep_handshake: bool,
+    /// Whether a request that could ask for a task, and does not, is refused with `-32600` (2025-11-25).
+    /// Default false. Calls of tools are not meant: what they can be is for each tool to say.
+    pub insist_on_tasks: bool,
     /// The id of the first call. They count up from there. Default 1.
     pub first_call_id: u32,
 }
@@ -69,6 +72,7 @@ impl Default for ConnectionConfig {
             lenient_version: false,
             replies_without_id: None,
             keep_handshake: false,
+            insist_on_tasks: false,
             first_call_id: 1,
         }
     }

@@ -1,5 +1,7 @@
 //! Under which rules a message is exchanged.
 
+use core::time::Duration;
+
 use super::claim::Facts;
 use super::outlets::Principal;
 use crate::capability::{CapabilitySet, ExtensionSet};
@@ -27,6 +29,19 @@ pub struct RequestContext {
     pub wants_progress: bool,
     /// Who is asking.
     pub principal: Principal,
+    /// That the request may become a [task](crate::task), if it may.
+    pub task: Option<TaskRequest>,
+}
+
+/// A request may be answered with a task.
+///
+/// In a session that is what it asks for. Where there are no sessions it says that its sender knows tasks,
+/// and whether there is one is for this side to decide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct TaskRequest {
+    /// How long the task should be kept, if the request says so.
+    pub ttl: Option<Duration>,
 }
 
 impl RequestContext {
@@ -45,6 +60,7 @@ impl Default for RequestContext {
             log_level: None,
             wants_progress: false,
             principal: Principal::default(),
+            task: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::json::{Misfit, Number, ParseError, Raw, Str};
 use crate::model::method;
 use crate::pagination::PageStop;
 use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::task::TaskKey;
 use crate::time::Instant;
 
 /// Everything that both roles surface in the same way.
@@ -20,6 +21,7 @@ pub(crate) enum PeerEvent<'a> {
     PagesRestarted(PagesRestarted),
     Subscription(SubscriptionUpdate<'a>),
     CallEnded(CallEnded<'a>),
+    TaskAnswer(TaskAnswer<'a>),
     PeerFault(ErrorObject<'a>),
     Stray(Stray<'a>),
     Violation(Violation<'a>),
@@ -180,6 +182,26 @@ impl CallEnded<'_> {
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> CallEnded<'static> {
         CallEnded { outcome: self.outcome.into_owned(), ..self }
+    }
+}
+
+/// What came of something that a [task](crate::task) of this side has asked for in a session: hand it to
+/// [`Tasks::answered`](crate::task::Tasks::answered).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskAnswer<'a> {
+    /// The task.
+    pub task: TaskKey,
+    /// The call by which it was asked.
+    pub call: CallId,
+    /// What came of it.
+    pub outcome: Outcome<'a>,
+}
+
+impl TaskAnswer<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> TaskAnswer<'static> {
+        TaskAnswer { outcome: self.outcome.into_owned(), ..self }
     }
 }
 

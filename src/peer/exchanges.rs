@@ -39,11 +39,19 @@ pub(super) struct Exchange {
     pub(super) token: String,
     pub(super) progress: Option<Number>,
     pub(super) delayed: Option<Box<Delayed>>,
+    /// The metadata by which it belongs to a task of the peer, and its answer, too: a literal. Empty if it
+    /// belongs to none.
+    pub(super) related: String,
     /// The peer has cancelled it, and the application has not been told yet.
     pub(super) marked: bool,
 }
 
 impl Exchange {
+    /// Whether its sender wants a task, and not its result.
+    const fn asks_for_task(&self) -> bool {
+        self.context.task.is_some() && !self.stands_alone()
+    }
+
     /// Whether it belongs to no session.
     pub(super) const fn stands_alone(&self) -> bool {
         self.context.revision.is_stateless()
@@ -62,6 +70,7 @@ impl Recycle for Exchange {
         self.token.clear();
         self.progress = None;
         self.delayed = None;
+        self.related.clear();
         self.marked = false;
     }
 }
@@ -91,6 +100,7 @@ impl Peer {
             ..request.context
         };
         let params = request.params.unwrap_or_default();
+        let related = self.related_task(config, kind, request);
         let fill = |exchange: &mut Exchange| {
             exchange.context = context;
             exchange.kind = kind;
@@ -103,6 +113,7 @@ impl Peer {
             if let Some(token) = token.as_ref().or(id) {
                 exchange.token.push_str(token.as_wire());
             }
+            exchange.related.push_str(related.unwrap_or_default());
         };
         let place = match config.duplicate_ids {
             DuplicateIds::Refuse => self.inbound.insert(&request.id, fill),
@@ -154,6 +165,11 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let place = self.inbound.find(id)?;
+        if self.inbound.get(place).is_some_and(Exchange::asks_for_task) {
+            // It ends by a request about the task, and is answered so that there is one to be made.
+            self.note(ViolationKind::TaskCancellation);
+            return None;
+        }
         self.withdraw_about(InboundId(place), out);
         self.abandon_input(InboundId(place), out);
         let batch = self.drop_exchange(place, Ending::Cancelled);

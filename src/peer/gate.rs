@@ -4,7 +4,6 @@ use super::outlets::{Observation, Outlets};
 use super::{CapabilityPolicy, ConnectionConfig, Peer};
 use crate::capability::{Capability, CapabilitySet};
 use crate::dialect::NotAllowed;
-use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
 use crate::json::shape::Form;
 use crate::json::{EncodeError, Writer};
@@ -67,11 +66,7 @@ impl Peer {
         method: &str,
         kind: Option<RequestKind>,
     ) -> Result<Clearance, NotAllowed> {
-        // Where there are tasks they are the application's; where there are none they stay here.
-        let has_tasks = self.session.is_none_or(|session| Feature::Tasks.is_in(session.revision));
-        let kind = kind.filter(|kind| !(has_tasks && kind.is_about_tasks()));
-        let rule = kind.map(RequestKind::rule);
-        self.clear(config, method, rule)
+        self.clear(config, method, kind.map(RequestKind::rule))
     }
 
     /// Whether this side may send a notification, as far as is known.
@@ -123,7 +118,7 @@ impl Peer {
         if rule.revisions().and(self.spoken).is_empty() {
             return Err(NotAllowed::Revision);
         }
-        match rule.gate() {
+        match rule.gate(self.role.sender()) {
             Some(gate)
                 if policy == CapabilityPolicy::Strict
                     && gate.owner() == self.role.owner()

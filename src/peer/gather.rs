@@ -14,7 +14,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::answer::RespondError;
 use super::call::{CallError, Purpose, Whereabouts};
-use super::calls::write_call;
+use super::calls::{Marks, write_call};
 use super::context::RequestContext;
 use super::event::{CancelCause, Outcome, PeerEvent};
 use super::exchanges::{Exchange, observe_sent};
@@ -26,7 +26,7 @@ use super::versions::versions_in;
 use super::{ConnectionConfig, Peer};
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
-use crate::dialect::methods::RequestKind;
+use crate::dialect::methods::{RequestKind, Sender};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId, Place};
@@ -206,7 +206,7 @@ impl Peer {
         let ours = narrowed.map_or(terms.ours, |narrowed| terms.ours.and(narrowed));
         let rule = wanted.kind.rule();
         let is_input = rule.is_input_request();
-        let offered = rule.gate().is_none_or(|gate| ours.contains(gate));
+        let offered = rule.gate(Sender::Server).is_none_or(|gate| ours.contains(gate));
         let shaped = || {
             let params = wanted.params.as_deref();
             let needs = fits(rule.params(terms.revision), params)?;
@@ -392,11 +392,12 @@ impl Peer {
         let state = gathering.and_then(|gathering| gathering.state.as_deref());
         let is_needed = gathering.is_some();
         let params = Again { params: &entry.params, is_needed, inputs: inputs.as_deref(), state };
-        let (rule, lane, progress) = (kind.rule(), entry.lane, entry.wants_progress);
+        let (rule, lane) = (kind.rule(), entry.lane);
+        let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
         let stamp = RequestStamp::of(self.identity.as_deref(), true, entry);
         let form = Some(rule.params(revision));
         let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, (id, rule.name), &params, progress, &stamp, form)
+            write_call(writer, (id, rule.name), &params, marks, &stamp, form)
         });
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         match written {

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use super::call::{CallError, Purpose, Whereabouts};
-use super::calls::write_call;
+use super::calls::{Marks, write_call};
 use super::event::{Outcome, PeerEvent};
 use super::exchanges::observe_sent;
 use super::notify::Interest;
@@ -163,7 +163,7 @@ impl Peer {
         let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
             let start = writer.position();
             // The progress token is among the params already.
-            write_call(writer, (id, method), &params, false, &stamp, clearance.form)?;
+            write_call(writer, (id, method), &params, Marks::default(), &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
             if stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);

@@ -27,12 +27,11 @@ pub(crate) mod key {
     pub(crate) const OF_REQUESTS: &[&str] = &[VERSION, CAPABILITIES, CLIENT, LEVEL];
     /// Those of results.
     pub(crate) const OF_RESULTS: &[&str] = &[SERVER, SUBSCRIPTION];
+    /// That of everything that belongs to a task of a session.
+    pub(crate) const OF_TASKS: &[&str] = &[crate::task::RELATED];
     /// Those of notifications.
     pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
 }
-
-/// The extension by which long work is done in these revisions.
-pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// What one side says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -9,29 +9,29 @@ use super::answer::RespondError;
 use super::rules::check_params;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
-use crate::dialect::methods::RequestKind;
+use crate::dialect::methods::{RequestKind, Sender};
 use crate::json::{Additions, Empty, EncodeError, Payload, Str, Writer};
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
 use crate::version::Revision;
 
 /// What is asked for under one key.
-pub(super) struct Prepared<'m> {
-    pub(super) key: &'m str,
-    pub(super) kind: RequestKind,
+pub(crate) struct Prepared<'m> {
+    pub(crate) key: &'m str,
+    pub(crate) kind: RequestKind,
     /// The params as a revision has them; empty if there are none.
-    pub(super) params: String,
+    pub(crate) params: String,
 }
 
 /// Everything that is asked for, and what the client has to have declared for it.
-pub(super) struct Inputs<'m> {
-    pub(super) requests: Vec<Prepared<'m>>,
-    pub(super) needs: CapabilitySet,
+pub(crate) struct Inputs<'m> {
+    pub(crate) requests: Vec<Prepared<'m>>,
+    pub(crate) needs: CapabilitySet,
 }
 
 impl<'m> Inputs<'m> {
     /// Writes what is asked for as a revision has it. `url_id` names the visits to a URL where they
     /// have to have names, by their number.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         required: &'m InputRequired<'_>,
         revision: Revision,
         url_id: impl Fn(usize) -> Option<String>,
@@ -55,7 +55,7 @@ impl<'m> Inputs<'m> {
             };
             let (params, needs) = written?;
             check_params(kind, &params).map_err(EncodeError::from)?;
-            let gate = kind.rule().gate();
+            let gate = kind.rule().gate(Sender::Server);
             inputs.needs =
                 gate.into_iter().chain(needs.iter()).fold(inputs.needs, CapabilitySet::with);
             inputs.requests.push(Prepared { key, kind, params });
@@ -85,7 +85,7 @@ fn write<T: Serialize>(
 }
 
 /// The object of all answers: a key and a JSON text each.
-pub(super) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -> String {
+pub(crate) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -> String {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let mut separator: &[u8] = b"{";

@@ -2,7 +2,7 @@
 //! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 
 use super::call::{Call, Purpose, Whereabouts};
-use super::calls::write_call;
+use super::calls::{Marks, write_call};
 use super::event::{Cause, Outcome, PeerEvent};
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
@@ -110,7 +110,7 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Connection;
         let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, (id, METHOD), &(), false, &None, None)
+            write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
             self.outbound.insert(|entry| {

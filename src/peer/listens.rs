@@ -5,6 +5,7 @@
 //! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
 //! is not told a second time. So a peer that does not read costs no more than its filter.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -25,6 +26,7 @@ use crate::model::ResourceUpdatedParams;
 use crate::rpc::{Ending, write_notification_with};
 use crate::session::Phase;
 use crate::subscription::{Filter, LISTS, uris_of};
+use crate::task::EXTENSION;
 
 /// The subscriptions that are open, in the order they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -170,6 +172,9 @@ impl Serialize for Notifications<'_> {
             let uris: Vec<&str> = self.0.resources.keys().map(|uri| &**uri).collect();
             filter.serialize_entry("resourceSubscriptions", &uris)?;
         }
+        if self.0.has_tasks() {
+            filter.serialize_entry("taskIds", &self.0.tasks)?;
+        }
         filter.end()
     }
 }
@@ -187,11 +192,12 @@ impl Peer {
         }
         let filter = member(params, "notifications").unwrap_or_default();
         let uris = member(filter, "resourceSubscriptions").unwrap_or_default();
-        for (index, uri) in uris_of(uris).enumerate() {
+        let tasks = member(filter, "taskIds").unwrap_or_default();
+        for (index, text) in uris_of(uris).chain(uris_of(tasks)).enumerate() {
             if limits.subscriptions as usize <= index {
                 return Err(ViolationKind::TooManySubscriptions);
             }
-            if limits.uri_bytes < uri.as_wire().len() {
+            if limits.uri_bytes < text.as_wire().len() {
                 return Err(ViolationKind::LongUri);
             }
         }
@@ -204,6 +210,9 @@ impl Peer {
         let notifications = member(params, "notifications").unwrap_or_default();
         let mut filter = Filter::read(notifications);
         filter.limit(self.offered_alone());
+        if self.identity().and_then(|own| own.extension(EXTENSION)).is_none() {
+            filter.tasks.clear();
+        }
         let has_topics = !filter.is_empty();
         let (acknowledged, has_pending) = (false, false);
         self.listens.open.push(Listen { place: id.0, acknowledged, has_pending, filter });
@@ -211,19 +220,25 @@ impl Peer {
     }
 
     /// Says that a subscription is open, as far as it has been granted, and what has changed meanwhile.
+    /// Of tasks only those are granted that `knows` knows.
     pub(crate) fn acknowledge(
         &mut self,
         id: InboundId,
         granted: Option<&Filter<()>>,
+        knows: impl Fn(&str) -> bool,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let Some(at) = self.listens.position(id.0) else { return Ok(()) };
         let Some(listen) = self.listens.open.get(at).filter(|listen| !listen.acknowledged) else {
             return Ok(());
         };
-        let narrowed = granted.map(|granted| {
+        let is_narrowed = granted.is_some() || listen.filter.has_tasks();
+        let narrowed = is_narrowed.then(|| {
             let mut filter = listen.filter.clone();
-            filter.intersect(granted);
+            if let Some(granted) = granted {
+                filter.intersect(granted);
+            }
+            filter.tasks.retain(|id| knows(id));
             filter
         });
         if let Some(exchange) = self.inbound.get_mut(id.0) {
@@ -313,8 +328,17 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// The tasks that a subscription is about.
+    pub(super) fn tasks_of_listen(&self, id: InboundId) -> &[String] {
+        let at = self.listens.position(id.0);
+        let listen = at.and_then(|at| self.listens.open.get(at));
+        listen.map(|listen| &*listen.filter.tasks).unwrap_or_default()
+    }
+}
+
 /// Sends a notification of a subscription.
-fn tell<T: Serialize + ?Sized>(
+pub(super) fn tell<T: Serialize + ?Sized>(
     exchange: &mut Exchange,
     id: InboundId,
     kind: NotificationKind,

@@ -15,6 +15,8 @@
 //! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
 //! | `call`, `calls`, `held`, `cancel` | requests of ours: make, hold, end, give up |
 //! | `pages` | lists that are read page by page |
+//! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
+//! | `tracking` | calls that have become tasks of the peer |
 //! | `notify`, `elicitations` | notifications of ours, and who wants them |
 //! | `timers`, `deadlines`, `clock`, `keep_alive` | what is due when |
 //! | `closing` | how a connection ends |
@@ -34,7 +36,6 @@ mod closing;
 mod config;
 mod context;
 mod counts;
-mod deadlines;
 mod detail;
 mod elicitations;
 mod event;
@@ -43,6 +44,7 @@ mod face;
 mod gate;
 mod gather;
 mod held;
+mod hosting;
 mod identity;
 mod input;
 mod keep_alive;
@@ -64,7 +66,9 @@ mod rules;
 mod session_subscribe;
 mod stamp;
 mod subscribe;
+mod task_news;
 mod timers;
+mod tracking;
 mod versions;
 
 pub use answer::RespondError;
@@ -76,11 +80,11 @@ pub use config::{
     CapabilityPolicy, ConnectionConfig, DuplicateIds, KeepAlive, Relay, RepliesWithoutId, Timeouts,
     UnknownMethods,
 };
-pub use context::RequestContext;
+pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
 pub use event::{
     CallEnded, CancelCause, Cancelled, Cause, Expiry, ListPage, Notification, Outcome,
-    PagesRestarted, ProgressUpdate, RestartCause, Stray, Violation,
+    PagesRestarted, ProgressUpdate, RestartCause, Stray, TaskAnswer, Violation,
 };
 pub use notify::{Delivery, NotifyError};
 pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
@@ -95,6 +99,7 @@ pub(crate) use event::PeerEvent;
 pub(crate) use face::peer_face;
 pub(crate) use gather::InputRequested;
 pub(crate) use identity::Identity;
+pub(crate) use input::{Inputs, object_of};
 pub(crate) use listens::Change;
 pub(crate) use notify::Notice;
 pub(crate) use opening::LateProbe;
@@ -113,7 +118,6 @@ use bridge::Bridges;
 use call::Call;
 use clock::Clock;
 use closing::Closing;
-use deadlines::Deadlines;
 use elicitations::Elicitations;
 use exchanges::Exchange;
 use gather::Stuck;
@@ -124,10 +128,10 @@ use noise::Noise;
 use pages::Changes;
 use rare::{Empty, Rare};
 
-use crate::capability::CapabilitySet;
+use crate::capability::{Capability, CapabilitySet};
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::model::LoggingLevel;
-use crate::rpc::{Inbound, Outbound};
+use crate::rpc::{Deadlines, Inbound, Outbound};
 use crate::session::{Phase, Step};
 use crate::subscription::{Filter, Interests};
 use crate::version::{Revision, RevisionSet};
@@ -298,6 +302,11 @@ impl Peer {
     pub(crate) fn open_session(&mut self, revision: Revision, theirs: CapabilitySet) {
         let ours = self.offered.known_to(revision);
         self.session = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
+    }
+
+    /// Whether this side offers something, in whatever session.
+    pub(crate) const fn offers(&self, capability: Capability) -> bool {
+        self.offered.contains(capability)
     }
 
     /// Says who this side is where there are no sessions.

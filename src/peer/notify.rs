@@ -146,7 +146,7 @@ impl Peer {
         }
         let rule = kind.rule();
         let declared = self.role.declared(self.offered, CapabilitySet::NONE);
-        match rule.gate() {
+        match rule.gate(self.role.sender()) {
             Some(gate) if gate.owner() == Owner::Server && !declared.contains(gate) => {
                 Err(NotAllowed::Capability(gate).into())
             }

@@ -4,7 +4,7 @@
 use serde::ser::Serialize;
 
 use super::call::{Call, Purpose, Whereabouts};
-use super::calls::write_call;
+use super::calls::{Marks, write_call};
 use super::event::Outcome;
 use super::exchanges::observe_sent;
 use super::identity::Identity;
@@ -64,7 +64,7 @@ impl Peer {
         let is_stateless = revision.is_stateless();
         let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, &entry);
         let serial = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
-            write_call(writer, (id, rule.name), params, false, &stamp, form)
+            write_call(writer, (id, rule.name), params, Marks::default(), &stamp, form)
         })?;
         self.clock.tick(now);
         let time = self.clock.at(now);

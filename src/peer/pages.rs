@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::call::{Call, CallError, CallOptions, Whereabouts};
-use super::calls::write_call;
+use super::calls::{Marks, write_call};
 use super::event::{ListPage, Outcome, PagesRestarted, PeerEvent, RestartCause};
 use super::outlets::Outlets;
 use super::receive::Reception;
@@ -184,13 +184,14 @@ impl Peer {
         let form = rule.zip(session).map(|(rule, session)| rule.params(session.revision));
         let is_stateless = session.is_some_and(|terms| terms.revision.is_stateless());
         let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
-        let (params, wants_progress) = (PageParams { cursor }, entry.wants_progress);
+        let params = PageParams { cursor };
+        let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
         let mut params_again = core::mem::take(&mut self.spare);
         let most = reception.config.limits.kept_bytes;
         let written: Result<_, EncodeError> =
             reception.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
                 let start = writer.position();
-                write_call(writer, (id, method), &params, wants_progress, &stamp, form)?;
+                write_call(writer, (id, method), &params, marks, &stamp, form)?;
                 if stamp.is_some() {
                     keep_params(&mut params_again, writer.since(start), most);
                 }

@@ -41,7 +41,7 @@ pub enum ProgressReport {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    progress: Number,
+    pub(super) progress: Number,
     total: Option<Number>,
     message: Option<&'a str>,
 }
@@ -88,9 +88,9 @@ impl Delayed {
 }
 
 /// The params of a progress notification.
-struct ProgressParams<'a> {
-    token: &'a str,
-    progress: Progress<'a>,
+pub(super) struct ProgressParams<'a> {
+    pub(super) token: &'a str,
+    pub(super) progress: Progress<'a>,
 }
 
 impl Serialize for ProgressParams<'_> {

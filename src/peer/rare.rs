@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
+use crate::rpc::Deadlines;
+
 /// Something that takes no room until it is changed.
 ///
 /// Looking at it costs nothing; changing it allocates it the first time. So an idle session stays
@@ -14,6 +16,10 @@ pub(super) struct Rare<T>(Option<Box<T>>);
 /// What a [`Rare`] is before anything has been done with it.
 pub(super) trait Empty: Clone + 'static {
     const EMPTY: &'static Self;
+}
+
+impl Empty for Deadlines {
+    const EMPTY: &'static Self = &Self::NONE;
 }
 
 impl<T> Rare<T> {

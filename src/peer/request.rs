@@ -1,21 +1,24 @@
 //! Requests of the peer: which are served, and which are refused before anybody sees them.
 
+use core::time::Duration;
+
 use super::claim::Claim;
-use super::context::{RequestContext, Terms};
+use super::context::{RequestContext, TaskRequest, Terms};
 use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
-use super::identity::TASKS;
 use super::outlets::Outlets;
 use super::receive::{Incoming, IncomingRequest, Reception};
 use super::route::{Role, Route, Situation, Standing, route};
 use super::rules::check_params;
 use super::{ConnectionConfig, DuplicateIds, Peer, UnknownMethods};
-use crate::capability::CapabilitySet;
+use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
-use crate::json::{Additions, Misfit, Str, fits, member};
+use crate::json::{Additions, Misfit, Problem, Str, fits, member};
 use crate::rpc::{Id, ResultType, write_result};
 use crate::session::Phase;
+use crate::subscription::Filter;
+use crate::task::EXTENSION;
 use crate::version::{Era, RevisionSet};
 
 /// Why a request is refused.
@@ -105,17 +108,21 @@ impl Peer {
             Route::InSession(kind) => {
                 let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
                 let kind = self.check_request(config, kind, request, terms, is_relayed)?;
-                Ok(Admitted::Work(kind, terms.into()))
+                let task = self.task_in_session(config, kind, request, terms)?;
+                Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
             }
             Route::Alone(kind, facts) => {
                 let ours = self.offered_alone();
                 let theirs = facts.capabilities;
                 let terms = Terms { revision: facts.revision, ours, theirs };
                 if !is_relayed {
-                    self.check_extension(request, &facts.into())?;
+                    self.check_extension(kind, request, &facts.into())?;
                 }
                 let kind = self.check_request(config, kind, request, terms, is_relayed)?;
-                Ok(Admitted::Work(kind, facts.into()))
+                let knows_tasks = self.has_extension(EXTENSION, facts.extensions);
+                let may_be = kind == Some(RequestKind::CallTool) && knows_tasks;
+                let task = may_be.then(TaskRequest::default);
+                Ok(Admitted::Work(kind, RequestContext { task, ..facts.into() }))
             }
             Route::Refuse(_) if is_relayed && self.is_relayable(kind, &claim) => {
                 let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
@@ -194,24 +201,66 @@ impl Peer {
     }
 
     /// Methods of the extension for tasks are there if both sides have it: first that this side has
-    /// it, then that the request declares it, and what it names only then.
+    /// it, then that the request declares it, and what it names only then. So it is with tasks that a
+    /// subscription is about, which are nothing if this side does not have the extension.
     fn check_extension(
         &self,
+        kind: Option<RequestKind>,
         request: &IncomingRequest<'_>,
         context: &RequestContext,
     ) -> Result<(), Refusal> {
-        const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
-        if !METHODS.iter().any(|name| request.method == **name) {
+        let is_method = kind.is_some_and(RequestKind::is_of_task_extension);
+        let is_subject = kind == Some(RequestKind::Listen)
+            && Filter::<()>::read_params(request.params.unwrap_or_default()).has_tasks();
+        if !(is_method || is_subject) {
             return Ok(());
         }
-        let Some(tasks) = self.identity().and_then(|own| own.extension(TASKS)) else {
+        let has_it = self.identity().and_then(|own| own.extension(EXTENSION)).is_some();
+        if is_method && !has_it {
             return Err(ViolationKind::MethodNotAvailable.into());
-        };
-        if context.extensions.contains(tasks) {
+        }
+        if !has_it || self.has_extension(EXTENSION, context.extensions) {
             return Ok(());
         }
-        let detail = Some(Detail::extension(TASKS));
+        let detail = Some(Detail::extension(EXTENSION));
         Err(Refusal { detail, ..Refusal::from(ViolationKind::MissingCapability) })
+    }
+
+    /// Whether both sides have an extension.
+    pub(super) fn has_extension(&self, name: &str, declared: ExtensionSet) -> bool {
+        let own = self.identity().and_then(|own| own.extension(name));
+        own.is_some_and(|extension| declared.contains(extension))
+    }
+
+    /// Whether a request of a session asks for a task. Where this side does not offer that, it does not
+    /// matter what it asks for.
+    fn task_in_session(
+        &self,
+        config: &ConnectionConfig,
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'_>,
+        terms: Terms,
+    ) -> Result<Option<TaskRequest>, Refusal> {
+        let capability = kind.and_then(RequestKind::task_capability);
+        if !capability.is_some_and(|capability| terms.ours.contains(capability)) {
+            return Ok(None);
+        }
+        let task = member(request.params.unwrap_or_default(), "task");
+        let Some(task) = task.filter(|task| *task != "null") else {
+            let is_refused = config.insist_on_tasks && kind != Some(RequestKind::CallTool);
+            return if is_refused { Err(ViolationKind::TaskRequired.into()) } else { Ok(None) };
+        };
+        if !task.starts_with('{') {
+            return Err(Misfit::at("task", Problem::WrongType).into());
+        }
+        let ttl = match member(task, "ttl").filter(|ttl| *ttl != "null") {
+            None => None,
+            Some(ttl) => {
+                let millis = ttl.parse().map_err(|_| Misfit::at("task.ttl", Problem::WrongType))?;
+                Some(Duration::from_millis(millis))
+            }
+        };
+        Ok(Some(TaskRequest { ttl }))
     }
 
     /// Whether the params are what the method asks for, and ask for nothing that is not offered. Gives

@@ -111,6 +111,14 @@ impl Peer {
                 self.interest_ended(call, &outcome);
                 None
             }
+            Purpose::TaskQuestion => {
+                let outcome = self.judged(call, outcome, bytes, reception.config);
+                self.task_question_ended(call, outcome).map(Incoming::Event)
+            }
+            Purpose::TaskStep | Purpose::Abandoned => {
+                self.end_call(call);
+                None
+            }
             Purpose::Subscription => {
                 let outcome = match self.interim(call, outcome, bytes, reception) {
                     Gathered::Ends(outcome) => outcome,

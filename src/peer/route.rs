@@ -138,9 +138,7 @@ fn alone(kind: Option<RequestKind>, facts: Facts, situation: &Situation) -> Rout
     if situation.era == Some(Era::Handshake) && kind != Some(RequestKind::Discover) {
         return Route::Refuse(ViolationKind::OtherEra);
     }
-    let Some(known) = kind.filter(|kind| !kind.names_extension()) else {
-        return Route::Alone(None, facts);
-    };
+    let Some(known) = kind else { return Route::Alone(None, facts) };
     let declared = situation.role.declared(situation.offered_alone, facts.capabilities);
     match known.rule().check(situation.role.other_side(), facts.revision, declared) {
         Ok(()) => Route::Alone(kind, facts),
@@ -181,8 +179,8 @@ fn in_session(kind: Option<RequestKind>, situation: &Situation) -> Route {
         (Some(kind), Some(terms)) => {
             let declared = situation.role.declared(terms.ours, terms.theirs);
             match kind.rule().check(situation.role.other_side(), terms.revision, declared) {
-                Ok(()) if !kind.is_about_tasks() => Route::InSession(Some(kind)),
-                _ => Route::Refuse(ViolationKind::MethodNotAvailable),
+                Ok(()) => Route::InSession(Some(kind)),
+                Err(_) => Route::Refuse(ViolationKind::MethodNotAvailable),
             }
         }
     }

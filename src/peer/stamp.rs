@@ -13,6 +13,7 @@ use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::json::{Additions, MetaAdditions};
 use crate::rpc::{Id, write_result};
+use crate::task::RELATED;
 
 /// What kind of result it is.
 const COMPLETE: (&str, &str) = ("resultType", "\"complete\"");
@@ -26,7 +27,12 @@ pub(super) fn stamped<R>(
     write: impl FnOnce(Additions<'_>) -> R,
 ) -> R {
     let Some(own) = identity.filter(|_| exchange.stands_alone() && !exchange.is_relayed) else {
-        return write(Additions::default());
+        if exchange.related.is_empty() {
+            return write(Additions::default());
+        }
+        let members = [(RELATED, &*exchange.related)];
+        let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
+        return write(Additions { meta, ..Additions::default() });
     };
     let subscription = [(key::SUBSCRIPTION, id.as_wire())];
     let is_subscription = exchange.kind == Some(RequestKind::Listen);

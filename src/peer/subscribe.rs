@@ -376,6 +376,7 @@ pub(super) fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFil
         }
     }
     refused.resources.retain(|uri, ()| !granted.resources.contains_key(uri));
+    refused.tasks.retain(|id| !granted.tasks.contains(id));
     filter_of(&refused)
 }
 
@@ -391,5 +392,6 @@ pub(super) fn filter_of(filter: &Filter<()>) -> SubscriptionFilter<'static> {
             }
         }
     }
-    filter.resources.keys().fold(sent, |sent, uri| sent.with_resource(uri.clone()))
+    let sent = filter.resources.keys().fold(sent, |sent, uri| sent.with_resource(uri.clone()));
+    filter.tasks.iter().fold(sent, |sent, id| sent.with_task(id.clone()))
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 ///
 /// Nothing depends on the order of the cells, so the same calls always give the same answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Index {
+pub(crate) struct Index {
     /// A power of two many, or none; at least half of them empty.
     cells: Vec<Option<Cell>>,
     used: usize,
@@ -21,7 +21,7 @@ struct Cell {
 
 impl Index {
     /// Adds a place under a hash.
-    pub(super) fn insert(&mut self, hash: u32, place: u32) {
+    pub(crate) fn insert(&mut self, hash: u32, place: u32) {
         if self.cells.len() <= self.used * 2 {
             self.grow();
         }
@@ -30,7 +30,7 @@ impl Index {
     }
 
     /// The first place under this hash that `is_it` accepts.
-    pub(super) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
         while let Some(cell) = self.cell(at) {
             if cell.hash == hash && is_it(cell.place) {
@@ -42,7 +42,7 @@ impl Index {
     }
 
     /// Takes a place out again.
-    pub(super) fn remove(&mut self, hash: u32, place: u32) {
+    pub(crate) fn remove(&mut self, hash: u32, place: u32) {
         let mut at = self.home(hash);
         while let Some(cell) = self.cell(at) {
             if cell.place == place {
@@ -55,7 +55,7 @@ impl Index {
     }
 
     /// Puts another place with the same hash where one was.
-    pub(super) fn replace(&mut self, hash: u32, place: u32, by: u32) {
+    pub(crate) fn replace(&mut self, hash: u32, place: u32, by: u32) {
         let mut at = self.home(hash);
         while let Some(cell) = self.cell(at) {
             if cell.place == place {
@@ -68,7 +68,7 @@ impl Index {
 
     /// How many cells there are.
     #[cfg(test)]
-    pub(super) fn cells(&self) -> usize {
+    pub(crate) fn cells(&self) -> usize {
         self.cells.len()
     }
 

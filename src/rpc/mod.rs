@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0, and nothing of MCP: ids, messages by their intent, and the tables of what is in
-//! flight in each direction.
+//! flight in each direction and until when.
 
+mod deadlines;
 mod encode;
 mod id;
 mod inbound;
@@ -13,11 +14,13 @@ pub use id::Id;
 pub use message::ErrorObject;
 pub use outbound::StrayCause;
 
+pub(crate) use deadlines::Deadlines;
 pub(crate) use encode::{
     Answer, Fault, write_error, write_notification, write_notification_with, write_request,
     write_result,
 };
 pub(crate) use inbound::Inbound;
+pub(crate) use index::Index;
 pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
 pub(crate) use table::{Ending, Recycle, Table};

@@ -3,6 +3,7 @@
 use crate::dialect::methods::RequestKind;
 use crate::json::{MemberTexts, Raw, Str};
 use crate::model::LoggingLevel;
+use crate::task::TaskCall;
 
 /// What a client asks for. Every view has been checked: what is not optional is there and has the
 /// right kind.
@@ -49,6 +50,8 @@ pub enum Call<'a> {
     Listen(Raw<'a>),
     /// `logging/setLevel`: answer with `()`.
     SetLevel(LoggingLevel),
+    /// Something about a [task](crate::task): `serve_task` answers it. Reject it if there is none.
+    Task(TaskCall<'a>),
     /// A method that MCP does not have. Reject it with
     /// [`METHOD_NOT_FOUND`](crate::ErrorCode::METHOD_NOT_FOUND) unless you know it.
     Other,
@@ -116,7 +119,8 @@ pub struct Complete<'a> {
 impl<'a> Call<'a> {
     /// Reads the params of a request that is served; `None` if they do not have its shape.
     pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
-        let params = Params(params.unwrap_or_default());
+        let text = params.unwrap_or_default();
+        let params = Params(text);
         let uri = || params.string("uri");
         Some(match kind {
             Some(RequestKind::CallTool) => Self::CallTool(CallTool {
@@ -136,6 +140,7 @@ impl<'a> Call<'a> {
             Some(RequestKind::SetLevel) => {
                 Self::SetLevel(LoggingLevel::from_name(&params.string("level")?.to_str())?)
             }
+            Some(kind) if kind.is_about_tasks() => Self::Task(TaskCall::read(kind, text)?),
             _ => Self::Other,
         })
     }
@@ -172,6 +177,7 @@ impl<'a> Call<'a> {
             }),
             Self::Listen(filter) => Call::Listen(filter.into_owned()),
             Self::SetLevel(level) => Call::SetLevel(level),
+            Self::Task(call) => Call::Task(call.into_owned()),
             Self::Other => Call::Other,
         }
     }

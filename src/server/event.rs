@@ -6,7 +6,7 @@ use crate::handle::InboundId;
 use crate::json::{Raw, Str, member};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, Outcome, PagesRestarted,
-    PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, Violation,
+    PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, TaskAnswer, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -40,6 +40,8 @@ pub enum ServerEvent<'a> {
     PagesRestarted(PagesRestarted),
     /// The outcome of a call.
     CallEnded(CallEnded<'a>),
+    /// What came of something that a task of this side has asked for.
+    TaskAnswer(TaskAnswer<'a>),
     /// The client has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -80,6 +82,7 @@ impl ServerEvent<'_> {
             Self::Page(page) => ServerEvent::Page(page.into_owned()),
             Self::PagesRestarted(restarted) => ServerEvent::PagesRestarted(restarted),
             Self::CallEnded(ended) => ServerEvent::CallEnded(ended.into_owned()),
+            Self::TaskAnswer(answer) => ServerEvent::TaskAnswer(answer.into_owned()),
             Self::Unresponsive { missed } => ServerEvent::Unresponsive { missed },
             Self::Draining { deadline } => ServerEvent::Draining { deadline },
             Self::Closed { cause } => ServerEvent::Closed { cause },
@@ -98,6 +101,7 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
             PeerEvent::Page(page) => Self::Page(page),
             PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
+            PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
             // A server has no subscriptions of its own: it cannot send what opens one.
             PeerEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);

@@ -9,6 +9,8 @@ use crate::json::{Raw, member};
 use crate::model::SubscriptionFilter;
 use crate::peer::{IncomingRequest, Outlets, RespondError};
 use crate::subscription::Filter;
+use crate::task::Tasks;
+use crate::time::Instant;
 
 /// Who decides on subscriptions that clients keep open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -46,7 +48,7 @@ impl Server {
         }
         let text = member(request.params.unwrap_or_default(), "notifications").unwrap_or("{}");
         // Without room for it there would be none for what it is about either.
-        if self.peer.acknowledge(id, None, out).is_err() {
+        if self.peer.acknowledge(id, None, |_| false, out).is_err() {
             self.peer.abandon(id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
@@ -72,6 +74,28 @@ impl Server {
         self.peer.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_str()));
-        Ok(self.peer.acknowledge(request, filter.as_ref(), out)?)
+        Ok(self.peer.acknowledge(request, filter.as_ref(), |_| false, out)?)
+    }
+
+    /// The same, for a subscription that may be about tasks as well: of these it gets those that it may
+    /// see, and first of all how far each is.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn grant_with_tasks(
+        &mut self,
+        request: InboundId,
+        filter: Option<&SubscriptionFilter<'_>>,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<(), RespondError> {
+        self.peer.check_answerable(request)?;
+        let filter = filter.map(Raw::from_serialize).transpose()?;
+        let filter = filter.map(|filter| Filter::read(filter.as_str()));
+        self.peer.grant_with_tasks(tasks, request, filter.as_ref(), out)?;
+        self.peer.settle_tasks(&self.config.connection, tasks, now, out);
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@ mod input;
 mod listen;
 mod notify;
 pub mod request_state;
+mod task_support;
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -22,6 +23,7 @@ pub use config::ServerConfig;
 pub use event::{Opened, Request, ServerEvent, Subscribed};
 pub use listen::Listening;
 pub use notify::{ChangedList, Log};
+pub use task_support::TaskMode;
 
 use crate::capability::{CapabilitySet, Extension};
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -37,6 +39,7 @@ use crate::peer::{
 };
 use crate::rpc::Fault;
 use crate::session::{Phase, Step};
+use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
 use crate::time::Instant;
 use crate::version::Revision;
 

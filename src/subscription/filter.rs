@@ -2,6 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::{Elements, Str, member};
@@ -21,6 +22,8 @@ pub(crate) struct Filter<T> {
     pub(crate) lists: [Option<T>; 3],
     /// The resources, by URI. URIs are compared as text and never normalised.
     pub(crate) resources: BTreeMap<String, T>,
+    /// The tasks, by their ids.
+    pub(crate) tasks: Vec<String>,
 }
 
 impl<T: Default> Filter<T> {
@@ -29,10 +32,22 @@ impl<T: Default> Filter<T> {
     pub(crate) fn read(notifications: &str) -> Self {
         let is_true = |name: &str| member(notifications, name) == Some("true");
         let uris = member(notifications, "resourceSubscriptions").unwrap_or_default();
+        let tasks = member(notifications, "taskIds").unwrap_or_default();
         Self {
             lists: LISTS.map(|(name, _)| is_true(name).then(T::default)),
             resources: uris_of(uris).map(|uri| (uri.to_str().into_owned(), T::default())).collect(),
+            tasks: uris_of(tasks).map(|id| id.to_str().into_owned()).collect(),
         }
+    }
+
+    /// The same, of the params of a request for a subscription.
+    pub(crate) fn read_params(params: &str) -> Self {
+        Self::read(member(params, "notifications").unwrap_or_default())
+    }
+
+    /// Whether it is about tasks.
+    pub(crate) const fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
     }
 
     /// Leaves what is in another filter, too.
@@ -43,6 +58,7 @@ impl<T: Default> Filter<T> {
             }
         }
         self.resources.retain(|uri, _| other.resources.contains_key(uri));
+        self.tasks.retain(|id| other.tasks.contains(id));
     }
 
     /// Leaves what somebody who has declared these capabilities tells.
@@ -58,7 +74,7 @@ impl<T: Default> Filter<T> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lists.iter().all(Option::is_none) && self.resources.is_empty()
+        self.lists.iter().all(Option::is_none) && self.resources.is_empty() && self.tasks.is_empty()
     }
 }
 

@@ -258,10 +258,11 @@ fn is_asked_for_with_its_extension(method: &str) {
         refused(&mut side, &frame, kind, &unavailable("1"));
     }
     let mut side = extended(&[TASKS]);
-    let frame = alone("1", method, r#""taskId":"t""#);
+    let params = r#""taskId":"t","inputResponses":{}"#;
+    let frame = alone("1", method, params);
     let kind = ViolationKind::MissingCapability;
     refused(&mut side, &frame, kind, &missing("1", declared));
-    side.request(&of_client("1", method, declared, r#""taskId":"t""#));
+    side.request(&of_client("1", method, declared, params));
 }
 
 /// Proves M-CAP-10, M-CAP-11: a method of an extension is there if the server has it, and then only for

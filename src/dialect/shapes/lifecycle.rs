@@ -19,6 +19,11 @@ const EXPERIMENTAL: Field = Field::optional("experimental", Shape::Map(&Shape::O
 const EXTENSIONS: Field = Field::optional("extensions", Shape::Map(&Shape::Advice(&Shape::Object)))
     .since(Revision::V2026_07_28);
 
+/// Where there are no sessions it is an extension.
+const TASKS: Field = Field::optional("tasks", Shape::Object)
+    .since(Revision::V2025_11_25)
+    .before(Revision::V2026_07_28);
+
 const LIST_CHANGED: Field = Field::optional("listChanged", Shape::Boolean);
 
 static LISTED: Record = Record::of(&[LIST_CHANGED]);
@@ -27,6 +32,7 @@ pub(crate) static CLIENT_CAPABILITIES: Record = Record::of(&[
     Field::optional("roots", Shape::Record(&ROOTS)),
     Field::optional("sampling", Shape::Record(&SAMPLING)),
     Field::optional("elicitation", Shape::Record(&ELICITATION)).since(Revision::V2025_06_18),
+    TASKS,
     EXPERIMENTAL,
     EXTENSIONS,
 ]);
@@ -49,6 +55,7 @@ pub(super) static SERVER_CAPABILITIES: Record = Record::of(&[
     Field::optional("prompts", Shape::Record(&LISTED)),
     Field::optional("completions", Shape::Object).since(Revision::V2025_03_26),
     Field::optional("logging", Shape::Object),
+    TASKS,
     EXPERIMENTAL,
     EXTENSIONS,
 ]);

@@ -14,6 +14,7 @@ mod resources;
 mod roots;
 mod sampling;
 mod stateless;
+mod tasks;
 mod tools;
 
 use crate::json::shape::{Choice, Choices, Field, Record, Shape};
@@ -31,6 +32,7 @@ pub(crate) use resources::{
 pub(crate) use roots::LIST_ROOTS_RESULT;
 pub(crate) use sampling::{CREATE_MESSAGE, CREATE_MESSAGE_RESULT};
 pub(crate) use stateless::{ACKNOWLEDGED, DISCOVER_RESULT, LISTEN};
+pub(crate) use tasks::{CANCEL_TASK_RESULT, LIST_TASKS_RESULT, TASK, TASK_ID, UPDATE_TASK};
 pub(crate) use tools::{CALL_TOOL, CALL_TOOL_RESULT, LIST_TOOLS_RESULT};
 
 /// Params or a result without members of their own.

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::rare::Empty;
 use crate::time::Instant;
 
 /// A binary heap that knows where each place is, so a deadline can be moved or taken out.
@@ -10,7 +9,7 @@ use crate::time::Instant;
 /// Setting and clearing take logarithmic time; nothing is allocated once it has grown. Of equal
 /// deadlines the one with the lower order comes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Deadlines {
+pub(crate) struct Deadlines {
     heap: Vec<Deadline>,
     /// Where in the heap each place is.
     positions: Vec<Option<u32>>,
@@ -23,33 +22,32 @@ struct Deadline {
     place: u32,
 }
 
-impl Empty for Deadlines {
-    const EMPTY: &'static Self = &Self { heap: Vec::new(), positions: Vec::new() };
-}
-
 impl Deadlines {
-    pub(super) const fn is_empty(&self) -> bool {
+    /// None.
+    pub(crate) const NONE: Self = Self { heap: Vec::new(), positions: Vec::new() };
+
+    pub(crate) const fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
     /// The earliest deadline and whose it is.
-    pub(super) fn first(&self) -> Option<(Instant, u32)> {
+    pub(crate) fn first(&self) -> Option<(Instant, u32)> {
         self.heap.first().map(|deadline| (deadline.at, deadline.place))
     }
 
     /// The deadline of a place, if it has one.
-    pub(super) fn of(&self, place: u32) -> Option<Instant> {
+    pub(crate) fn of(&self, place: u32) -> Option<Instant> {
         self.heap.get(self.position(place)?).map(|deadline| deadline.at)
     }
 
     /// The earliest deadline but one.
-    pub(super) fn second(&self) -> Option<Instant> {
+    pub(crate) fn second(&self) -> Option<Instant> {
         let children = self.heap.iter().skip(1).take(2);
         children.map(|deadline| deadline.at).min()
     }
 
     /// Sets the deadline of a place, or moves it.
-    pub(super) fn set(&mut self, place: u32, order: u64, at: Instant) {
+    pub(crate) fn set(&mut self, place: u32, order: u64, at: Instant) {
         let deadline = Deadline { at, order, place };
         let position = match self.position(place) {
             Some(position) => position,
@@ -64,7 +62,7 @@ impl Deadlines {
     }
 
     /// Takes the deadline of a place out, if it has one.
-    pub(super) fn clear(&mut self, place: u32) {
+    pub(crate) fn clear(&mut self, place: u32) {
         let Some(position) = self.position(place) else { return };
         if let Some(known) = self.positions.get_mut(place as usize) {
             *known = None;

@@ -1,0 +1,403 @@
+//! Tasks of this side, as its peer sees them on a connection
+//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and the
+//! extension from 2026-07-28 on).
+//!
+//! [`Tasks`] know no connection, and a connection keeps nothing of a task but the requests and calls that
+//! are in flight about it.
+
+use alloc::string::String;
+
+use serde::ser::Serialize;
+
+use super::answer::RespondError;
+use super::exchanges::{Exchange, send};
+use super::identity::key;
+use super::outlets::{Lane, Outlets};
+use super::receive::IncomingRequest;
+use super::rules::Kept;
+use super::stamp::stamped;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::features::Feature;
+use crate::dialect::methods::RequestKind;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::handle::InboundId;
+use crate::json::{Additions, MemberTexts, MetaAdditions, Raw, Str, fits, member};
+use crate::rpc::{Fault, write_result};
+use crate::task::view::{Alone, CreatedInSession, InSession, related};
+use crate::task::{
+    NewTask, Origin, RELATED, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which,
+};
+use crate::time::Instant;
+
+pub(super) const NO_SUCH_TASK: &str = "no such task";
+
+/// # Beginning
+impl Peer {
+    /// Begins a task for a request, which is still to be answered.
+    pub(crate) fn create_task(
+        &self,
+        tasks: &mut Tasks,
+        id: InboundId,
+        new: NewTask,
+        now: Instant,
+    ) -> Result<TaskKey, TaskError> {
+        self.answerable(id)?;
+        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        let (Some(kind), Some(request)) = (exchange.kind, exchange.context.task) else {
+            return Err(TaskError::NotWanted);
+        };
+        // Where there are no sessions nothing is reported on a task but by subscriptions.
+        let token = if exchange.stands_alone() { String::new() } else { exchange.token.clone() };
+        let origin = Origin {
+            kind,
+            revision: exchange.context.revision,
+            capabilities: exchange.context.capabilities,
+            owner: exchange.context.principal,
+            connection: self.connection(),
+            ttl: request.ttl,
+            token,
+        };
+        tasks.create(origin, new, now)
+    }
+
+    /// Answers a request with the task that it has become.
+    pub(crate) fn announce_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, key): (InboundId, TaskKey),
+        immediate_response: Option<&str>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), TaskError> {
+        self.answerable(id)?;
+        self.send_delayed_progress(id, out);
+        let task = tasks.record(key).ok_or(TaskError::Unknown)?;
+        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+            return Err(RespondError::Stale.into());
+        };
+        if exchange.context.task.is_none() {
+            return Err(TaskError::NotWanted);
+        }
+        let progress = exchange.progress;
+        let own = self.identity.as_deref().map(|own| own.info.as_str()).unwrap_or_default();
+        let reserved = if own.is_empty() { &[][..] } else { key::OF_RESULTS };
+        let alone = Additions {
+            members: &[("resultType", "\"task\"")],
+            defaults: &[],
+            meta: MetaAdditions { members: &[], text: own, reserved },
+        };
+        let stands_alone = exchange.stands_alone();
+        let write = |writer: &mut crate::json::Writer<'_>| {
+            if stands_alone {
+                let result = Alone { task, detailed: false };
+                return write_result(writer, &wire, &result, alone, None);
+            }
+            let result = CreatedInSession { task, immediate_response };
+            write_result(writer, &wire, &result, Additions::default(), None)
+        };
+        match exchange.batch {
+            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
+            None => send(out, Lane::Exchange(id), None, write)?,
+        }
+        if let Some(links) = tasks.links_mut(key) {
+            links.progress = progress;
+        }
+        self.answered(id, out);
+        Ok(())
+    }
+
+    /// Begins a task and answers the request with it: both, or neither.
+    pub(crate) fn begin_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        id: InboundId,
+        mut new: NewTask,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<TaskKey, TaskError> {
+        let immediate_response = new.immediate_response.take();
+        let key = self.create_task(tasks, id, new, now)?;
+        let announced =
+            self.announce_task(config, tasks, (id, key), immediate_response.as_deref(), out);
+        if let Err(error) = announced {
+            tasks.remove(key);
+            return Err(error);
+        }
+        Ok(key)
+    }
+}
+
+/// # Serving
+impl Peer {
+    /// Answers what the peer asks about tasks, or lets it wait.
+    pub(crate) fn serve_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, call): (InboundId, &TaskCall<'_>),
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        self.answerable(id)?;
+        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        let (owner, alone) = (exchange.context.principal, exchange.stands_alone());
+        let name = match call {
+            TaskCall::List { cursor } => {
+                let page = tasks.page(owner, cursor.as_ref());
+                match page {
+                    Ok(page) => self.answer_about_task(config, id, &page, out)?,
+                    Err(_) => self.refuse_about_task(config, id, "invalid cursor", out)?,
+                }
+                return Ok(None);
+            }
+            TaskCall::Get { task }
+            | TaskCall::Result { task }
+            | TaskCall::Cancel { task }
+            | TaskCall::Update { task, .. } => task.to_str(),
+        };
+        let Some(key) = tasks.find_own(&name, owner) else {
+            self.refuse_about_task(config, id, NO_SUCH_TASK, out)?;
+            return Ok(None);
+        };
+        match call {
+            TaskCall::Get { .. } => {
+                self.show_task(config, tasks, (id, key), out)?;
+                Ok(None)
+            }
+            TaskCall::Result { .. } => {
+                self.give_result_or_wait(config, tasks, (id, key), out)?;
+                Ok(None)
+            }
+            TaskCall::Cancel { .. } if alone => self.hear_wish(config, tasks, (id, key), now, out),
+            TaskCall::Cancel { .. } => self.cancel_task(config, tasks, (id, key), now, out),
+            TaskCall::Update { inputs, .. } => {
+                self.take_inputs(config, tasks, (id, key), inputs, now, out)
+            }
+            TaskCall::List { .. } => Ok(None),
+        }
+    }
+
+    fn show_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &Tasks,
+        (id, key): (InboundId, TaskKey),
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        let Some(task) = tasks.record(key) else { return Ok(()) };
+        let alone = self.inbound.get(id.0).is_some_and(Exchange::stands_alone);
+        if alone {
+            return self.answer_about_task(config, id, &Alone { task, detailed: true }, out);
+        }
+        self.answer_about_task(config, id, &InSession(task), out)
+    }
+
+    /// Answers a request for the result of a task, unless the task goes on.
+    fn give_result_or_wait(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, key): (InboundId, TaskKey),
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        let Some(task) = tasks.record(key) else { return Ok(()) };
+        if task.status().is_final() {
+            return self.give_result(config, tasks, (id, key), out);
+        }
+        let inbound = &self.inbound;
+        tasks.wait(key, id, |waiter| inbound.get(waiter.0).is_some());
+        Ok(())
+    }
+
+    /// Answers a request for the result of a task exactly as the request that it was begun for would have
+    /// been answered.
+    pub(super) fn give_result(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &Tasks,
+        (id, key): (InboundId, TaskKey),
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let Some(task) = tasks.record(key) else {
+            return self.refuse_about_task(config, id, NO_SUCH_TASK, out);
+        };
+        match &task.state {
+            State::Completed(result) => {
+                if let Some(exchange) = self.inbound.get_mut(id.0) {
+                    exchange.related = related(&task.id);
+                }
+                self.answer_about_task(config, id, &Raw::trusted(result), out)
+            }
+            State::Failed(error) => {
+                let data = error.data.as_deref().map(Raw::trusted);
+                let message = &error.message;
+                let fault = Fault { code: error.code, message, data: data.as_ref() };
+                self.reject_as_is(config, id, fault, None, out)
+            }
+            State::Cancelled | State::Working | State::InputRequired => {
+                let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &"the task was cancelled");
+                self.reject_as_is(config, id, fault, None, out)
+            }
+        }
+    }
+
+    /// Cancels a task, as somebody in a session wants it to be.
+    fn cancel_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, key): (InboundId, TaskKey),
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        if tasks.get(key).is_some_and(|task| task.status().is_final()) {
+            self.refuse_about_task(config, id, "the task has ended already", out)?;
+            return Ok(None);
+        }
+        tasks.wish_cancelled(key, true, now);
+        // It is cancelled, whatever becomes of the answer. That may use the reserve, so that nothing but
+        // the end of the connection is in its way.
+        let Some(task) = tasks.record(key) else { return Ok(None) };
+        self.answer_shortly(config, id, &InSession(task), out);
+        Ok(Some(TaskNews::Cancelled(key)))
+    }
+
+    /// Somebody without a session does not want a task any more.
+    fn hear_wish(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, key): (InboundId, TaskKey),
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        let is_over = |tasks: &Tasks| tasks.get(key).is_some_and(|task| task.status().is_final());
+        let was_over = is_over(tasks);
+        let was_wanted = !tasks.get(key).is_some_and(|task| task.is_cancel_requested());
+        let at_once = tasks.config().cancel_at_once;
+        tasks.wish_cancelled(key, at_once, now);
+        self.answer_shortly(config, id, &(), out);
+        Ok(match (was_over, at_once) {
+            (true, _) => None,
+            (false, true) => Some(TaskNews::Cancelled(key)),
+            (false, false) => was_wanted.then_some(TaskNews::CancelRequested(key)),
+        })
+    }
+
+    /// Takes what a task has asked for, all of it that fits or nothing.
+    fn take_inputs(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        (id, key): (InboundId, TaskKey),
+        inputs: &Raw<'_>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        for (name, answer) in MemberTexts::of(inputs.as_str()) {
+            if !tasks.accepts(key, &name.to_str(), |kind, params, revision| {
+                let form = kind.rule().result(revision);
+                let mut kept = Kept::default();
+                kept.keep(kind, params, revision, usize::MAX);
+                fits(form, Some(answer)).and_then(|_| kept.check_result(kind, answer)).is_ok()
+            }) {
+                let text = "an answer does not fit what was asked for";
+                self.refuse_about_task(config, id, text, out)?;
+                return Ok(None);
+            }
+        }
+        self.answer_about_task(config, id, &(), out)?;
+        let mut can_go_on = false;
+        for (name, answer) in MemberTexts::of(inputs.as_str()) {
+            can_go_on |= tasks.give(key, Which::Key(&name.to_str()), Some(answer), now);
+        }
+        Ok(can_go_on.then_some(TaskNews::Input(key)))
+    }
+}
+
+/// # Answering
+impl Peer {
+    /// Answers a request about tasks with something that has the right form.
+    fn answer_about_task<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        result: &T,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+            return Err(RespondError::Stale);
+        };
+        let own = self.identity.as_deref();
+        let write = |writer: &mut crate::json::Writer<'_>| {
+            stamped(own, exchange, &wire, |additions| {
+                write_result(writer, &wire, result, additions, None)
+            })
+        };
+        match exchange.batch {
+            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
+            None => send(out, Lane::Exchange(id), None, write)?,
+        }
+        self.answered(id, out);
+        Ok(())
+    }
+
+    /// The same with something short that has to be said, from the reserve if need be.
+    fn answer_shortly<T: Serialize + ?Sized>(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        result: &T,
+        out: &mut dyn Outlets,
+    ) {
+        if self.answer_about_task(config, id, result, out).is_ok() {
+            return;
+        }
+        let own = self.identity.take();
+        if let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) {
+            let (exchange, wire) = (exchange.clone(), wire.into_owned());
+            self.send_own(Lane::Exchange(id), None, out, |writer| {
+                stamped(own.as_deref(), &exchange, &wire, |additions| {
+                    write_result(writer, &wire, result, additions, None)
+                })
+            });
+        }
+        self.identity = own;
+        self.answered(id, out);
+    }
+
+    pub(super) fn refuse_about_task(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        text: &'static str,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &text);
+        self.reject_as_is(config, id, fault, None, out)
+    }
+
+    /// The task of the peer that a request belongs to, as a literal.
+    pub(super) fn related_task<'a>(
+        &mut self,
+        config: &ConnectionConfig,
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'a>,
+    ) -> Option<&'a str> {
+        let has_tasks = Feature::Tasks.is_in(request.context.revision);
+        if !has_tasks || kind.is_none_or(RequestKind::is_about_tasks) {
+            return None;
+        }
+        let related = member(request.meta?, RELATED)?;
+        let id = member(related, "taskId").and_then(Str::from_literal);
+        if id.is_none() || config.limits.uri_bytes < related.len() {
+            self.note(ViolationKind::MalformedRelatedTask);
+            return None;
+        }
+        Some(related)
+    }
+}

@@ -1,0 +1,262 @@
+//! What changes with tasks of this side, told on a connection: answers that waited, changes, questions.
+
+use super::answer::RespondError;
+use super::call::{CallError, CallOptions, Purpose};
+use super::calls::Sink;
+use super::event::{Outcome, PeerEvent, TaskAnswer};
+use super::exchanges::observe_sent;
+use super::hosting::NO_SUCH_TASK;
+use super::identity::key;
+use super::listens::tell;
+use super::outlets::{Lane, Outlets};
+use super::progress::{Progress, ProgressParams, ProgressReport};
+use super::tracking::TaskPart;
+use super::{ConnectionConfig, Peer};
+use crate::dialect::features::Feature;
+use crate::dialect::methods::NotificationKind;
+use crate::frame::{Room, Tag};
+use crate::handle::{CallId, InboundId};
+use crate::json::{EncodeError, MetaAdditions, Raw};
+use crate::rpc::{GivenUp, write_notification, write_notification_with};
+use crate::session::Phase;
+use crate::task::view::{Alone, InSession, related};
+use crate::task::{Notice, RELATED, TaskError, TaskKey, Tasks};
+use crate::time::Instant;
+
+/// There is no room now, or too many calls are pending: the rest is told later.
+struct Later;
+
+/// What came of answering a request that has waited. What will never fit is not told, and the deadline of its
+/// sender ends it; whatever else is wrong, nobody waits any more.
+const fn released(answered: Result<(), RespondError>) -> Result<(), Later> {
+    match answered {
+        Err(RespondError::Encode(EncodeError::Full)) => Err(Later),
+        _ => Ok(()),
+    }
+}
+
+impl Peer {
+    /// Tells on this connection what there is to tell of tasks, as far as there is room. The rest stays
+    /// for the next time.
+    pub(crate) fn settle_tasks(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        let connection = self.connection();
+        if self.phase == Phase::Closed {
+            return tasks.disconnected(connection);
+        }
+        while let Some(notice) = tasks.next_notice(connection) {
+            let told = match notice {
+                Notice::Changed(key) => self.tell_change(config, tasks, key, now, out),
+                Notice::Watched(listen, key) => self.tell_watcher(tasks, listen, key, out),
+                Notice::Answer(waiter, key) => {
+                    released(self.give_result(config, tasks, (waiter, key), out))
+                }
+                Notice::Gone(waiter) => {
+                    released(self.refuse_about_task(config, waiter, NO_SUCH_TASK, out))
+                }
+                Notice::Dismiss(call) => {
+                    if self.outbound.get(call.0).is_some() {
+                        let reason = Some("the task does not need it any more");
+                        self.give_up(call, GivenUp::Cancelled, reason, out);
+                    }
+                    Ok(())
+                }
+            };
+            if told.is_err() {
+                return;
+            }
+            tasks.has_told(connection);
+        }
+    }
+
+    /// Tells whoever asked for a task that it has changed, and asks for what it needs.
+    fn tell_change(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        key: TaskKey,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), Later> {
+        let notify = tasks.config().notify;
+        let has_tasks = self.session.is_some_and(|session| Feature::Tasks.is_in(session.revision));
+        let Some(task) = tasks.record(key) else { return Ok(()) };
+        let is_here = task.links.home == Some(self.connection());
+        if is_here && has_tasks {
+            if notify && task.is_of_session() {
+                self.notify_status(&InSession(task), out)?;
+            }
+            self.ask_for_task(config, tasks, key, now, out)?;
+        }
+        if let Some(links) = tasks.links_mut(key).filter(|_| is_here) {
+            links.is_posted = false;
+        }
+        Ok(())
+    }
+
+    fn notify_status(&self, task: &InSession<'_>, out: &mut dyn Outlets) -> Result<(), Later> {
+        let method = NotificationKind::TaskStatus.rule().name;
+        let sent = out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+            write_notification(writer, method, task, None)
+        });
+        match sent {
+            Ok(_) => observe_sent(out, Lane::Connection, Some(method)),
+            Err(EncodeError::Full) => return Err(Later),
+            // Nobody may rely on it.
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Asks for what a task needs, each thing by a request of its own.
+    fn ask_for_task(
+        &mut self,
+        config: &ConnectionConfig,
+        tasks: &mut Tasks,
+        key: TaskKey,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), Later> {
+        let at_once = tasks.config().ask_at_once;
+        while let Some(task) = tasks.record(key) {
+            let Some(wanted) = tasks.next_wanted(key) else { break };
+            let connection = self.connection();
+            let is_open = |waiter: &&InboundId| {
+                waiter.connection() == connection && self.inbound.get(waiter.0).is_some()
+            };
+            let waiter = task.links.waiters.iter().find(is_open).copied();
+            if !at_once && waiter.is_none() {
+                break;
+            }
+            let method = wanted.kind.rule().name;
+            let options = CallOptions { parent: waiter, ..CallOptions::new() };
+            let related = related(&task.id);
+            let asked = self.prepare_call(config, method, options, now).and_then(|mut order| {
+                order.entry.purpose = Purpose::TaskQuestion;
+                // It lives as long as the task, not as the request which opens a way for it.
+                order.entry.parent = None;
+                order.entry.task = Some(TaskPart::Question { task: key, related }.into());
+                let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
+                let lane = waiter.map(Lane::Exchange);
+                self.make_on(config, order, lane, method, &params, Sink::Outlets(out))
+            });
+            let input = wanted.key.clone();
+            match asked {
+                Ok(call) => tasks.asked(key, &input, call),
+                Err(CallError::TooManyCalls | CallError::Encode(EncodeError::Full)) => {
+                    return Err(Later);
+                }
+                // It cannot be asked for on this connection. It is there for whoever looks at the task.
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a subscription how far a task is.
+    fn tell_watcher(
+        &mut self,
+        tasks: &mut Tasks,
+        listen: InboundId,
+        key: TaskKey,
+        out: &mut dyn Outlets,
+    ) -> Result<(), Later> {
+        if let Some(task) = tasks.record(key)
+            && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
+        {
+            let params = Alone { task, detailed: true };
+            match tell(exchange, listen, NotificationKind::TaskChanged, &params, out) {
+                Err(EncodeError::Full) => return Err(Later),
+                // What will never fit is left out; the client can ask.
+                _ => {}
+            }
+        }
+        if let Some(links) = tasks.links_mut(key) {
+            links
+                .watchers
+                .iter_mut()
+                .filter(|(one, _)| *one == listen)
+                .for_each(|one| one.1 = false);
+        }
+        Ok(())
+    }
+
+    /// What a task has asked for has an outcome.
+    pub(super) fn task_question_ended<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+    ) -> Option<PeerEvent<'a>> {
+        let Some(TaskPart::Question { task, .. }) = self.outbound.get(call.0)?.task.as_deref()
+        else {
+            return None;
+        };
+        let task = *task;
+        self.end_call(call);
+        Some(PeerEvent::TaskAnswer(TaskAnswer { task, call, outcome }))
+    }
+}
+
+/// # Reporting
+impl Peer {
+    /// Says how far the work on a task is, to whoever asked for it with a progress token in a session.
+    pub(crate) fn report_task_progress(
+        &mut self,
+        tasks: &mut Tasks,
+        key: TaskKey,
+        report: Progress<'_>,
+        out: &mut dyn Outlets,
+    ) -> Result<ProgressReport, TaskError> {
+        let task = tasks.record(key).ok_or(TaskError::Unknown)?;
+        if task.status().is_final() {
+            return Err(TaskError::Final(task.status()));
+        }
+        let is_here = task.links.home == Some(self.connection()) && self.phase != Phase::Closed;
+        if task.links.token.is_empty() || !is_here {
+            return Ok(ProgressReport::NotWanted);
+        }
+        if task.links.progress.is_some_and(|last| report.progress <= last) {
+            return Ok(ProgressReport::NotIncreasing);
+        }
+        let rule = NotificationKind::Progress.rule();
+        let params = ProgressParams { token: &task.links.token, progress: report };
+        let related = related(&task.id);
+        let members = [(RELATED, &*related)];
+        let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
+        let form = Some(rule.params(task.revision));
+        out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+            write_notification_with(writer, rule.name, &params, meta, form)
+        })?;
+        observe_sent(out, Lane::Connection, Some(rule.name));
+        if let Some(links) = tasks.links_mut(key) {
+            links.progress = Some(report.progress);
+        }
+        Ok(ProgressReport::Sent)
+    }
+
+    /// Says that a subscription is open, which may be about tasks.
+    pub(crate) fn grant_with_tasks(
+        &mut self,
+        tasks: &mut Tasks,
+        id: InboundId,
+        granted: Option<&crate::subscription::Filter<()>>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), EncodeError> {
+        let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.principal) else {
+            return Ok(());
+        };
+        self.acknowledge(id, granted, |name| tasks.find_own(name, owner).is_some(), out)?;
+        let inbound = &self.inbound;
+        for name in self.tasks_of_listen(id) {
+            if let Some(key) = tasks.find_own(name, owner) {
+                tasks.watch(key, id, |listen| inbound.get(listen.0).is_some());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What there is to tell on which connection.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use core::mem::{replace, take};
+
+use super::record::{Asking, Record};
+use super::tasks::TaskKey;
+use crate::handle::{CallId, ConnectionNumber, InboundId};
+
+/// One thing to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Notice {
+    /// A task has changed, or asks for something. To whoever asked for it.
+    Changed(TaskKey),
+    /// The same, to a subscription.
+    Watched(InboundId, TaskKey),
+    /// A request for the result of a task can be answered.
+    Answer(InboundId, TaskKey),
+    /// A request for the result of a task that is forgotten.
+    Gone(InboundId),
+    /// What was asked for a task is not needed any more.
+    Dismiss(CallId),
+}
+
+/// Notices by connection. A task has at most one of each kind for each of its links, so that nothing grows
+/// while nobody looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Mail {
+    /// The connections that have to do with tasks and have not ended.
+    boxes: BTreeMap<ConnectionNumber, VecDeque<Notice>>,
+    /// Those of them that have something to tell.
+    full: BTreeSet<ConnectionNumber>,
+}
+
+impl Mail {
+    /// A connection has to do with tasks.
+    pub(super) fn know(&mut self, connection: ConnectionNumber) {
+        self.boxes.entry(connection).or_default();
+    }
+
+    pub(super) fn first(&self) -> Option<ConnectionNumber> {
+        self.full.first().copied()
+    }
+
+    pub(super) fn has(&self, connection: ConnectionNumber) -> bool {
+        self.full.contains(&connection)
+    }
+
+    pub(super) fn forget(&mut self, connection: ConnectionNumber) {
+        self.boxes.remove(&connection);
+        self.full.remove(&connection);
+    }
+
+    /// The next thing to tell, which stays.
+    pub(super) fn next(&self, connection: ConnectionNumber) -> Option<Notice> {
+        self.boxes.get(&connection)?.front().copied()
+    }
+
+    /// It has been told.
+    pub(super) fn pop(&mut self, connection: ConnectionNumber) {
+        let Some(notices) = self.boxes.get_mut(&connection) else { return };
+        notices.pop_front();
+        if notices.is_empty() {
+            self.full.remove(&connection);
+        }
+    }
+
+    /// Nobody is told on a connection that has ended.
+    pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
+        if let Some(notices) = self.boxes.get_mut(&connection) {
+            notices.push_back(notice);
+            self.full.insert(connection);
+        }
+    }
+
+    /// A task has changed.
+    pub(super) fn changed(&mut self, key: TaskKey, record: &mut Record) {
+        let links = &mut record.links;
+        if let Some(home) = links.home
+            && !replace(&mut links.is_posted, true)
+        {
+            self.post(home, Notice::Changed(key));
+        }
+        for (listen, is_posted) in &mut links.watchers {
+            if !replace(is_posted, true) {
+                self.post(listen.connection(), Notice::Watched(*listen, key));
+            }
+        }
+    }
+
+    /// A task has ended.
+    pub(super) fn ended(&mut self, key: TaskKey, record: &mut Record) {
+        self.dismiss_all(record);
+        self.changed(key, record);
+        for waiter in take(&mut record.links.waiters) {
+            self.post(waiter.connection(), Notice::Answer(waiter, key));
+        }
+    }
+
+    /// A task is about to be forgotten.
+    pub(super) fn gone(&mut self, record: &mut Record) {
+        self.dismiss_all(record);
+        for waiter in take(&mut record.links.waiters) {
+            self.post(waiter.connection(), Notice::Gone(waiter));
+        }
+    }
+
+    /// What a task has asked for is not needed any more.
+    fn dismiss_all(&mut self, record: &mut Record) {
+        for wanted in record.wanted.iter_mut().filter(|wanted| wanted.is_open()) {
+            if let Asking::Asked(call) = replace(&mut wanted.progress, Asking::Refused) {
+                self.dismiss(call);
+            }
+        }
+    }
+
+    /// One thing that was asked is not needed any more.
+    pub(super) fn dismiss(&mut self, call: CallId) {
+        self.post(call.connection(), Notice::Dismiss(call));
+    }
+}

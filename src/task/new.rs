@@ -1,0 +1,108 @@
+//! What a task is begun with.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use crate::capability::CapabilitySet;
+use crate::dialect::methods::RequestKind;
+use crate::handle::ConnectionNumber;
+use crate::peer::Principal;
+use crate::version::Revision;
+
+/// A task to begin.
+///
+/// Its id is all that somebody needs to see the result, unless requestors can be told apart
+/// ([`Principal`](crate::Principal)): make it of at least 128 random bits, and never use one again.
+/// [`id_of`](Self::id_of) does that.
+///
+/// ```
+/// use core::time::Duration;
+/// use mcp_sansio::task::NewTask;
+///
+/// // Take these from the operating system.
+/// let random = [7; 16];
+/// let task = NewTask::new(NewTask::id_of(random)).poll_interval(Duration::from_secs(5));
+/// assert_eq!(task.id(), "07070707070707070707070707070707");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[must_use]
+pub struct NewTask {
+    pub(crate) id: String,
+    pub(crate) ttl: Option<Option<Duration>>,
+    pub(crate) poll_interval: Option<Duration>,
+    pub(crate) message: Option<String>,
+    pub(crate) immediate_response: Option<String>,
+}
+
+impl NewTask {
+    /// A task with this id.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            ttl: None,
+            poll_interval: None,
+            message: None,
+            immediate_response: None,
+        }
+    }
+
+    /// An id made of random bytes: 32 hexadecimal digits.
+    pub fn id_of(random: [u8; 16]) -> String {
+        let nibbles = random.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        nibbles.filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// How long it is kept from now on, `None` for ever, whatever has been asked for.
+    pub const fn ttl(mut self, ttl: Option<Duration>) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// How long to wait between two questions about it.
+    pub const fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = Some(interval);
+        self
+    }
+
+    /// How far it is, for people.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// What the model may be told until the result is there (2025-11-25; it is left out elsewhere).
+    pub fn immediate_response(mut self, text: impl Into<String>) -> Self {
+        self.immediate_response = Some(text.into());
+        self
+    }
+}
+
+/// Without its id.
+impl core::fmt::Debug for NewTask {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("NewTask")
+            .field("ttl", &self.ttl)
+            .field("poll_interval", &self.poll_interval)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The request that a task is begun for.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) kind: RequestKind,
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: CapabilitySet,
+    pub(crate) owner: Principal,
+    pub(crate) connection: ConnectionNumber,
+    /// How long it is to be kept.
+    pub(crate) ttl: Option<Duration>,
+    /// The literal of its progress token, or nothing.
+    pub(crate) token: String,
+}

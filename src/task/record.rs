@@ -1,0 +1,198 @@
+//! What is kept of a task.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use super::status::Status;
+use crate::capability::CapabilitySet;
+use crate::dialect::methods::RequestKind;
+use crate::error::ErrorCode;
+use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::json::{Number, member};
+use crate::peer::Principal;
+use crate::rpc::Recycle;
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// One task, in no dialect: what it is called on the wire is for whoever shows it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Record {
+    pub(crate) id: String,
+    pub(crate) owner: Principal,
+    /// Which of all tasks it is, in the order they were begun.
+    pub(crate) serial: u64,
+    /// The request that it was begun for, and the rules of that.
+    pub(crate) kind: RequestKind,
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: CapabilitySet,
+    pub(crate) created: Instant,
+    pub(crate) updated: Instant,
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) poll_interval: Option<Duration>,
+    pub(crate) message: Option<String>,
+    pub(crate) state: State,
+    pub(crate) cancel_requested: bool,
+    /// What it asks for, or has asked for last.
+    pub(crate) wanted: Vec<Wanted>,
+    /// The keys of what it has asked for before.
+    pub(crate) used_keys: Vec<String>,
+    pub(crate) links: Links,
+}
+
+/// What ties a task to connections. None of it outlives them.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Links {
+    /// Where progress, changes and questions go.
+    pub(crate) home: Option<ConnectionNumber>,
+    /// That connection is to look at the task.
+    pub(crate) is_posted: bool,
+    /// The literal of the progress token.
+    pub(crate) token: String,
+    pub(crate) progress: Option<Number>,
+    /// Requests for the result that wait for it.
+    pub(crate) waiters: Vec<InboundId>,
+    /// Subscriptions to its changes, and whether they are to look at it.
+    pub(crate) watchers: Vec<(InboundId, bool)>,
+}
+
+/// How far a task is, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum State {
+    #[default]
+    Working,
+    InputRequired,
+    /// It has a result, an object, which may say that a tool has failed.
+    Completed(String),
+    Failed(StoredError),
+    Cancelled,
+}
+
+/// The error that the request would have been answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StoredError {
+    pub(crate) code: ErrorCode,
+    pub(crate) message: String,
+    /// JSON.
+    pub(crate) data: Option<String>,
+}
+
+/// One thing that a task asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Wanted {
+    pub(crate) key: String,
+    pub(crate) kind: RequestKind,
+    /// JSON, or empty.
+    pub(crate) params: String,
+    pub(crate) progress: Asking,
+}
+
+/// How far the asking for one thing is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Asking {
+    /// Nobody has been asked in so many words.
+    Waits,
+    /// A request for it is on its way.
+    Asked(CallId),
+    /// This is the answer, JSON.
+    Answered(String),
+    /// There will be no answer.
+    Refused,
+}
+
+impl Wanted {
+    pub(crate) const fn is_open(&self) -> bool {
+        matches!(self.progress, Asking::Waits | Asking::Asked(_))
+    }
+}
+
+impl State {
+    pub(crate) const fn status(&self) -> Status {
+        match self {
+            Self::Working => Status::Working,
+            Self::InputRequired => Status::InputRequired,
+            Self::Completed(_) => Status::Completed,
+            Self::Failed(_) => Status::Failed,
+            Self::Cancelled => Status::Cancelled,
+        }
+    }
+}
+
+impl Record {
+    pub(crate) const fn status(&self) -> Status {
+        self.state.status()
+    }
+
+    /// How far it is in the words of a session, where a tool that has failed is a task that has failed.
+    pub(crate) fn status_in_session(&self) -> Status {
+        match &self.state {
+            State::Completed(result)
+                if self.kind == RequestKind::CallTool && is_failure(result) =>
+            {
+                Status::Failed
+            }
+            state => state.status(),
+        }
+    }
+
+    /// Whether it was begun in a session.
+    pub(crate) const fn is_of_session(&self) -> bool {
+        !self.revision.is_stateless()
+    }
+
+    /// When it may be forgotten.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.ttl.map(|ttl| self.created + ttl)
+    }
+}
+
+/// Whether a result says that a tool has failed.
+fn is_failure(result: &str) -> bool {
+    member(result, "isError") == Some("true")
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            owner: Principal::default(),
+            serial: 0,
+            kind: RequestKind::CallTool,
+            revision: Revision::LATEST_HANDSHAKE,
+            capabilities: CapabilitySet::NONE,
+            created: Instant::EPOCH,
+            updated: Instant::EPOCH,
+            ttl: None,
+            poll_interval: None,
+            message: None,
+            state: State::default(),
+            cancel_requested: false,
+            wanted: Vec::new(),
+            used_keys: Vec::new(),
+            links: Links::default(),
+        }
+    }
+}
+
+/// What one task has grown to is no measure for the next.
+impl Recycle for Record {
+    fn recycle(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Without what it says, and without its id: who knows that may ask for the result.
+impl fmt::Debug for Record {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Record")
+            .field("serial", &self.serial)
+            .field("kind", &self.kind)
+            .field("status", &self.status())
+            .field("created", &self.created)
+            .field("wanted", &self.wanted.len())
+            .field("waiters", &self.links.waiters)
+            .finish_non_exhaustive()
+    }
+}

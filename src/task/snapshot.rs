@@ -1,0 +1,263 @@
+//! Tasks as they are kept outside of the process.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{Asking, Links, Record, State, StoredError, Wanted};
+use super::status::Status;
+use super::tasks::{TaskKey, Tasks};
+use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::dialect::methods::RequestKind;
+use crate::error::ErrorCode;
+use crate::json::{Kind, Raw};
+use crate::peer::Principal;
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// Everything that is to be known of a task to go on with it in another process: a row of a table, a file,
+/// a value of a key. It can be written in any format that serde has.
+///
+/// Times count from the epoch of the caller, so use one that outlives the process, such as the Unix epoch.
+/// What ties a task to a connection (requests that wait, progress, questions that are on their way) is not
+/// in it. It holds payloads, and an id that has to be kept secret.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    id: String,
+    owner: u64,
+    serial: u64,
+    method: String,
+    revision: String,
+    capabilities: Vec<String>,
+    created_ns: u64,
+    updated_ns: u64,
+    ttl_ms: Option<u64>,
+    poll_interval_ms: Option<u64>,
+    message: Option<String>,
+    status: String,
+    cancel_requested: bool,
+    /// JSON.
+    result: Option<String>,
+    error: Option<ErrorRecord>,
+    wanted: Vec<WantedRecord>,
+    used_keys: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct ErrorRecord {
+    code: i64,
+    message: String,
+    /// JSON.
+    data: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct WantedRecord {
+    key: String,
+    method: String,
+    /// JSON, or empty.
+    params: String,
+    is_open: bool,
+    /// JSON.
+    answer: Option<String>,
+}
+
+/// Why a task could not be restored. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// Something in the record is not what this crate has written: the name of the field.
+    #[error("the record of a task has a wrong {0}")]
+    Corrupt(&'static str),
+    /// A task with this id is there, or one that was begun at the same place in the order.
+    #[error("the task is there already")]
+    Present,
+    /// There are as many tasks as there may be.
+    #[error("there are too many tasks")]
+    TooManyTasks,
+}
+
+impl core::fmt::Debug for TaskRecord {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("TaskRecord")
+            .field("serial", &self.serial)
+            .field("method", &self.method)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TaskRecord {
+    /// The id of the task.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn of(record: &Record) -> Self {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let nanos =
+            |instant: Instant| u64::try_from(instant.since_epoch().as_nanos()).unwrap_or(u64::MAX);
+        let (result, error) = match &record.state {
+            State::Completed(result) => (Some(result.clone()), None),
+            State::Failed(error) => (None, Some(ErrorRecord::of(error))),
+            State::Working | State::InputRequired | State::Cancelled => (None, None),
+        };
+        Self {
+            id: record.id.clone(),
+            owner: record.owner.get(),
+            serial: record.serial,
+            method: String::from(record.kind.rule().name),
+            revision: String::from(record.revision.name()),
+            capabilities: record.capabilities.iter().map(|one| one.path().into()).collect(),
+            created_ns: nanos(record.created),
+            updated_ns: nanos(record.updated),
+            ttl_ms: record.ttl.map(millis),
+            poll_interval_ms: record.poll_interval.map(millis),
+            message: record.message.clone(),
+            status: String::from(record.status().name()),
+            cancel_requested: record.cancel_requested,
+            result,
+            error,
+            wanted: record.wanted.iter().map(WantedRecord::of).collect(),
+            used_keys: record.used_keys.clone(),
+        }
+    }
+
+    fn read(self) -> Result<Record, RestoreError> {
+        use RestoreError::Corrupt;
+        let kind = RequestKind::named(&self.method)
+            .filter(|kind| kind.task_capability().is_some())
+            .ok_or(Corrupt("method"))?;
+        let revision = Revision::from_name(&self.revision).ok_or(Corrupt("revision"))?;
+        // A client begins tasks for a server, and the other way round.
+        let owner = if kind == RequestKind::CallTool { Owner::Client } else { Owner::Server };
+        let capabilities = self.capabilities.iter().map(|path| {
+            let is_it = |one: &&Capability| one.owner() == owner && one.path() == path;
+            Capability::ALL.iter().find(is_it).copied().ok_or(Corrupt("capabilities"))
+        });
+        let capabilities = capabilities.collect::<Result<CapabilitySet, _>>()?;
+        let state = match Status::from_name(&self.status).ok_or(Corrupt("status"))? {
+            Status::Working => State::Working,
+            Status::InputRequired => State::InputRequired,
+            Status::Completed => {
+                let result = self.result.filter(|result| is_json(result, Kind::Object));
+                State::Completed(result.ok_or(Corrupt("result"))?)
+            }
+            Status::Failed => State::Failed(self.error.ok_or(Corrupt("error"))?.read()?),
+            Status::Cancelled => State::Cancelled,
+        };
+        let wanted = self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
+        Ok(Record {
+            id: self.id,
+            owner: Principal::new(self.owner),
+            serial: self.serial,
+            kind,
+            revision,
+            capabilities,
+            created: Instant::from_nanos(self.created_ns),
+            updated: Instant::from_nanos(self.updated_ns),
+            ttl: self.ttl_ms.map(Duration::from_millis),
+            poll_interval: self.poll_interval_ms.map(Duration::from_millis),
+            message: self.message,
+            state,
+            cancel_requested: self.cancel_requested,
+            wanted,
+            used_keys: self.used_keys,
+            links: Links::default(),
+        })
+    }
+}
+
+impl ErrorRecord {
+    fn of(error: &StoredError) -> Self {
+        let StoredError { code, message, data } = error;
+        Self { code: code.get(), message: message.clone(), data: data.clone() }
+    }
+
+    fn read(self) -> Result<StoredError, RestoreError> {
+        let Self { code, message, data } = self;
+        if data.as_ref().is_some_and(|data| Raw::new(data).is_err()) {
+            return Err(RestoreError::Corrupt("error"));
+        }
+        Ok(StoredError { code: ErrorCode::new(code), message, data })
+    }
+}
+
+impl WantedRecord {
+    fn of(wanted: &Wanted) -> Self {
+        let answer = match &wanted.progress {
+            Asking::Answered(answer) => Some(answer.clone()),
+            _ => None,
+        };
+        Self {
+            key: wanted.key.clone(),
+            method: String::from(wanted.kind.rule().name),
+            params: wanted.params.clone(),
+            is_open: wanted.is_open(),
+            answer,
+        }
+    }
+
+    fn read(self) -> Result<Wanted, RestoreError> {
+        let corrupt = RestoreError::Corrupt("wanted");
+        let kind = RequestKind::named(&self.method).filter(|kind| kind.rule().is_input_request());
+        let kind = kind.ok_or(corrupt)?;
+        if !self.params.is_empty() && !is_json(&self.params, Kind::Object) {
+            return Err(corrupt);
+        }
+        let progress = match self.answer {
+            Some(answer) if !self.is_open && is_json(&answer, Kind::Object) => {
+                Asking::Answered(answer)
+            }
+            Some(_) => return Err(corrupt),
+            None if self.is_open => Asking::Waits,
+            None => Asking::Refused,
+        };
+        Ok(Wanted { key: self.key, kind, params: self.params, progress })
+    }
+}
+
+fn is_json(text: &str, kind: Kind) -> bool {
+    Raw::new(text).is_ok_and(|raw| raw.kind() == kind)
+}
+
+/// # Keeping
+///
+/// A program that is to survive a crash writes down the record of a task whenever the task has changed,
+/// before it says so to anybody, and restores what it finds when it starts.
+impl Tasks {
+    /// What to write down of a task; `None` if it has been forgotten, and so should be what was written
+    /// down.
+    pub fn save(&self, key: TaskKey) -> Option<TaskRecord> {
+        self.record(key).map(TaskRecord::of)
+    }
+
+    /// What to write down of all tasks, in the order they were begun.
+    pub fn save_all(&self) -> impl Iterator<Item = TaskRecord> {
+        let mut tasks: Vec<&Record> = self.table.iter().map(|(_, record)| record).collect();
+        tasks.sort_unstable_by_key(|record| record.serial);
+        tasks.into_iter().map(TaskRecord::of)
+    }
+
+    /// Goes on with a task. What it waits for is asked for again as soon as whoever asked for it comes
+    /// back. One whose time is over is forgotten by the next [`handle_timeout`](Self::handle_timeout).
+    ///
+    /// # Errors
+    ///
+    /// [`RestoreError`] says why there is no such task now.
+    pub fn restore(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
+        let record = record.read()?;
+        if self.find(&record.id).is_some()
+            || self.of_owner.contains_key(&(record.owner, record.serial))
+        {
+            return Err(RestoreError::Present);
+        }
+        if record.id.is_empty() {
+            return Err(RestoreError::Corrupt("id"));
+        }
+        self.insert(record).map_err(|_| RestoreError::TooManyTasks)
+    }
+}

@@ -1,0 +1,218 @@
+//! A task as it is shown, in either dialect.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::record::{Asking, Record, State, StoredError, Wanted};
+use super::status::Status;
+use super::timestamp;
+use crate::json::Raw;
+use crate::peer::Principal;
+use crate::time::Instant;
+
+/// A task, to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskView<'t>(pub(super) &'t Record);
+
+impl<'t> TaskView<'t> {
+    /// Its id.
+    pub fn id(&self) -> &'t str {
+        &self.0.id
+    }
+
+    /// Who asked for it.
+    pub const fn owner(&self) -> Principal {
+        self.0.owner
+    }
+
+    /// The method of the request that it was begun for.
+    pub fn method(&self) -> &'static str {
+        self.0.kind.rule().name
+    }
+
+    /// How far it is. A tool that has failed is completed; in a session such a task is shown as failed.
+    pub const fn status(&self) -> Status {
+        self.0.status()
+    }
+
+    /// The same for people.
+    pub fn message(&self) -> Option<&'t str> {
+        self.0.message.as_deref()
+    }
+
+    /// When it was begun.
+    pub const fn created(&self) -> Instant {
+        self.0.created
+    }
+
+    /// When it changed last.
+    pub const fn updated(&self) -> Instant {
+        self.0.updated
+    }
+
+    /// How long it is kept from its beginning; `None` for ever.
+    pub const fn ttl(&self) -> Option<Duration> {
+        self.0.ttl
+    }
+
+    /// Whether whoever asked for it wants it cancelled.
+    pub const fn is_cancel_requested(&self) -> bool {
+        self.0.cancel_requested
+    }
+
+    /// Its result, if it is completed.
+    pub fn result(&self) -> Option<Raw<'t>> {
+        match &self.0.state {
+            State::Completed(result) => Some(Raw::trusted(result)),
+            _ => None,
+        }
+    }
+
+    /// What was answered to what it has asked for last, an object with an answer under each key; a key of
+    /// which there is none was refused, or waits. It is here until the task asks for something else.
+    pub fn inputs(&self) -> Raw<'static> {
+        let answered = self.0.wanted.iter().filter_map(|wanted| match &wanted.progress {
+            Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
+            _ => None,
+        });
+        Raw::trusted(&crate::peer::object_of(answered)).into_owned()
+    }
+
+    /// The keys of what it waits for.
+    pub fn waits_for(&self) -> impl Iterator<Item = &'t str> {
+        self.0.wanted.iter().filter(|wanted| wanted.is_open()).map(|wanted| &*wanted.key)
+    }
+}
+
+/// A task in the words of a session (2025-11-25).
+pub(crate) struct InSession<'t>(pub(crate) &'t Record);
+
+impl Serialize for InSession<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let record = self.0;
+        let mut task = serializer.serialize_map(None)?;
+        begin(&mut task, record, record.status_in_session())?;
+        task.serialize_entry("ttl", &record.ttl.map(millis))?;
+        if let Some(interval) = record.poll_interval {
+            task.serialize_entry("pollInterval", &millis(interval))?;
+        }
+        task.end()
+    }
+}
+
+/// The answer to a request that has become a task in a session.
+pub(crate) struct CreatedInSession<'t> {
+    pub(crate) task: &'t Record,
+    pub(crate) immediate_response: Option<&'t str>,
+}
+
+struct ImmediateResponse<'t>(&'t str);
+
+impl Serialize for ImmediateResponse<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const KEY: &str = "io.modelcontextprotocol/model-immediate-response";
+        let mut meta = serializer.serialize_map(Some(1))?;
+        meta.serialize_entry(KEY, self.0)?;
+        meta.end()
+    }
+}
+
+impl Serialize for CreatedInSession<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut result = serializer.serialize_map(None)?;
+        result.serialize_entry("task", &InSession(self.task))?;
+        if let Some(text) = self.immediate_response {
+            result.serialize_entry("_meta", &ImmediateResponse(text))?;
+        }
+        result.end()
+    }
+}
+
+/// A task in the words of the extension.
+pub(crate) struct Alone<'t> {
+    pub(crate) task: &'t Record,
+    /// With what it asks for, and what came of it.
+    pub(crate) detailed: bool,
+}
+
+impl Serialize for Alone<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let record = self.task;
+        let mut task = serializer.serialize_map(None)?;
+        begin(&mut task, record, record.status())?;
+        task.serialize_entry("ttlMs", &record.ttl.map(millis))?;
+        if let Some(interval) = record.poll_interval {
+            task.serialize_entry("pollIntervalMs", &millis(interval).max(1))?;
+        }
+        match &record.state {
+            _ if !self.detailed => {}
+            State::InputRequired => {
+                task.serialize_entry("inputRequests", &Requests(&record.wanted))?;
+            }
+            State::Completed(result) => task.serialize_entry("result", &Raw::trusted(result))?,
+            State::Failed(error) => task.serialize_entry("error", error)?,
+            State::Working | State::Cancelled => {}
+        }
+        task.end()
+    }
+}
+
+/// What both dialects have.
+fn begin<M: SerializeMap>(task: &mut M, record: &Record, status: Status) -> Result<(), M::Error> {
+    task.serialize_entry("taskId", &record.id)?;
+    task.serialize_entry("status", status.name())?;
+    if let Some(message) = &record.message {
+        task.serialize_entry("statusMessage", message)?;
+    }
+    task.serialize_entry("createdAt", &timestamp::written(record.created))?;
+    task.serialize_entry("lastUpdatedAt", &timestamp::written(record.updated))
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What a task waits for, as the extension shows it.
+struct Requests<'t>(&'t [Wanted]);
+
+struct Request<'t>(&'t Wanted);
+
+impl Serialize for Requests<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let open = self.0.iter().filter(|wanted| wanted.is_open());
+        serializer.collect_map(open.map(|wanted| (&wanted.key, Request(wanted))))
+    }
+}
+
+impl Serialize for Request<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut request = serializer.serialize_map(None)?;
+        request.serialize_entry("method", self.0.kind.rule().name)?;
+        if !self.0.params.is_empty() {
+            request.serialize_entry("params", &Raw::trusted(&self.0.params))?;
+        }
+        request.end()
+    }
+}
+
+impl Serialize for StoredError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut error = serializer.serialize_map(None)?;
+        error.serialize_entry("code", &self.code.get())?;
+        error.serialize_entry("message", &self.message)?;
+        if let Some(data) = &self.data {
+            error.serialize_entry("data", &Raw::trusted(data))?;
+        }
+        error.end()
+    }
+}
+
+/// The metadata by which a message says that it belongs to a task: a literal.
+pub(crate) fn related(id: &str) -> String {
+    let mut text = String::from(r#"{"taskId":"#);
+    text.push_str(Raw::from_serialize(id).unwrap_or(Raw::NULL).as_str());
+    text.push('}');
+    text
+}

@@ -1,0 +1,348 @@
+//! What the application says of its work.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use serde::ser::Serialize;
+
+use super::call::TaskNews;
+use super::error::TaskError;
+use super::record::{Asking, Record, State, StoredError, Wanted};
+use super::status::Status;
+use super::tasks::{TaskKey, Tasks};
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::RequestKind;
+use crate::error::ErrorCode;
+use crate::handle::CallId;
+use crate::json::{Additions, Empty, EncodeError, Payload, Raw, Writer, member};
+use crate::model::InputRequired;
+use crate::peer::{Inputs, Outcome, TaskAnswer};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// # Working
+///
+/// What has ended stays as it is: every one of these fails with [`TaskError::Final`] then, and the
+/// application need do nothing about that.
+impl Tasks {
+    /// The work is done: the task ends with this result, which is what the request would have been
+    /// answered with. A tool that has failed has a result, too
+    /// ([`CallToolResult::error`](crate::model::CallToolResult::error)).
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Encode`] if the result does not fit the method in the revision of the request that
+    /// began the task, or is longer than [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes);
+    /// [`TaskError::NotAResult`] if it asks for something.
+    pub fn complete<T: Serialize + ?Sized>(
+        &mut self,
+        key: TaskKey,
+        result: &T,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        let record = self.becoming(key, Status::Completed)?;
+        let text = result_text(record, result, self.config.result_bytes)?;
+        self.end(key, State::Completed(text), now);
+        Ok(())
+    }
+
+    /// The work has failed, in a way in which the request would have been answered with an error. The
+    /// message tells people why; it becomes that of the task.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn fail(
+        &mut self,
+        key: TaskKey,
+        code: ErrorCode,
+        message: &str,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        self.fail_with(key, code, message, None::<&()>, now)
+    }
+
+    /// The same, with something more to say, any JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Encode`] if that could not be written.
+    pub fn fail_with<T: Serialize + ?Sized>(
+        &mut self,
+        key: TaskKey,
+        code: ErrorCode,
+        message: &str,
+        data: Option<&T>,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        self.becoming(key, Status::Failed)?;
+        let data = data.map(Raw::from_serialize).transpose()?;
+        let data = data.map(|data| String::from(data.as_str()));
+        let error = StoredError { code, message: String::from(message), data };
+        if let Some(record) = self.table.get_mut(key.0) {
+            record.message = Some(error.message.clone());
+        }
+        self.end(key, State::Failed(error), now);
+        Ok(())
+    }
+
+    /// The work has been given up.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn cancel(&mut self, key: TaskKey, now: Instant) -> Result<(), TaskError> {
+        self.becoming(key, Status::Cancelled)?;
+        self.end(key, State::Cancelled, now);
+        Ok(())
+    }
+
+    /// How far the work is, for people.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn set_message(
+        &mut self,
+        key: TaskKey,
+        message: Option<&str>,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        self.going_on(key)?.message = message.map(String::from);
+        self.touch(key, now);
+        Ok(())
+    }
+
+    /// How long to wait between two questions about the task.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn set_poll_interval(
+        &mut self,
+        key: TaskKey,
+        interval: Duration,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        self.going_on(key)?.poll_interval = Some(interval);
+        self.touch(key, now);
+        Ok(())
+    }
+
+    /// The work cannot go on until whoever asked for it has answered something. What that is has keys,
+    /// each of which is used once in the life of the task.
+    ///
+    /// When everything has been answered, [`TaskNews::Input`](super::TaskNews::Input) says so, and
+    /// [`TaskView::inputs`](super::TaskView::inputs) has the answers.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::CancelRequested`] if nobody will answer; [`TaskError::BadInput`] if a key has been used
+    /// before, or nothing is asked for; [`TaskError::NotAllowed`] if the request that began the task did
+    /// not declare what is asked for, or if a state is given, which tasks do not have.
+    pub fn require_input(
+        &mut self,
+        key: TaskKey,
+        required: &InputRequired<'_>,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        let most = self.config.inputs as usize;
+        let record = self.going_on(key)?;
+        if record.cancel_requested {
+            return Err(TaskError::CancelRequested);
+        }
+        if required.state.is_some() {
+            return Err(NotAllowed::Method.into());
+        }
+        let inputs = Inputs::prepare(required, record.revision, |_| None)?;
+        let missing = inputs.needs.without(record.capabilities).iter().next();
+        if let Some(missing) = missing {
+            return Err(NotAllowed::Capability(missing).into());
+        }
+        let known = record.used_keys.len() + record.wanted.len();
+        let is_used = |key: &str| {
+            record.used_keys.iter().any(|used| used == key)
+                || record.wanted.iter().any(|wanted| wanted.key == key)
+        };
+        let is_too_much = most < known.saturating_add(inputs.requests.len());
+        if inputs.requests.is_empty()
+            || is_too_much
+            || inputs.requests.iter().any(|one| is_used(one.key))
+        {
+            return Err(TaskError::BadInput);
+        }
+        // What was asked for before and has been answered has had its day.
+        let answered = record.wanted.extract_if(.., |wanted| !wanted.is_open());
+        record.used_keys.extend(answered.map(|wanted| wanted.key));
+        record.wanted.extend(inputs.requests.into_iter().map(|one| Wanted {
+            key: String::from(one.key),
+            kind: one.kind,
+            params: one.params,
+            progress: Asking::Waits,
+        }));
+        record.state = State::InputRequired;
+        self.touch(key, now);
+        Ok(())
+    }
+
+    /// A task that goes on.
+    fn going_on(&mut self, key: TaskKey) -> Result<&mut Record, TaskError> {
+        let record = self.table.get_mut(key.0).ok_or(TaskError::Unknown)?;
+        match record.status() {
+            status if status.is_final() => Err(TaskError::Final(status)),
+            _ => Ok(record),
+        }
+    }
+
+    /// A task that may take a step.
+    fn becoming(&self, key: TaskKey, next: Status) -> Result<&Record, TaskError> {
+        let record = self.table.get(key.0).ok_or(TaskError::Unknown)?;
+        match record.status() {
+            status if status.may_become(next) => Ok(record),
+            status => Err(TaskError::Final(status)),
+        }
+    }
+
+    fn end(&mut self, key: TaskKey, state: State, now: Instant) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        record.state = state;
+        record.updated = record.updated.max(now);
+        self.mail.ended(key, record);
+    }
+
+    fn touch(&mut self, key: TaskKey, now: Instant) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        record.updated = record.updated.max(now);
+        self.mail.changed(key, record);
+    }
+}
+
+/// # Questions in a session
+impl Tasks {
+    /// Takes in what came of something that a task has asked for in a session
+    /// (`TaskAnswer` among the events). Says whether the task can go on. What was refused, or did not come
+    /// in time, is not asked again: the task goes on without it.
+    pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
+        let TaskAnswer { task, call, outcome } = answer;
+        let given = match outcome {
+            Outcome::Result(result) => Some(result.as_str()),
+            Outcome::Closed(_) | Outcome::Unsent => {
+                self.unanswered(*task, *call);
+                return None;
+            }
+            _ => None,
+        };
+        self.give(*task, Which::Call(*call), given, now).then_some(TaskNews::Input(*task))
+    }
+}
+
+/// Which of the things that a task asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Which<'k> {
+    /// The one with this key.
+    Key(&'k str),
+    /// The one that was asked by this call.
+    Call(CallId),
+}
+
+/// What comes of what a task has asked for.
+impl Tasks {
+    /// Somebody has answered something, or with `None` will not. Says whether the task can go on.
+    pub(crate) fn give(
+        &mut self,
+        key: TaskKey,
+        which: Which<'_>,
+        answer: Option<&str>,
+        now: Instant,
+    ) -> bool {
+        let Ok(record) = self.going_on(key) else { return false };
+        let is_it = |wanted: &&mut Wanted| match which {
+            Which::Key(key) => wanted.is_open() && wanted.key == key,
+            Which::Call(call) => wanted.progress == Asking::Asked(call),
+        };
+        let Some(wanted) = record.wanted.iter_mut().find(is_it) else { return false };
+        let given = match answer {
+            Some(answer) => Asking::Answered(String::from(answer)),
+            None => Asking::Refused,
+        };
+        let before = core::mem::replace(&mut wanted.progress, given);
+        let can_go_on = !record.wanted.iter().any(Wanted::is_open);
+        if can_go_on {
+            record.state = State::Working;
+        }
+        if let (Asking::Asked(call), Which::Key(_)) = (before, which) {
+            self.mail.dismiss(call);
+        }
+        if can_go_on {
+            self.touch(key, now);
+        }
+        can_go_on
+    }
+
+    /// Whether an answer fits what a task asks for. What it does not ask for is nobody's business.
+    pub(crate) fn accepts(
+        &self,
+        key: TaskKey,
+        input: &str,
+        fits: impl Fn(RequestKind, &str, Revision) -> bool,
+    ) -> bool {
+        let Some(record) = self.record(key) else { return true };
+        let mut wanted = record.wanted.iter().filter(|wanted| wanted.is_open());
+        let wanted = wanted.find(|wanted| wanted.key == input);
+        wanted.is_none_or(|wanted| fits(wanted.kind, &wanted.params, record.revision))
+    }
+
+    /// The connection ended before what a task asks for was answered: it is asked again on the next one.
+    pub(crate) fn unanswered(&mut self, key: TaskKey, call: CallId) {
+        let record = self.table.get_mut(key.0);
+        let wanted = record.into_iter().flat_map(|record| &mut record.wanted);
+        for wanted in wanted.filter(|wanted| wanted.progress == Asking::Asked(call)) {
+            wanted.progress = Asking::Waits;
+        }
+    }
+
+    /// The next thing that a task asks for and nobody has been asked about.
+    pub(crate) fn next_wanted(&self, key: TaskKey) -> Option<&Wanted> {
+        self.record(key)?.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
+    }
+
+    /// A request for it is on its way.
+    pub(crate) fn asked(&mut self, key: TaskKey, input: &str, call: CallId) {
+        let record = self.table.get_mut(key.0);
+        let wanted = record.into_iter().flat_map(|record| &mut record.wanted);
+        for wanted in wanted.filter(|wanted| wanted.key == input) {
+            wanted.progress = Asking::Asked(call);
+        }
+    }
+
+    /// Somebody wants a task cancelled. Says whether it is.
+    pub(crate) fn wish_cancelled(&mut self, key: TaskKey, at_once: bool, now: Instant) -> bool {
+        let Ok(record) = self.going_on(key) else { return false };
+        record.cancel_requested = true;
+        if at_once {
+            self.end(key, State::Cancelled, now);
+        }
+        at_once
+    }
+}
+
+/// The result of a task as its peer gets it.
+fn result_text<T: Serialize + ?Sized>(
+    record: &Record,
+    result: &T,
+    most: usize,
+) -> Result<String, TaskError> {
+    let form = Some(record.kind.rule().result(record.revision));
+    let members: &[_] = match record.revision.is_stateless() {
+        true => &[("resultType", "\"complete\"")],
+        false => &[],
+    };
+    let additions = Additions { members, ..Additions::default() };
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, most);
+    result.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
+    let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    let asks = ["inputRequests", "requestState"].iter().any(|name| member(&text, name).is_some());
+    if asks { Err(TaskError::NotAResult) } else { Ok(text) }
+}
