@@ -226,7 +226,7 @@ pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::cache;
 pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
-    Connected, Evidence,
+    Connected, Evidence, ToolTasks,
 };
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed};
 pub use error::{ErrorCode, ViolationKind};
@@ -234,13 +234,14 @@ pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use peer::{
-    Arrival, Batch, BatchError, CacheHint, CacheHints, CallEnded, CallError, CallOptions,
-    CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy, Cause, ConnectionConfig,
-    Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError,
-    Observation, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
-    ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
-    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskRequest, Timeout,
-    Timeouts, UnknownMethods, Violation,
+    Arrival, Batch, BatchError, BegunTask, CacheHint, CacheHints, CallEnded, CallError,
+    CallOptions, CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy, Cause,
+    ConnectionConfig, Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage,
+    Notification, NotifyError, Observation, OrphanTask, Outcome, Outlets, PagesRestarted, Paging,
+    Principal, Progress, ProgressReport, ProgressUpdate, Relay, RepliesWithoutId, RequestContext,
+    RespondError, RestartCause, Stray, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
+    TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout, Timeouts,
+    UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{

@@ -6,8 +6,8 @@ use crate::handle::{CallId, InboundId};
 use crate::json::{Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
-    PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    TaskAnswer, Violation,
+    OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
+    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -33,6 +33,10 @@ pub enum ClientEvent<'a> {
     CallEnded(CallEnded<'a>),
     /// What came of something that a task of this side has asked for.
     TaskAnswer(TaskAnswer<'a>),
+    /// How far a task is that a call has become.
+    Task(TaskUpdate<'a>),
+    /// A call that was given up has become a task after all.
+    OrphanTask(OrphanTask),
     /// The server has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -76,6 +80,8 @@ impl ClientEvent<'_> {
             Self::Subscription(update) => ClientEvent::Subscription(update.into_owned()),
             Self::CallEnded(ended) => ClientEvent::CallEnded(ended.into_owned()),
             Self::TaskAnswer(answer) => ClientEvent::TaskAnswer(answer.into_owned()),
+            Self::Task(update) => ClientEvent::Task(update.into_owned()),
+            Self::OrphanTask(orphan) => ClientEvent::OrphanTask(orphan),
             Self::Unresponsive { missed } => ClientEvent::Unresponsive { missed },
             Self::Progress(update) => ClientEvent::Progress(update.into_owned()),
             Self::Notification(notification) => {
@@ -102,6 +108,8 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
             PeerEvent::Subscription(update) => Self::Subscription(update),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
             PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
+            PeerEvent::Task(update) => Self::Task(update),
+            PeerEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
             PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),
             PeerEvent::Stray(stray) => Self::Stray(stray),
@@ -129,7 +137,7 @@ pub struct ClientRequest<'a> {
     /// The `_meta` of the params.
     pub meta: Option<Raw<'a>>,
     /// The call that the server needs it for, if it has said so: where there are no sessions a server asks
-    /// only before it answers a call.
+    /// only before it answers a call, and in a session a task of a call can ask for something.
     pub needed_for: Option<CallId>,
 }
 

@@ -9,6 +9,7 @@ mod connected;
 mod event;
 mod negotiation;
 mod subscriptions;
+mod tool_support;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,6 +22,7 @@ pub use config::ClientConfig;
 pub use connected::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, ClientRequest};
 pub use negotiation::Evidence;
+pub use tool_support::ToolTasks;
 
 use negotiation::Negotiation;
 
@@ -35,7 +37,8 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, Incoming, IncomingRequest, InputRequested, Notice, NotifyError, Outcome,
-    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
+    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
+    TaskOptions, TaskTicket, peer_face,
 };
 use crate::rpc::Fault;
 use crate::session::Phase;
@@ -247,7 +250,9 @@ impl Client {
         match self.peer.admit(&self.config.connection, kind, &request) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
-                Some(ClientEvent::Request(ClientRequest::new(id, context, call, request)))
+                let needed_for = self.peer.needed_for(&request);
+                let request = ClientRequest::new(id, context, call, request);
+                Some(ClientEvent::Request(ClientRequest { needed_for, ..request }))
             }
         }
     }

@@ -61,6 +61,9 @@ pub enum NotAllowed {
     /// The revision reserves the code of the error for something else.
     #[error("the revision reserves this code")]
     Code,
+    /// The tool does not run as a task.
+    #[error("the tool does not run as a task")]
+    TaskSupport,
     /// The method is none of those that can be answered with a request for input.
     #[error("this method cannot be answered with a request for input")]
     Method,

@@ -65,7 +65,7 @@ impl Peer {
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
-            return self.give_input(id, need, result, out);
+            return self.give_input(config, id, need, result, out);
         }
         self.send_delayed_progress(id, out);
         self.flush_listen(id, out);

@@ -238,7 +238,9 @@ impl Peer {
                     return Err(match error {
                         CallError::NotAllowed(reason) => reason.into(),
                         CallError::Encode(error) => error.into(),
-                        CallError::Closed | CallError::Reserved => RespondError::Closed,
+                        CallError::Closed | CallError::Reserved | CallError::NotATask => {
+                            RespondError::Closed
+                        }
                         CallError::TooManyCalls => RespondError::TooManyRounds,
                     });
                 }

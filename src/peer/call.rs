@@ -10,7 +10,7 @@ use super::outlets::Lane;
 use super::pages::Walk;
 use super::rules::Kept;
 use super::subscribe::Subscription;
-use super::tracking::TaskPart;
+use super::tracking::{TaskOptions, TaskPart};
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
@@ -157,6 +157,18 @@ impl fmt::Debug for Call {
 }
 
 impl Call {
+    /// Whether its end is told to nobody: the machine has made it for itself, or the application has given
+    /// it up.
+    pub(super) const fn is_nobodys(&self) -> bool {
+        matches!(self.purpose, Purpose::Interest | Purpose::TaskStep | Purpose::Abandoned)
+    }
+
+    /// Whether the connection need not wait for it to end: nobody does, or it goes on without the
+    /// connection.
+    pub(super) fn ends_quietly(&self) -> bool {
+        matches!(self.purpose, Purpose::TaskStep | Purpose::Abandoned) || self.tracked().is_some()
+    }
+
     /// The earliest time at which something is to be done about it.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.idle_deadline, self.total_deadline, self.again_at].into_iter().flatten().min()
@@ -191,6 +203,7 @@ pub struct CallOptions {
     pub(super) level: Option<LoggingLevel>,
     pub(super) capabilities: Option<CapabilitySet>,
     pub(super) by_hand: bool,
+    pub(super) task: Option<TaskOptions>,
 }
 
 /// How long to wait.
@@ -227,6 +240,7 @@ impl CallOptions {
             level: None,
             capabilities: None,
             by_hand: false,
+            task: None,
         }
     }
 
@@ -271,6 +285,12 @@ impl CallOptions {
         self
     }
 
+    /// The call may become a [task](crate::task) of the peer.
+    pub const fn task(mut self, options: TaskOptions) -> Self {
+        self.task = Some(options);
+        self
+    }
+
     /// The request that the call is made because of: it goes out on the lane of that exchange.
     pub const fn parent(mut self, parent: InboundId) -> Self {
         self.parent = Some(parent);
@@ -291,6 +311,9 @@ pub enum CallError {
     /// [`Limits::outbound_calls`](crate::Limits::outbound_calls) calls are pending.
     #[error("too many calls are pending")]
     TooManyCalls,
+    /// The call has not become a task.
+    #[error("the call is no task")]
+    NotATask,
     /// The session does not allow it.
     #[error("the request may not be sent: {0}")]
     NotAllowed(#[from] NotAllowed),

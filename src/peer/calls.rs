@@ -13,7 +13,7 @@ use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
-use super::tracking::TaskPart;
+use super::tracking::{TaskPart, part};
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::NotAllowed;
@@ -47,13 +47,14 @@ impl Peer {
         self.make(config, order, method, params, Sink::Outlets(out))
     }
 
-    /// Everything about a call but its params.
+    /// Everything about a call but its params. Without a time the call has no timers yet, and has to be
+    /// [dated](Self::date_later).
     pub(super) fn prepare_call(
         &mut self,
         config: &ConnectionConfig,
         method: &str,
         options: CallOptions,
-        now: Instant,
+        now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
@@ -78,19 +79,23 @@ impl Peer {
             _ => (timeouts.idle, timeouts.total),
         };
         let (idle, total) = (options.idle.or(idle), options.total.or(total));
-        self.clock.tick(now);
-        let time = self.clock.at(now);
+        let now = now.into();
+        if let Some(now) = now {
+            self.clock.tick(now);
+        }
+        let time = now.map(|now| self.clock.at(now));
         let mut entry = Call {
             kind,
             level: options.level.or(self.request_level),
             narrowed: options.capabilities,
             by_hand: options.by_hand,
+            task: options.task.and_then(|options| part(TaskPart::Wanted(options))),
             parent: options.parent,
             wants_progress: options.progress,
             idle,
-            idle_deadline: idle.map(|idle| time + idle),
-            total_deadline: total.map(|total| time + total),
-            lag: self.clock.lag(now),
+            idle_deadline: idle.zip(time).map(|(idle, time)| time + idle),
+            total_deadline: total.zip(time).map(|(total, time)| time + total),
+            lag: now.map(|now| self.clock.lag(now)).unwrap_or_default(),
             // A call without timers has none that could stand still for too long.
             pause: timeouts.person.filter(|_| idle.is_some() || total.is_some()),
             ..Call::default()
@@ -128,10 +133,16 @@ impl Peer {
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, config.limits.kept_bytes);
         let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), &entry);
+        let (kind, options) = (entry.kind, entry.task_options());
+        let task = options.map(|options| self.task_member(kind, options)).transpose()?.flatten();
+        if self.session.is_some() && !self.is_stateless() && task.is_none() && options.is_some() {
+            // The peer cannot.
+            entry.task = None;
+        }
         let marks = Marks {
             wants_progress: entry.wants_progress,
             related: entry.task.as_deref().and_then(TaskPart::related),
-            task: None,
+            task: task.as_deref(),
         };
         let mut expectation = Expectation::default();
         let mut params_again = core::mem::take(&mut self.spare);
@@ -203,6 +214,22 @@ impl Peer {
         CallId(place)
     }
 
+    /// A call that was made without knowing the time waits as long as others from when that is known.
+    pub(super) fn date_later(&mut self, call: CallId) {
+        self.unsettled.undated.push_back(call);
+    }
+
+    /// It is this late, for the calls that were made without knowing that.
+    pub(super) fn date_calls(&mut self, now: Instant) {
+        let time = self.clock.at(now);
+        while let Some(call) = self.unsettled.undated.pop_front() {
+            if let Some(entry) = self.outbound.get_mut(call.0) {
+                entry.idle_deadline = entry.idle.map(|idle| time + idle);
+                self.set_deadline(call);
+            }
+        }
+    }
+
     /// Remembers what is needed when the answer to a call comes.
     pub(super) fn expect(
         &mut self,
@@ -222,6 +249,7 @@ impl Peer {
     /// Takes a call out of the tables because it has its outcome.
     pub(super) fn end_call(&mut self, call: CallId) {
         self.withdraw_inputs(call);
+        self.forget_task(call);
         self.deadlines.clear(call.0.index);
         if self.initialize == Some(call) {
             self.initialize = None;

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
 use super::event::{Cause, Outcome, PeerEvent, TaskAnswer};
 use super::exchanges::observe_sent;
 use super::outlets::{Lane, Outlets};
 use super::tracking::TaskPart;
+use super::{ConnectionConfig, Peer};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, write_notification};
@@ -21,8 +21,15 @@ use crate::rpc::{Ending, GivenUp, write_notification};
 pub enum Cancellation {
     /// It was taken back before any of it was sent: the peer never sees it.
     Withdrawn,
-    /// The peer is told with `notifications/cancelled`; it may have served the call already.
+    /// The peer is told, with `notifications/cancelled`, or with `tasks/cancel` if the call has become a
+    /// task; it may have served the call already.
     Notified,
+    /// The call asks for a task, which cannot be cancelled before it has a name. If it gets one, the peer is
+    /// told then, and [`OrphanTask`](crate::OrphanTask) says so.
+    Deferred,
+    /// The call has become a task, and the peer does not let its tasks be cancelled, or there is no room to
+    /// tell it. The task goes on.
+    TaskGoesOn,
 }
 
 /// Why a call could not be cancelled.
@@ -60,6 +67,7 @@ const METHOD: &str = "notifications/cancelled";
 impl Peer {
     pub(crate) fn cancel(
         &mut self,
+        config: &ConnectionConfig,
         call: CallId,
         reason: Option<&str>,
         out: &mut dyn Outlets,
@@ -71,6 +79,17 @@ impl Peer {
         }
         if self.calls_are_over() {
             return Err(CancelError::Closed);
+        }
+        if self.tracked_part(call).is_some() {
+            self.stop_asking(call, out);
+            let asked = self.ask_to_cancel(config, call, out);
+            self.end_call(call);
+            return Ok(if asked { Cancellation::Notified } else { Cancellation::TaskGoesOn });
+        }
+        if self.asks_for_task(call) && !self.is_unsent(call, out) {
+            self.withdraw_inputs(call);
+            self.abandon_call(call, None);
+            return Ok(Cancellation::Deferred);
         }
         let subscription =
             self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
@@ -87,6 +106,7 @@ impl Peer {
     /// Ends the calls that were made because of a request.
     pub(crate) fn cancel_calls_made_for(
         &mut self,
+        config: &ConnectionConfig,
         request: InboundId,
         reason: Option<&str>,
         out: &mut dyn Outlets,
@@ -94,7 +114,7 @@ impl Peer {
         // Collected first: cancelling them takes them out of the table.
         #[allow(clippy::needless_collect, reason = "the table changes")]
         let calls: Vec<CallId> = self.calls_made_for(request).collect();
-        calls.into_iter().filter(|call| self.cancel(*call, reason, out).is_ok()).count()
+        calls.into_iter().filter(|call| self.cancel(config, *call, reason, out).is_ok()).count()
     }
 
     /// Takes a call back, or tells the peer that its answer is not wanted any more.
@@ -106,6 +126,7 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Cancellation {
         self.withdraw_inputs(call);
+        self.forget_task(call);
         let withdrawn = self.withdraw(call, out);
         let Some(id) = self.outbound.id(call.0) else { return Cancellation::Withdrawn };
         let lane = self.outbound.get(call.0).map_or(Lane::Connection, |entry| entry.lane);
@@ -134,6 +155,16 @@ impl Peer {
         self.send_own(lane, Some(METHOD), out, |writer| {
             write_notification(writer, METHOD, &params, None)
         });
+    }
+
+    /// Whether nothing of a call has been sent.
+    pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+        let Some(entry) = self.outbound.get(call.0) else { return false };
+        match entry.whereabouts {
+            Whereabouts::Held(_) | Whereabouts::Withdrawn => true,
+            Whereabouts::Lane(serial) => out.lane(entry.lane).is_untouched(serial, call),
+            Whereabouts::Batch(_) | Whereabouts::Answered => false,
+        }
     }
 
     /// Takes back what has not been sent of a call. Says whether that was all of it.
@@ -185,6 +216,7 @@ impl Peer {
         let answered = self.outbound.get(call.0).is_some_and(was_answered);
         let unsent = self.withdraw(call, out) && !answered;
         let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
+        let outcome = self.left_task(call).unwrap_or(outcome);
         let event = self.end_event(call, outcome);
         self.end_call(call);
         event

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::call::Purpose;
+use super::call::{Call, Purpose};
 use super::event::{Cause, PeerEvent};
 use super::outlets::Outlets;
 use super::rare::Rare;
@@ -181,6 +181,7 @@ impl Peer {
         self.batches = Rare::EMPTY;
         self.listens = Rare::EMPTY;
         self.bridges = Rare::EMPTY;
+        self.tracked = Rare::EMPTY;
     }
 
     fn next_ended_call(
@@ -195,8 +196,7 @@ impl Peer {
             .outbound
             .get(call.0)
             .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
-        let is_interest =
-            self.outbound.get(call.0).is_some_and(|entry| entry.purpose == Purpose::Interest);
+        let is_interest = self.outbound.get(call.0).is_some_and(Call::is_nobodys);
         let event = self.lose_call(call, cause, out);
         if is_interest {
             return self.next_ended_call(config, out);
@@ -228,6 +228,8 @@ impl Peer {
 
     /// Whether nothing is in flight.
     fn is_quiet(&self) -> bool {
-        self.inbound.is_empty() && self.outbound.is_empty()
+        self.inbound.is_empty()
+            && (self.outbound.is_empty()
+                || self.outbound.iter().all(|(_, call)| call.ends_quietly()))
     }
 }

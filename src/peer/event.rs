@@ -2,6 +2,7 @@
 
 use super::call::CallError;
 use super::subscribe::SubscriptionUpdate;
+use super::tracking::{BegunTask, OrphanTask, TaskUpdate};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
@@ -22,6 +23,8 @@ pub(crate) enum PeerEvent<'a> {
     Subscription(SubscriptionUpdate<'a>),
     CallEnded(CallEnded<'a>),
     TaskAnswer(TaskAnswer<'a>),
+    Task(TaskUpdate<'a>),
+    OrphanTask(OrphanTask),
     PeerFault(ErrorObject<'a>),
     Stray(Stray<'a>),
     Violation(Violation<'a>),
@@ -235,6 +238,15 @@ pub enum Outcome<'a> {
     /// [`InputRequired`](crate::model::InputRequired). Make another call, with the same params and what
     /// the peer needs.
     InputRequired(Raw<'a>),
+    /// The call has become a [task](crate::task), and nobody asks about it here any more: that is for the
+    /// application to do ([`TaskOptions::by_hand`](crate::TaskOptions::by_hand)), or the connection has
+    /// ended. The task goes on, and can be asked about on another connection.
+    Task(BegunTask<'a>),
+    /// The call had become a task, which was cancelled.
+    TaskCancelled,
+    /// The call had become a task, which the peer does not know any more, or whose time is over. What it came
+    /// to is lost.
+    TaskLost,
     /// The peer needed something before it could answer, and the application
     /// [rejected](crate::Client::reject) that, with this code. The peer has not been told.
     InputRefused(ErrorCode),
@@ -263,6 +275,9 @@ impl Outcome<'_> {
             }
             Self::Cut { stop, last } => Outcome::Cut { stop, last: last.into_owned() },
             Self::InputRequired(result) => Outcome::InputRequired(result.into_owned()),
+            Self::Task(task) => Outcome::Task(task.into_owned()),
+            Self::TaskCancelled => Outcome::TaskCancelled,
+            Self::TaskLost => Outcome::TaskLost,
             Self::InputRefused(code) => Outcome::InputRefused(code),
             Self::TooManyRounds => Outcome::TooManyRounds,
             Self::NotMade(error) => Outcome::NotMade(error),

@@ -215,7 +215,7 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> Result<Cancellation, CancelError> {
-                self.peer.cancel(call, reason, out)
+                self.peer.cancel(&self.config.connection, call, reason, out)
             }
 
             /// Ends every call that was made because of a request
@@ -227,7 +227,40 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> usize {
-                self.peer.cancel_calls_made_for(request, reason, out)
+                self.peer.cancel_calls_made_for(&self.config.connection, request, reason, out)
+            }
+
+            /// Goes on with a task that a call on another connection has become. The call that stands for it
+            /// ends like any other.
+            ///
+            /// # Errors
+            ///
+            /// [`CallError`] says why the task is not asked about.
+            pub fn resume_task(
+                &mut self,
+                ticket: &TaskTicket,
+                options: TaskOptions,
+                now: Instant,
+                out: &mut impl Outlets,
+            ) -> Result<CallId, CallError> {
+                self.peer.resume_task(&self.config.connection, ticket, options, now, out)
+            }
+
+            /// Asks the peer to cancel the task that a call has become, and waits for what comes of that: the
+            /// call ends with [`Outcome::TaskCancelled`](crate::Outcome::TaskCancelled), or as the task does
+            /// if that is sooner. [`cancel`](Self::cancel) does not wait.
+            ///
+            /// # Errors
+            ///
+            /// [`CallError::NotATask`] if the call is none; [`CallError::NotAllowed`] if the peer does not let
+            /// its tasks be cancelled. Nothing was sent.
+            pub fn cancel_task(
+                &mut self,
+                call: CallId,
+                now: Instant,
+                out: &mut impl Outlets,
+            ) -> Result<(), CallError> {
+                self.peer.cancel_task(&self.config.connection, call, now, out)
             }
 
             /// Stops the timers of all calls, for as long as

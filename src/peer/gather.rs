@@ -46,28 +46,36 @@ const PACE: Duration = Duration::from_millis(50);
 pub(super) struct Gathering {
     /// What to bring back with it, the literal of a string.
     state: Option<String>,
-    wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<Wanted>,
     /// How often the peer has needed something.
     rounds: u32,
 }
 
 /// One thing that is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Wanted {
+pub(super) struct Wanted {
     /// The key that the peer has given it.
-    key: String,
+    pub(super) key: String,
     kind: RequestKind,
     params: Option<String>,
     /// The request that the application answers.
-    place: Option<Place>,
-    answer: Option<String>,
+    pub(super) place: Option<Place>,
+    pub(super) answer: Option<String>,
+    /// The peer has been sent the answer, if it is sent by itself.
+    pub(super) is_brought: bool,
+}
+
+impl Wanted {
+    pub(super) const fn new(key: String, kind: RequestKind, params: Option<String>) -> Self {
+        Self { key, kind, params, place: None, answer: None, is_brought: false }
+    }
 }
 
 /// Which call a request to the application is for, and which of the things that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Need {
-    call: CallId,
-    index: u32,
+    pub(super) call: CallId,
+    pub(super) index: u32,
 }
 
 /// Why a call cannot go on.
@@ -95,6 +103,8 @@ pub(super) enum Gathered<'a> {
     Asked(InputRequested),
     /// Nothing is asked; the request is made again in a while.
     Waits,
+    /// It has become a task, and this says so.
+    Became(PeerEvent<'a>),
     /// The call ends.
     Ends(Outcome<'a>),
 }
@@ -155,7 +165,7 @@ impl Gathering {
             if gathering.wanted.iter().any(|wanted| wanted.key == key) {
                 return None;
             }
-            gathering.wanted.push(Wanted { key, kind, params, place: None, answer: None });
+            gathering.wanted.push(Wanted::new(key, kind, params));
         }
         let says_nothing = gathering.wanted.is_empty() && gathering.state.is_none();
         (!says_nothing).then_some(gathering)
@@ -201,7 +211,7 @@ impl Peer {
     }
 
     /// Whether a server may need this of this side, for a call that declares no more than `narrowed`.
-    fn may_be_wanted(&self, wanted: &Wanted, narrowed: Option<CapabilitySet>) -> bool {
+    pub(super) fn may_be_wanted(&self, wanted: &Wanted, narrowed: Option<CapabilitySet>) -> bool {
         let Some(terms) = self.session else { return false };
         let ours = narrowed.map_or(terms.ours, |narrowed| terms.ours.and(narrowed));
         let rule = wanted.kind.rule();
@@ -246,7 +256,7 @@ impl Peer {
     }
 
     /// Puts a request to the application into the table. It has no id of its own.
-    fn admit_need(
+    pub(super) fn admit_need(
         &mut self,
         config: &ConnectionConfig,
         wanted: &Wanted,
@@ -302,6 +312,7 @@ impl Peer {
     /// The application has answered something that a call needs.
     pub(super) fn give_input<T: Serialize + ?Sized>(
         &mut self,
+        config: &ConnectionConfig,
         id: InboundId,
         need: Need,
         result: &T,
@@ -316,7 +327,10 @@ impl Peer {
             wanted.answer = Some(answer);
             wanted.place = None;
         }
-        if gathering.wanted.iter().all(|wanted| wanted.answer.is_some()) {
+        let is_complete = gathering.wanted.iter().all(|wanted| wanted.answer.is_some());
+        if entry.tracked().is_some() {
+            self.bring_inputs(config, need.call, None, out);
+        } else if is_complete {
             self.ask_again(need.call, None, out);
         }
         Ok(())
@@ -355,14 +369,19 @@ impl Peer {
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         let Some(gathering) = entry.gathering.take() else { return };
         for place in gathering.wanted.iter().filter_map(|wanted| wanted.place) {
-            let was_told = !self.unsettled.needs.contains(&place);
-            self.unsettled.needs.retain(|other| *other != place);
-            if !was_told {
-                self.drop_exchange(place, Ending::Cancelled);
-            } else if let Some(exchange) = self.inbound.get_mut(place) {
-                exchange.marked = true;
-                self.marked.push_back((place, CancelCause::CallEnded));
-            }
+            self.withdraw_need(place, CancelCause::CallEnded);
+        }
+    }
+
+    /// Takes back a request to the application, which hears of it unless it has not heard of the request.
+    pub(super) fn withdraw_need(&mut self, place: Place, cause: CancelCause) {
+        let was_told = !self.unsettled.needs.contains(&place);
+        self.unsettled.needs.retain(|other| *other != place);
+        if !was_told {
+            self.drop_exchange(place, Ending::Cancelled);
+        } else if let Some(exchange) = self.inbound.get_mut(place) {
+            exchange.marked = true;
+            self.marked.push_back((place, cause));
         }
     }
 
@@ -417,7 +436,7 @@ impl Peer {
     }
 
     /// The request of a call cannot be made again, now or ever.
-    fn is_stuck(&mut self, call: CallId, error: CallError) {
+    pub(super) fn is_stuck(&mut self, call: CallId, error: CallError) {
         if let Some(entry) = self.outbound.get_mut(call.0) {
             entry.again_at = None;
         }

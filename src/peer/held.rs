@@ -153,7 +153,10 @@ impl Peer {
         let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get(call.0)) else {
             return Err(CallError::Closed);
         };
-        let (kind, lane) = (entry.kind, entry.lane);
+        let (kind, lane, options) = (entry.kind, entry.lane, entry.task_options());
+        let task = options.map(|options| self.task_member(kind, options)).transpose()?.flatten();
+        // The progress token is among the params already.
+        let marks = Marks { task: task.as_deref(), ..Marks::default() };
         let params = params.map(Raw::trusted);
         let mut expectation = Expectation::default();
         let known = &self.elicitations;
@@ -162,8 +165,7 @@ impl Peer {
         let most = config.limits.kept_bytes;
         let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
             let start = writer.position();
-            // The progress token is among the params already.
-            write_call(writer, (id, method), &params, Marks::default(), &stamp, clearance.form)?;
+            write_call(writer, (id, method), &params, marks, &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
             if stamp.is_some() {
                 keep_params(&mut params_again, writer.since(start), most);
@@ -175,6 +177,12 @@ impl Peer {
         });
         self.spare = params_again;
         self.store_params(call);
+        if task.is_none() && options.is_some() && !is_stateless {
+            // The peer cannot.
+            if let Some(entry) = self.outbound.get_mut(call.0) {
+                entry.task = None;
+            }
+        }
         let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
         self.expect(config, call, expectation);
         clearance.observe(method, out);

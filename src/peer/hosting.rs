@@ -170,7 +170,7 @@ impl Peer {
                 Ok(None)
             }
             TaskCall::Cancel { .. } if alone => self.hear_wish(config, tasks, (id, key), now, out),
-            TaskCall::Cancel { .. } => self.cancel_task(config, tasks, (id, key), now, out),
+            TaskCall::Cancel { .. } => self.cancel_hosted(config, tasks, (id, key), now, out),
             TaskCall::Update { inputs, .. } => {
                 self.take_inputs(config, tasks, (id, key), inputs, now, out)
             }
@@ -244,7 +244,7 @@ impl Peer {
     }
 
     /// Cancels a task, as somebody in a session wants it to be.
-    fn cancel_task(
+    fn cancel_hosted(
         &mut self,
         config: &ConnectionConfig,
         tasks: &mut Tasks,

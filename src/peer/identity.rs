@@ -10,7 +10,7 @@ use crate::capability::{CapabilitySet, Extension};
 use crate::dialect::shapes;
 use crate::json::shape::{Form, Record};
 use crate::json::{Additions, Empty, Payload, Writer};
-use crate::model::{ClientCapabilities, Implementation};
+use crate::model::{ClientCapabilities, Implementation, Map};
 use crate::version::Revision;
 
 /// The keys of `_meta` that are the machine's in these revisions
@@ -71,6 +71,8 @@ impl Identity {
         info: Option<&Implementation<'_>>,
         capabilities: &ClientCapabilities<'_>,
     ) -> Self {
+        let extensions = capabilities.extensions.iter().flat_map(Map::iter);
+        let extensions = extensions.map(|(name, _)| String::from(name)).collect();
         let mut text = String::from("\"");
         text.push_str(key::VERSION);
         text.push_str("\":\"");
@@ -85,7 +87,7 @@ impl Identity {
         let mut request = text.clone();
         request.push(',');
         request.push_str(&member(key::CAPABILITIES, capabilities, record, revision));
-        Self { info: text, request, offered, ..Self::default() }
+        Self { info: text, request, offered, extensions, ..Self::default() }
     }
 
     /// The same, and whether the first era that a connection is used in is its only one.

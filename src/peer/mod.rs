@@ -16,7 +16,7 @@
 //! | `call`, `calls`, `held`, `cancel` | requests of ours: make, hold, end, give up |
 //! | `pages` | lists that are read page by page |
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
-//! | `tracking` | calls that have become tasks of the peer |
+//! | `task_calls`, `tracking`, `polling`, `task_inputs`, `giving_up_tasks` | calls that become tasks of the peer |
 //! | `notify`, `elicitations` | notifications of ours, and who wants them |
 //! | `timers`, `deadlines`, `clock`, `keep_alive` | what is due when |
 //! | `closing` | how a connection ends |
@@ -43,6 +43,7 @@ mod exchanges;
 mod face;
 mod gate;
 mod gather;
+mod giving_up_tasks;
 mod held;
 mod hosting;
 mod identity;
@@ -55,6 +56,7 @@ mod notify;
 mod opening;
 mod outlets;
 mod pages;
+mod polling;
 mod progress;
 mod rare;
 mod receive;
@@ -66,6 +68,8 @@ mod rules;
 mod session_subscribe;
 mod stamp;
 mod subscribe;
+mod task_calls;
+mod task_inputs;
 mod task_news;
 mod timers;
 mod tracking;
@@ -91,6 +95,7 @@ pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
 pub use pages::Paging;
 pub use progress::{Progress, ProgressReport};
 pub use subscribe::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
+pub use tracking::{BegunTask, OrphanTask, TaskOptions, TaskTicket, TaskUpdate};
 
 pub(crate) use bridge::Resumed;
 pub(crate) use context::Terms;
@@ -127,6 +132,7 @@ use listens::Listens;
 use noise::Noise;
 use pages::Changes;
 use rare::{Empty, Rare};
+use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::handle::{CallId, ConnectionNumber, Place};
@@ -181,6 +187,8 @@ pub(crate) struct Peer {
     listens: Rare<Listens>,
     /// Requests of the peer that wait for what it is asked for.
     bridges: Rare<Bridges>,
+    /// The calls that have become tasks of the peer.
+    tracked: Rare<TrackedCalls>,
     /// A request that stands alone has been served.
     has_served_alone: bool,
     /// How often the lists of the peer have changed.
@@ -199,6 +207,8 @@ struct Unsettled {
     needs: VecDeque<Place>,
     /// Calls that cannot go on, because the application refused what they needed.
     given_up: VecDeque<(CallId, Stuck)>,
+    /// Calls that were made without knowing what time it is.
+    undated: VecDeque<CallId>,
     /// Subscriptions of which something came too early.
     early: VecDeque<CallId>,
     /// Resources that no subscription wants any more.
@@ -212,6 +222,7 @@ impl Empty for Unsettled {
         late_probe: None,
         needs: VecDeque::new(),
         given_up: VecDeque::new(),
+        undated: VecDeque::new(),
         early: VecDeque::new(),
         unwanted: VecDeque::new(),
         lost_subscriptions: Vec::new(),
@@ -223,6 +234,7 @@ impl Unsettled {
     fn has_news(&self) -> bool {
         !(self.needs.is_empty()
             && self.given_up.is_empty()
+            && self.undated.is_empty()
             && self.early.is_empty()
             && self.unwanted.is_empty())
     }
@@ -267,6 +279,7 @@ impl Peer {
             elicitations: Elicitations::default(),
             listens: Rare::EMPTY,
             bridges: Rare::EMPTY,
+            tracked: Rare::EMPTY,
             has_served_alone: false,
             changes: Changes::default(),
             silence: Rare::EMPTY,

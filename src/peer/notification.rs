@@ -1,7 +1,9 @@
 //! Notifications of the peer. Whatever is wrong with one, it is never answered.
 
+use super::call::Purpose;
 use super::event::{Notification, PeerEvent, ProgressUpdate, Violation};
 use super::receive::{Incoming, Reception};
+use super::tracking::Snapshot;
 use super::{ConnectionConfig, Peer, Role};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
@@ -32,7 +34,13 @@ impl Peer {
             _ => {
                 let is_relayed = self.session.is_some() && config.relay.covers(&method.to_str());
                 let kind = kind.filter(|_| !is_relayed);
-                match self.expected(kind, params) {
+                let expected = self.expected(kind, params);
+                if expected == Ok(true)
+                    && let Some((call, snapshot)) = self.told_of_task(kind, params)
+                {
+                    return self.seen(call, snapshot, bytes, reception);
+                }
+                match expected {
                     Ok(true) if self.is_about_subscriptions(kind) => {
                         let notification =
                             Notification { method, params: params.map(Raw::trusted) };
@@ -97,6 +105,20 @@ impl Peer {
         Ok(true)
     }
 
+    /// The call that has become the task which a notification is about.
+    fn told_of_task<'a>(
+        &self,
+        kind: Option<NotificationKind>,
+        params: Option<&'a str>,
+    ) -> Option<(CallId, Snapshot<'a>)> {
+        if !matches!(kind, Some(NotificationKind::TaskStatus | NotificationKind::TaskChanged)) {
+            return None;
+        }
+        let snapshot = Snapshot::read(params?)?;
+        let call = self.call_of_task(&snapshot.id.to_str())?;
+        Some((call, snapshot))
+    }
+
     /// Whether a notification comes only to those who have asked for it, by a subscription.
     fn is_about_subscriptions(&self, kind: Option<NotificationKind>) -> bool {
         let is_told = matches!(
@@ -107,6 +129,7 @@ impl Peer {
                     | NotificationKind::PromptsChanged
                     | NotificationKind::ResourcesChanged
                     | NotificationKind::ResourceUpdated
+                    | NotificationKind::TaskChanged
             )
         );
         is_told && self.role == Role::Client && self.is_stateless()
@@ -175,6 +198,9 @@ impl Peer {
         };
         let call = CallId(place);
         let entry = self.outbound.get(place)?;
+        if entry.purpose == Purpose::Abandoned {
+            return None;
+        }
         if !entry.wants_progress {
             return self.unanswered(ViolationKind::UnknownToken, bytes, config);
         }

@@ -115,15 +115,16 @@ impl Peer {
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 self.task_question_ended(call, outcome).map(Incoming::Event)
             }
-            Purpose::TaskStep | Purpose::Abandoned => {
-                self.end_call(call);
-                None
+            Purpose::TaskStep => self.step_ended(call, outcome, bytes, reception),
+            Purpose::Abandoned => {
+                self.abandoned_answered(call, &outcome, reception).map(Incoming::Event)
             }
             Purpose::Subscription => {
                 let outcome = match self.interim(call, outcome, bytes, reception) {
                     Gathered::Ends(outcome) => outcome,
                     Gathered::Asked(input) => return Some(Incoming::Input(input)),
                     Gathered::Waits => return None,
+                    Gathered::Became(event) => return Some(Incoming::Event(event)),
                 };
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = self.subscription_ended(call, outcome);
@@ -135,6 +136,7 @@ impl Peer {
                     Gathered::Ends(outcome) => outcome,
                     Gathered::Asked(input) => return Some(Incoming::Input(input)),
                     Gathered::Waits => return None,
+                    Gathered::Became(event) => return Some(Incoming::Event(event)),
                 };
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 let event = match self.next_page(call, outcome, reception) {
@@ -160,6 +162,11 @@ impl Peer {
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
     ) -> Gathered<'a> {
+        if let Outcome::Result(result) = &outcome
+            && let Some(task) = self.becomes_task(call, result, bytes, reception)
+        {
+            return task;
+        }
         if !self.is_stateless() {
             return Gathered::Ends(outcome);
         }
@@ -180,7 +187,7 @@ impl Peer {
                     let now = reception.arrival.now;
                     self.gather(reception.config, call, (result, bytes), now)
                 }
-                ResultType::Other => {
+                ResultType::Task | ResultType::Other => {
                     let kind = ViolationKind::InvalidResult;
                     Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() })
                 }
@@ -190,7 +197,7 @@ impl Peer {
     }
 
     /// The outcome of a call, once what the peer answered has been looked at.
-    fn judged<'a>(
+    pub(super) fn judged<'a>(
         &mut self,
         call: CallId,
         outcome: Outcome<'a>,

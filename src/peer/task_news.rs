@@ -170,10 +170,10 @@ impl Peer {
             && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
-            match tell(exchange, listen, NotificationKind::TaskChanged, &params, out) {
-                Err(EncodeError::Full) => return Err(Later),
-                // What will never fit is left out; the client can ask.
-                _ => {}
+            let told = tell(exchange, listen, NotificationKind::TaskChanged, &params, out);
+            // What will never fit is left out; the client can ask.
+            if told == Err(EncodeError::Full) {
+                return Err(Later);
             }
         }
         if let Some(links) = tasks.links_mut(key) {
@@ -206,7 +206,7 @@ impl Peer {
 impl Peer {
     /// Says how far the work on a task is, to whoever asked for it with a progress token in a session.
     pub(crate) fn report_task_progress(
-        &mut self,
+        &self,
         tasks: &mut Tasks,
         key: TaskKey,
         report: Progress<'_>,

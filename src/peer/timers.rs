@@ -5,6 +5,7 @@ use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
 use super::gather::InputRequested;
 use super::outlets::Outlets;
+use super::receive::Incoming;
 use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Number;
@@ -57,6 +58,9 @@ impl Peer {
         if !self.unsettled.unwanted.is_empty() {
             self.unsubscribe_unwanted(config, now, out);
         }
+        if !self.unsettled.undated.is_empty() {
+            self.date_calls(now);
+        }
         if core::mem::take(&mut self.has_news) {
             return Some(Elapsed::News);
         }
@@ -107,17 +111,21 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= now)?;
-        Some(self.expire(call, Expiry::Paused, out))
+        Some(self.expire(call, (Expiry::Paused, now), out))
     }
 
     fn expire(
         &mut self,
         call: CallId,
-        expiry: Expiry,
+        (expiry, now): (Expiry, Instant),
         out: &mut dyn Outlets,
     ) -> PeerEvent<'static> {
         let event = self.end_event(call, Outcome::TimedOut(expiry));
-        self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
+        if self.asks_for_task(call) && !self.is_unsent(call, out) {
+            self.abandon_call(call, now);
+        } else {
+            self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
+        }
         event
     }
 
@@ -135,7 +143,21 @@ impl Peer {
             if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
                 return Some(Elapsed::HandshakeTimedOut);
             }
-            if call.again_at.is_some_and(|again| again <= now) {
+            if call.tracked().is_some() && call.again_at.is_some_and(|again| again <= now) {
+                self.bring_inputs(config, CallId(place), Some(real), out);
+                self.ask_about(config, CallId(place), real, out);
+            } else if call.tracked().is_some() {
+                let incoming = self.finish(CallId(place), Outcome::TaskLost, out);
+                if let Incoming::Event(event) = incoming {
+                    return Some(Elapsed::Event(event));
+                }
+            } else if call.purpose == Purpose::TaskStep {
+                if let Some(event) = self.step_expired(CallId(place), real, out) {
+                    return Some(Elapsed::Event(event));
+                }
+            } else if call.purpose == Purpose::Abandoned {
+                self.end_call(CallId(place));
+            } else if call.again_at.is_some_and(|again| again <= now) {
                 // Whether there is room for it or not, its time is later now.
                 self.ask_again(CallId(place), Some(real), out);
             } else if call.purpose == Purpose::Interest {
@@ -163,7 +185,7 @@ impl Peer {
         }
         let is_input = |call: &&Call| call.purpose == Purpose::Input;
         let parent = self.outbound.get(place).filter(is_input).and_then(|call| call.parent);
-        let event = self.expire(call, expiry, out);
+        let event = self.expire(call, (expiry, real), out);
         match parent {
             Some(parent) => self.input_failed(config, parent, out).map(Elapsed::Event),
             None => Some(Elapsed::Event(event)),

@@ -1,10 +1,98 @@
-//! Calls that have to do with tasks.
+//! Calls that have become tasks of the peer: what is known of each, and what is asked about it next.
 
-use core::fmt;
-
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
 
-use crate::task::TaskKey;
+use super::call::Call;
+use super::event::Outcome;
+use super::gather::Wanted;
+use crate::handle::CallId;
+use crate::json::{Raw, Str, member};
+use crate::model::TaskStatus;
+use crate::task::{TaskKey, timestamp};
+use crate::time::Instant;
+
+/// How a call becomes a task, and what happens then.
+///
+/// ```
+/// use core::time::Duration;
+/// use mcp_sansio::{CallOptions, TaskOptions};
+///
+/// let options = CallOptions::new().task(TaskOptions::new().ttl(Duration::from_secs(3_600)));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[must_use]
+pub struct TaskOptions {
+    pub(super) ttl: Option<Duration>,
+    pub(super) poll_interval: Option<Duration>,
+    pub(super) insist: bool,
+    pub(super) by_hand: bool,
+}
+
+impl TaskOptions {
+    /// As a task if the peer can, otherwise as any call; the machine looks after the task.
+    ///
+    /// In a session the peer has to have declared that it can
+    /// (`tasks.requests.…`), and a tool that it can (its `execution.taskSupport`): the second is for the
+    /// caller to know. Where there are no sessions it is the server that decides, and clients that have
+    /// declared the [extension](crate::task::EXTENSION) get tasks without asking for them.
+    pub const fn new() -> Self {
+        Self { ttl: None, poll_interval: None, insist: false, by_hand: false }
+    }
+
+    /// How long the peer should keep the task. It may decide otherwise.
+    pub const fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// How long to wait between two questions about the task, if the peer does not say. Default a second,
+    /// and longer each time, up to five.
+    pub const fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = Some(interval);
+        self
+    }
+
+    /// Not at all if not as a task: the call fails in a session whose peer has not declared that it can.
+    pub const fn required(mut self) -> Self {
+        self.insist = true;
+        self
+    }
+
+    /// The call ends with [`Outcome::Task`](crate::Outcome::Task), and the application asks about the task
+    /// as it likes.
+    pub const fn by_hand(mut self) -> Self {
+        self.by_hand = true;
+        self
+    }
+}
+
+/// What is needed to ask about a task on another connection, or after a crash.
+#[derive(Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct TaskTicket {
+    /// What the peer calls it. Keep it secret: it may be all that somebody needs to see the result.
+    pub task_id: String,
+    /// The method of the request that has become the task, which says what its result is.
+    pub method: String,
+}
+
+impl TaskTicket {
+    /// Of a task that is known from elsewhere.
+    pub fn new(task_id: impl Into<String>, method: impl Into<String>) -> Self {
+        Self { task_id: task_id.into(), method: method.into() }
+    }
+}
+
+/// Without the id.
+impl fmt::Debug for TaskTicket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TaskTicket").field("method", &self.method).finish_non_exhaustive()
+    }
+}
 
 /// What a call has to do with a task.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -15,6 +103,82 @@ pub(super) enum TaskPart {
         /// The metadata that says so, a literal.
         related: String,
     },
+    /// It is to become a task.
+    Wanted(TaskOptions),
+    /// It has become one.
+    Tracked(Tracked),
+    /// It asks about a task.
+    Step(Step),
+}
+
+/// A question about the task that a call has become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Step {
+    pub(super) of: CallId,
+    pub(super) kind: StepKind,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum StepKind {
+    Get,
+    Result,
+    Update,
+    Cancel,
+}
+
+/// A task of the peer.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Tracked {
+    pub(super) id: String,
+    pub(super) options: TaskOptions,
+    /// What was seen of it last, the whole object.
+    pub(super) latest: String,
+    pub(super) standing: Standing,
+    /// When it changed last, in the words of the peer.
+    pub(super) updated: Option<i128>,
+    pub(super) interval: Option<Duration>,
+    /// When it was heard of first, on the clock of the calls.
+    pub(super) begun: Instant,
+    /// How often it was asked about without a word of how long to wait.
+    pub(super) asked: u32,
+    /// How often in a row there was no good answer.
+    pub(super) failures: u32,
+    /// The questions that are on their way.
+    pub(super) get: Option<CallId>,
+    pub(super) result: Option<CallId>,
+    pub(super) update: Option<CallId>,
+    /// The application has asked for it to be cancelled.
+    pub(super) is_unwanted: bool,
+    /// What it has asked for, where there are no sessions.
+    pub(super) inputs: Vec<Wanted>,
+}
+
+/// How far a task is, as far as that matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    /// It goes on, or it is not known how far it is.
+    #[default]
+    GoesOn,
+    InputRequired,
+    /// It has a result or an error.
+    Ended,
+    Cancelled,
+}
+
+impl Standing {
+    const fn of(status: &TaskStatus<'_>) -> Self {
+        match status {
+            TaskStatus::InputRequired => Self::InputRequired,
+            TaskStatus::Completed | TaskStatus::Failed => Self::Ended,
+            TaskStatus::Cancelled => Self::Cancelled,
+            _ => Self::GoesOn,
+        }
+    }
+
+    pub(super) const fn is_final(self) -> bool {
+        matches!(self, Self::Ended | Self::Cancelled)
+    }
 }
 
 impl TaskPart {
@@ -22,15 +186,227 @@ impl TaskPart {
     pub(super) fn related(&self) -> Option<&str> {
         match self {
             Self::Question { related, .. } => Some(related),
+            _ => None,
         }
     }
 }
 
-/// Without ids of tasks.
+impl Call {
+    pub(super) fn tracked(&self) -> Option<&Tracked> {
+        match self.task.as_deref() {
+            Some(TaskPart::Tracked(tracked)) => Some(tracked),
+            _ => None,
+        }
+    }
+
+    pub(super) fn tracked_mut(&mut self) -> Option<&mut Tracked> {
+        match self.task.as_deref_mut() {
+            Some(TaskPart::Tracked(tracked)) => Some(tracked),
+            _ => None,
+        }
+    }
+
+    pub(super) fn step(&self) -> Option<Step> {
+        match self.task.as_deref() {
+            Some(TaskPart::Step(step)) => Some(*step),
+            _ => None,
+        }
+    }
+
+    /// How it is to become a task, if it is.
+    pub(super) fn task_options(&self) -> Option<TaskOptions> {
+        match self.task.as_deref() {
+            Some(TaskPart::Wanted(options)) => Some(*options),
+            _ => None,
+        }
+    }
+}
+
+/// Without ids of tasks, and without what they say.
 impl fmt::Debug for TaskPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Question { .. } => "Question",
+        match self {
+            Self::Question { task, .. } => formatter.debug_tuple("Question").field(task).finish(),
+            Self::Wanted(options) => formatter.debug_tuple("Wanted").field(options).finish(),
+            Self::Tracked(tracked) => tracked.fmt(formatter),
+            Self::Step(step) => step.fmt(formatter),
+        }
+    }
+}
+
+impl fmt::Debug for Tracked {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Tracked")
+            .field("standing", &self.standing)
+            .field("failures", &self.failures)
+            .field("inputs", &self.inputs.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task as its peer describes it.
+pub(super) struct Snapshot<'a> {
+    pub(super) id: Str<'a>,
+    pub(super) status: TaskStatus<'a>,
+    pub(super) message: Option<Str<'a>>,
+    pub(super) updated: Option<i128>,
+    pub(super) ttl: Option<Duration>,
+    pub(super) interval: Option<Duration>,
+    /// The whole of it.
+    pub(super) text: &'a str,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Reads a task; `None` if it has no id or no status. What else is missing or strange is nobody's
+    /// loss.
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let string = |name| member(text, name).and_then(Str::from_literal);
+        let millis = |in_session, alone| {
+            let literal = member(text, alone).or_else(|| member(text, in_session))?;
+            // Some write an integer as a number with a fraction.
+            let whole = literal.split_once('.').map_or(literal, |(whole, _)| whole);
+            whole.parse().ok().map(Duration::from_millis)
+        };
+        let status = string("status")?;
+        Some(Self {
+            id: string("taskId").filter(|id| id.chars().next().is_some())?,
+            status: TaskStatus::from(crate::model::Text::from(status.to_str().into_owned())),
+            message: string("statusMessage"),
+            updated: string("lastUpdatedAt").and_then(|time| timestamp::read(&time.to_str())),
+            ttl: millis("ttl", "ttlMs"),
+            interval: millis("pollInterval", "pollIntervalMs")
+                .filter(|interval| !interval.is_zero()),
+            text,
         })
     }
+
+    pub(super) const fn standing(&self) -> Standing {
+        Standing::of(&self.status)
+    }
+
+    /// Whether it says nothing that another one does not say.
+    fn says_like(&self, other: &Snapshot<'_>) -> bool {
+        self.status.as_str() == other.status.as_str()
+            && self.message == other.message
+            && self.updated == other.updated
+    }
+}
+
+impl Tracked {
+    /// A task that has just been heard of.
+    pub(super) fn of(snapshot: &Snapshot<'_>, options: TaskOptions, begun: Instant) -> Self {
+        let id = snapshot.id.to_str().into_owned();
+        let mut tracked = Self { id, options, begun, ..Self::default() };
+        tracked.take_in(snapshot);
+        tracked
+    }
+
+    /// When the peer may have forgotten it. Clocks differ, so that it is measured from when it was heard of.
+    pub(super) fn lost_at(&self, snapshot: &Snapshot<'_>) -> Option<Instant> {
+        snapshot.ttl.map(|ttl| self.begun + ttl)
+    }
+
+    /// Takes in what is newer than what is known: what is final stays, otherwise the later time wins, and
+    /// at the same time what came later. Says whether anything is different now.
+    pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> bool {
+        let standing = snapshot.standing();
+        let is_older = self.updated.zip(snapshot.updated).is_some_and(|(known, new)| new < known);
+        if self.standing.is_final() || (is_older && !standing.is_final()) {
+            return false;
+        }
+        self.standing = standing;
+        self.updated = snapshot.updated.or(self.updated);
+        self.interval = snapshot.interval;
+        let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.says_like(snapshot));
+        self.latest.clear();
+        self.latest.push_str(snapshot.text);
+        is_news
+    }
+
+    /// How long to wait before the next question.
+    pub(super) fn wait(&mut self) -> Duration {
+        const SHORTEST: Duration = Duration::from_millis(10);
+        const LONGEST: Duration = Duration::from_secs(3_600);
+        const FIRST: Duration = Duration::from_secs(1);
+        const MOST: Duration = Duration::from_secs(5);
+        let interval = match (self.interval, self.options.poll_interval) {
+            (Some(interval), _) | (None, Some(interval)) => interval,
+            (None, None) => FIRST.saturating_mul(1 << self.asked.min(3)).min(MOST),
+        };
+        self.asked = self.asked.saturating_add(1);
+        let interval = interval.saturating_mul(1 << self.failures.min(5));
+        interval.clamp(SHORTEST, LONGEST)
+    }
+
+    /// How the call ends if nobody asks about the task any more on this connection.
+    pub(super) fn left(&self, method: &'static str) -> Outcome<'static> {
+        Outcome::Task(BegunTask {
+            ticket: TaskTicket::new(self.id.clone(), method),
+            task: Raw::trusted(&self.latest).into_owned(),
+        })
+    }
+}
+
+/// A task that a call has become and that nobody looks after here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BegunTask<'a> {
+    /// To ask about it elsewhere, with `resume_task`.
+    pub ticket: TaskTicket,
+    /// What is known of it: in a session a [`Task`](crate::model::Task), where there are no sessions what
+    /// the extension has for that. `null` if that is nothing.
+    pub task: Raw<'a>,
+}
+
+impl BegunTask<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> BegunTask<'static> {
+        BegunTask { ticket: self.ticket, task: self.task.into_owned() }
+    }
+}
+
+/// How far a task is that a call has become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskUpdate<'a> {
+    /// The call.
+    pub call: CallId,
+    /// To ask about it elsewhere, with `resume_task`: keep it if the task is to survive this process.
+    pub ticket: TaskTicket,
+    /// How far it is.
+    pub status: TaskStatus<'a>,
+    /// The same for people.
+    pub message: Option<Str<'a>>,
+    /// All that the peer says of it.
+    pub task: Raw<'a>,
+}
+
+impl TaskUpdate<'_> {
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> TaskUpdate<'static> {
+        let status = TaskStatus::from(crate::model::Text::from(String::from(self.status.as_str())));
+        TaskUpdate {
+            call: self.call,
+            ticket: self.ticket,
+            status,
+            message: self.message.map(Str::into_owned),
+            task: self.task.into_owned(),
+        }
+    }
+}
+
+/// A call that was cancelled or timed out has become a task after all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OrphanTask {
+    /// To ask about it, with `resume_task`.
+    pub ticket: TaskTicket,
+    /// Whether the peer has been asked to cancel it. If not it goes on until its time is over.
+    pub cancelled: bool,
+}
+
+/// A box around what a call has to do with a task.
+pub(super) fn part(part: TaskPart) -> Option<Box<TaskPart>> {
+    Some(Box::new(part))
 }

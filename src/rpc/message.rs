@@ -40,6 +40,7 @@ pub(crate) enum ResultType {
     Absent,
     Complete,
     InputRequired,
+    Task,
     /// Another one, or none that could be.
     Other,
 }
@@ -50,6 +51,7 @@ impl ResultType {
         match Str::from_literal(literal) {
             Some(kind) if kind == "complete" => Self::Complete,
             Some(kind) if kind == "input_required" => Self::InputRequired,
+            Some(kind) if kind == "task" => Self::Task,
             _ => Self::Other,
         }
     }
@@ -99,7 +101,7 @@ pub struct ErrorObject<'a> {
 
 impl<'a> ErrorObject<'a> {
     /// The error of a scanned `error` member; `None` if it is none.
-    fn from_literal(error: &'a str) -> Option<Self> {
+    pub(crate) fn from_literal(error: &'a str) -> Option<Self> {
         let mut code = None;
         let mut message = Some(Str::trusted(""));
         let mut data = None;

@@ -5,8 +5,9 @@ use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
 use crate::json::{Raw, Str, member};
 use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, Outcome, PagesRestarted,
-    PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, TaskAnswer, Violation,
+    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
+    PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
+    TaskAnswer, TaskUpdate, Violation,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -42,6 +43,10 @@ pub enum ServerEvent<'a> {
     CallEnded(CallEnded<'a>),
     /// What came of something that a task of this side has asked for.
     TaskAnswer(TaskAnswer<'a>),
+    /// How far a task is that a call has become.
+    Task(TaskUpdate<'a>),
+    /// A call that was given up has become a task after all.
+    OrphanTask(OrphanTask),
     /// The client has not answered a ping, the latest of so many in a row.
     Unresponsive {
         /// How many pings in a row have not been answered.
@@ -83,6 +88,8 @@ impl ServerEvent<'_> {
             Self::PagesRestarted(restarted) => ServerEvent::PagesRestarted(restarted),
             Self::CallEnded(ended) => ServerEvent::CallEnded(ended.into_owned()),
             Self::TaskAnswer(answer) => ServerEvent::TaskAnswer(answer.into_owned()),
+            Self::Task(update) => ServerEvent::Task(update.into_owned()),
+            Self::OrphanTask(orphan) => ServerEvent::OrphanTask(orphan),
             Self::Unresponsive { missed } => ServerEvent::Unresponsive { missed },
             Self::Draining { deadline } => ServerEvent::Draining { deadline },
             Self::Closed { cause } => ServerEvent::Closed { cause },
@@ -102,6 +109,8 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
             PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
             PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
             PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
+            PeerEvent::Task(update) => Self::Task(update),
+            PeerEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
             // A server has no subscriptions of its own: it cannot send what opens one.
             PeerEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);

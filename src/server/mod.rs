@@ -35,7 +35,8 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
-    Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, peer_face,
+    Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, TaskOptions,
+    TaskTicket, peer_face,
 };
 use crate::rpc::Fault;
 use crate::session::{Phase, Step};

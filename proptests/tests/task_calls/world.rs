@@ -1,0 +1,195 @@
+//! A client and a server that has tasks, joined by hand, under one clock.
+
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolParams, InputRequired, TaskSupport, method};
+use mcp_sansio::task::{NewTask, TaskKey, TaskNews, Tasks, TasksConfig};
+use mcp_sansio::{
+    Call, CallId, CallOptions, ClientEvent, ErrorCode, InboundId, RevisionSet, ServerEvent,
+    TaskMode, TaskOptions,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+/// Both sides, what the server works on, and what has happened.
+pub(super) struct World {
+    pub(super) client: ClientSide,
+    pub(super) server: ServerSide,
+    pub(super) tasks: Tasks,
+    /// What the client was told.
+    pub(super) events: Vec<ClientEvent<'static>>,
+    /// What the server was told of its tasks.
+    pub(super) news: Vec<TaskNews>,
+    /// The methods of everything that has passed, or `"result"`.
+    pub(super) passed: Vec<String>,
+    begun: u32,
+}
+
+impl World {
+    /// Connected, in sessions or without them.
+    pub(super) fn of(revisions: RevisionSet) -> Self {
+        let mut of_server = config::server_of_both_eras();
+        of_server.capabilities = of_server.capabilities.with_tasks();
+        of_server.revisions = revisions;
+        let mut of_client = config::client_of_both_eras();
+        of_client.capabilities = of_client.capabilities.with_tasks();
+        of_client.revisions = revisions;
+        let mut world = Self {
+            client: ClientSide::with(of_client),
+            server: ServerSide::with(of_server),
+            tasks: Tasks::new(TasksConfig::default()),
+            events: Vec::new(),
+            news: Vec::new(),
+            passed: Vec::new(),
+            begun: 0,
+        };
+        world.client.client.connect(world.client.now, &mut world.client.out).unwrap();
+        world.settle();
+        assert!(matches!(world.events.remove(0), ClientEvent::Connected(_)));
+        world.passed.clear();
+        world
+    }
+
+    /// Calls the tool, as a task if that can be.
+    pub(super) fn call(&mut self) -> CallId {
+        self.call_with(CallOptions::new().task(TaskOptions::new()))
+    }
+
+    pub(super) fn call_with(&mut self, options: CallOptions) -> CallId {
+        let (params, now) = (CallToolParams::new("t"), self.client.now);
+        self.client
+            .client
+            .call::<method::CallTool>(&params, options, now, &mut self.client.out)
+            .unwrap()
+    }
+
+    /// The task that has been begun last.
+    pub(super) fn task(&self) -> TaskKey {
+        self.tasks.find(&format!("task-{}", self.begun)).expect("a task")
+    }
+
+    /// Passes on everything that there is to pass on.
+    pub(super) fn settle(&mut self) {
+        loop {
+            let (to_server, to_client) = (self.client.sent(), self.server.sent());
+            if to_server.is_empty() && to_client.is_empty() && !self.has_more() {
+                return;
+            }
+            for message in to_server {
+                self.note(&message);
+                self.served(&message);
+            }
+            for message in to_client {
+                self.note(&message);
+                self.events.extend(self.client.receive(&message));
+            }
+            self.events.extend(self.client.outcomes());
+        }
+    }
+
+    /// Does what is to be done on the server without a message.
+    fn has_more(&mut self) -> bool {
+        let connection = self.server.server.connection();
+        let had = self.tasks.has_news_for(connection);
+        self.server.server.settle_tasks(&mut self.tasks, self.server.now, &mut self.server.out);
+        had
+    }
+
+    fn note(&mut self, message: &str) {
+        let method = Raw::new(message).unwrap().get("method").map(|name| name.parse().unwrap());
+        self.passed.push(method.unwrap_or_else(|| "result".to_string()));
+    }
+
+    fn served(&mut self, message: &str) {
+        let now = self.server.now;
+        let request = match self.server.receive(message) {
+            Some(ServerEvent::Request(request)) => request,
+            Some(ServerEvent::TaskAnswer(answer)) => {
+                return self.news.extend(self.tasks.answered(&answer, now));
+            }
+            _ => return,
+        };
+        let (server, tasks, out) = (&mut self.server.server, &mut self.tasks, &mut self.server.out);
+        if let Call::Task(call) = &request.call {
+            self.news.extend(server.serve_task(request.id, call, tasks, now, out).unwrap());
+            return;
+        }
+        match server.task_mode(request.id, &TaskSupport::Optional, out).unwrap() {
+            Some(TaskMode::Task) => {
+                self.begun += 1;
+                let task = NewTask::new(format!("task-{}", self.begun));
+                server.begin_task(request.id, task, tasks, now, out).unwrap();
+            }
+            Some(TaskMode::Inline) => {
+                self.server.respond(request.id, r#"{"content":[]}"#);
+            }
+            None => {}
+        }
+    }
+
+    /// Lets time pass on both sides.
+    pub(super) fn elapse(&mut self, milliseconds: u64) {
+        self.server.now = self.server.now + Duration::from_millis(milliseconds);
+        _ = self.server.outcomes();
+        while self.tasks.handle_timeout(self.server.now).is_some() {}
+        self.events.extend(self.client.elapse(milliseconds));
+        self.settle();
+    }
+
+    /// The task ends with this text.
+    pub(super) fn complete(&mut self, text: &str) {
+        let result = mcp_sansio::model::CallToolResult::text(text);
+        let (key, now) = (self.task(), self.server.now);
+        self.tasks.complete(key, &result, now).unwrap();
+        self.settle();
+    }
+
+    pub(super) fn fail(&mut self) {
+        let (key, now) = (self.task(), self.server.now);
+        self.tasks.fail(key, ErrorCode::new(-7), "broken", now).unwrap();
+        self.settle();
+    }
+
+    pub(super) fn require(&mut self, required: &InputRequired<'_>) {
+        let (key, now) = (self.task(), self.server.now);
+        self.tasks.require_input(key, required, now).unwrap();
+        self.settle();
+    }
+
+    /// What the client was asked, once each.
+    pub(super) fn questions(&mut self) -> Vec<(InboundId, Option<CallId>)> {
+        let mut questions = Vec::new();
+        self.events.retain(|event| match event {
+            ClientEvent::Request(request) => {
+                questions.push((request.id, request.needed_for));
+                false
+            }
+            _ => true,
+        });
+        questions
+    }
+
+    /// What has happened to the client, in short.
+    /// News of tasks that it does not ask about are left out.
+    pub(super) fn told(&mut self) -> Vec<String> {
+        let is_told = |event: &ClientEvent<'_>| !matches!(event, ClientEvent::Notification(_));
+        self.events.retain(is_told);
+        self.events.drain(..).map(|event| short(&event)).collect()
+    }
+}
+
+fn short(event: &ClientEvent<'_>) -> String {
+    match event {
+        ClientEvent::Task(update) => {
+            format!("{} {}", update.ticket.task_id, update.status.as_str())
+        }
+        ClientEvent::CallEnded(ended) => match &ended.outcome {
+            mcp_sansio::Outcome::Result(result) => format!("result {}", result.as_str()),
+            mcp_sansio::Outcome::PeerError(error) => {
+                format!("error {} {}", error.code.get(), error.message.to_str())
+            }
+            other => format!("{other:?}"),
+        },
+        other => format!("{other:?}"),
+    }
+}

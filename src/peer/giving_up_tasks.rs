@@ -1,0 +1,107 @@
+//! Tasks of the peer that nobody wants any more: asked to be cancelled, as soon as they have a name.
+
+use core::time::Duration;
+
+use super::call::{Call, CallError, Purpose};
+use super::event::{Outcome, PeerEvent};
+use super::outlets::Outlets;
+use super::receive::Reception;
+use super::tracking::{OrphanTask, StepKind, TaskOptions, TaskTicket, Tracked};
+use super::{ConnectionConfig, Peer, Role};
+use crate::capability::Capability;
+use crate::handle::CallId;
+use crate::time::Instant;
+
+/// How long a call that was given up is remembered because it may become a task.
+const LATE: Duration = Duration::from_secs(600);
+
+impl Peer {
+    /// Whether the peer lets its tasks be cancelled.
+    fn may_cancel_task(&self) -> bool {
+        let Some(session) = self.session else { return false };
+        let capability = match self.role {
+            Role::Client => Capability::ServerTasksCancel,
+            Role::Server => Capability::ClientTasksCancel,
+        };
+        session.revision.is_stateless() || session.theirs.contains(capability)
+    }
+
+    /// Asks the peer to cancel a task. Says whether it could.
+    pub(super) fn ask_to_cancel(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        self.may_cancel_task()
+            && self.take_step(config, call, (StepKind::Cancel, None), None, out).is_ok()
+    }
+
+    /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
+    pub(crate) fn cancel_task(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<(), CallError> {
+        if self.tracked_part(call).is_none() {
+            return Err(CallError::NotATask);
+        }
+        self.take_step(config, call, (StepKind::Cancel, None), Some(now), out).map(drop)
+    }
+
+    /// A call is given up, and may still become a task, which is to be cancelled then. It is remembered for
+    /// a while.
+    pub(super) fn abandon_call(&mut self, call: CallId, now: impl Into<Option<Instant>>) {
+        let deadline = now.into().map(|now| self.clock.at(now) + LATE);
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.purpose = Purpose::Abandoned;
+            entry.idle = Some(LATE);
+            entry.idle_deadline = deadline;
+            entry.total_deadline = None;
+            entry.pause = None;
+        }
+        self.set_deadline(call);
+        if deadline.is_none() {
+            self.date_later(call);
+        }
+    }
+
+    /// A call that was given up has been answered.
+    pub(super) fn abandoned_answered<'a>(
+        &mut self,
+        call: CallId,
+        outcome: &Outcome<'a>,
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<PeerEvent<'a>> {
+        let snapshot = match outcome {
+            Outcome::Result(result) => self.task_in(call, result, reception.result_type).flatten(),
+            _ => None,
+        };
+        let Some(snapshot) = snapshot else {
+            self.end_call(call);
+            return None;
+        };
+        let ticket = TaskTicket::new(snapshot.id.to_str().into_owned(), self.method_of(call));
+        let tracked = Tracked::of(&snapshot, TaskOptions::new(), Instant::EPOCH);
+        self.track(call, tracked, None);
+        let cancelled = self.ask_to_cancel(reception.config, call, reception.out);
+        self.end_call(call);
+        Some(PeerEvent::OrphanTask(OrphanTask { ticket, cancelled }))
+    }
+
+    /// A call ends: it stands for no task any more.
+    pub(super) fn forget_task(&mut self, call: CallId) {
+        let Some(tracked) = self.outbound.get(call.0).and_then(Call::tracked) else { return };
+        if self.tracked.get(&tracked.id) == Some(&call) {
+            let id = tracked.id.clone();
+            self.tracked.remove(&id);
+        }
+    }
+
+    /// How a call ends that has become a task, if the connection does.
+    pub(super) fn left_task(&self, call: CallId) -> Option<Outcome<'static>> {
+        self.tracked_part(call).map(|tracked| tracked.left(self.method_of(call)))
+    }
+}

@@ -1,0 +1,391 @@
+//! What becomes of a call that has become a task of the peer: it is asked about until it has ended, and the
+//! call ends as it would have without a task.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::call::{Call, CallError, CallOptions, Purpose, Timeout};
+use super::calls::Sink;
+use super::event::{CallEnded, Expiry, Outcome, PeerEvent};
+use super::outlets::Outlets;
+use super::receive::{Incoming, Reception};
+use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Tracked, part};
+use super::{ConnectionConfig, Peer};
+use crate::dialect::methods::RequestKind;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::handle::CallId;
+use crate::json::{EncodeError, Raw, Str, member};
+use crate::rpc::{ErrorObject, GivenUp};
+use crate::time::Instant;
+
+/// After how many bad answers in a row a task is not asked about any more.
+const MOST_FAILURES: u32 = 5;
+
+/// The params of a question about a task.
+struct About<'t> {
+    id: &'t str,
+    /// What it has asked for, an object.
+    inputs: Option<&'t str>,
+}
+
+impl Serialize for About<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(None)?;
+        params.serialize_entry("taskId", self.id)?;
+        if let Some(inputs) = self.inputs {
+            params.serialize_entry("inputResponses", &Raw::trusted(inputs))?;
+        }
+        params.end()
+    }
+}
+
+/// # Asking about it
+impl Peer {
+    /// Asks how far a task is.
+    pub(super) fn ask_about(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        self.ask_later(call, None);
+        if self.tracked_part(call).is_some_and(|tracked| tracked.get.is_some()) {
+            return;
+        }
+        let asked = self.take_step(config, call, (StepKind::Get, None), Some(now), out);
+        self.note_step(call, asked, now, |tracked, step| tracked.get = Some(step));
+    }
+
+    /// Does what is to be done about a task as it is known to be.
+    pub(super) fn look_after(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) {
+        let in_session = !self.is_stateless();
+        let Some(tracked) = self.tracked_part(call) else { return };
+        let standing = tracked.standing;
+        let waits_for_result = in_session
+            && tracked.result.is_none()
+            && matches!(standing, Standing::InputRequired | Standing::Ended);
+        if waits_for_result {
+            let asked = self.take_step(config, call, (StepKind::Result, None), Some(now), out);
+            self.note_step(call, asked, now, |tracked, step| tracked.result = Some(step));
+        }
+        let has_result = self.tracked_part(call).is_some_and(|tracked| tracked.result.is_some());
+        if !(standing.is_final() && in_session && has_result) {
+            self.ask_in_a_while(call, now);
+        }
+    }
+
+    /// Sends a question about a task.
+    pub(super) fn take_step(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        (kind, inputs): (StepKind, Option<&str>),
+        now: Option<Instant>,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        let Some(tracked) = self.tracked_part(call) else { return Err(CallError::Closed) };
+        let id = tracked.id.clone();
+        let (asks, options) = match kind {
+            StepKind::Get => (RequestKind::GetTask, CallOptions::new()),
+            // It is answered when the task has ended.
+            StepKind::Result => (RequestKind::TaskResult, CallOptions::new().idle(Timeout::Never)),
+            StepKind::Update => (RequestKind::UpdateTask, CallOptions::new()),
+            StepKind::Cancel => (RequestKind::CancelTask, CallOptions::new()),
+        };
+        let method = asks.rule().name;
+        let mut order = self.prepare_call(config, method, options, now)?;
+        order.entry.purpose = Purpose::TaskStep;
+        order.entry.task = part(TaskPart::Step(Step { of: call, kind }));
+        let params = About { id: &id, inputs };
+        let step = self.make(config, order, method, &params, Sink::Outlets(out))?;
+        if now.is_none() {
+            self.date_later(step);
+        }
+        Ok(step)
+    }
+
+    /// Remembers a question that was sent, or that it could not be: then it is sent later, or never.
+    fn note_step(
+        &mut self,
+        call: CallId,
+        asked: Result<CallId, CallError>,
+        now: Instant,
+        keep: impl FnOnce(&mut Tracked, CallId),
+    ) {
+        match asked {
+            Ok(step) => {
+                if let Some(tracked) = self.outbound.get_mut(call.0).and_then(Call::tracked_mut) {
+                    keep(tracked, step);
+                }
+            }
+            Err(CallError::TooManyCalls | CallError::Encode(EncodeError::Full)) => {
+                self.ask_in_a_while(call, now);
+            }
+            // The end of the connection ends the call.
+            Err(CallError::Closed) => {}
+            Err(error) => self.is_stuck(call, error),
+        }
+    }
+
+    pub(super) fn ask_in_a_while(&mut self, call: CallId, now: Instant) {
+        let time = self.clock.at(now);
+        let Some(tracked) = self.outbound.get_mut(call.0).and_then(Call::tracked_mut) else {
+            return;
+        };
+        let at = time + tracked.wait();
+        self.ask_later(call, Some(at));
+    }
+
+    fn ask_later(&mut self, call: CallId, at: Option<Instant>) {
+        if let Some(entry) = self.outbound.get_mut(call.0) {
+            entry.again_at = at;
+        }
+        self.set_deadline(call);
+    }
+
+    pub(super) fn tracked_part(&self, call: CallId) -> Option<&Tracked> {
+        self.outbound.get(call.0)?.tracked()
+    }
+}
+
+/// # What is answered
+impl Peer {
+    /// A question about a task has been answered.
+    pub(super) fn step_ended<'a>(
+        &mut self,
+        step: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
+        self.end_call(step);
+        self.step_is_over(call, kind);
+        self.tracked_part(call)?;
+        let (config, now) = (reception.config, reception.arrival.now);
+        match (kind, outcome) {
+            (StepKind::Get, outcome) => self.told_of(call, outcome, bytes, reception),
+            (StepKind::Result, outcome) => self.result_came(call, outcome, bytes, reception),
+            (StepKind::Update, Outcome::Result(_)) => None,
+            // It is said again when the task still asks for it.
+            (StepKind::Update, _) => {
+                self.updates_are_lost(call);
+                None
+            }
+            // In a session it says how far the task is now.
+            (StepKind::Cancel, outcome @ Outcome::Result(_)) if !self.is_stateless() => {
+                self.told_of(call, outcome, bytes, reception)
+            }
+            // It is over, or gone, or has been heard of.
+            (StepKind::Cancel, _) => {
+                self.ask_about(config, call, now, reception.out);
+                None
+            }
+        }
+    }
+
+    fn step_is_over(&mut self, call: CallId, kind: StepKind) {
+        let Some(tracked) = self.outbound.get_mut(call.0).and_then(Call::tracked_mut) else {
+            return;
+        };
+        match kind {
+            StepKind::Get => tracked.get = None,
+            StepKind::Result => tracked.result = None,
+            StepKind::Update => tracked.update = None,
+            StepKind::Cancel => {}
+        }
+    }
+
+    /// The peer has said how far a task is, or has not.
+    fn told_of<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let id = self.tracked_part(call).map(|tracked| tracked.id.clone())?;
+        let snapshot = match &outcome {
+            Outcome::Result(result) => result.borrowed().and_then(Snapshot::read),
+            _ => None,
+        };
+        match (snapshot.filter(|snapshot| *snapshot.id.to_str() == *id), outcome) {
+            (Some(snapshot), _) => self.seen(call, snapshot, bytes, reception),
+            (None, Outcome::PeerError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
+                Some(self.finish(call, Outcome::TaskLost, reception.out))
+            }
+            (None, Outcome::Result(_)) => {
+                let kind = ViolationKind::InvalidResult;
+                let outcome = Outcome::Malformed { kind, message: bytes.into() };
+                self.failed_to_hear(call, outcome, reception.arrival.now, reception.out)
+            }
+            (None, outcome) => {
+                self.failed_to_hear(call, outcome, reception.arrival.now, reception.out)
+            }
+        }
+    }
+
+    /// There was no good answer about a task: it is asked again, or after some times not any more.
+    pub(super) fn failed_to_hear<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<Incoming<'a>> {
+        let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
+        tracked.failures += 1;
+        let is_hopeless = matches!(
+            &outcome,
+            Outcome::PeerError(error)
+                if error.code == ErrorCode::METHOD_NOT_FOUND
+                    || error.code == ErrorCode::MISSING_CLIENT_CAPABILITY
+        );
+        if is_hopeless || MOST_FAILURES <= tracked.failures {
+            return Some(self.finish(call, outcome, out));
+        }
+        self.ask_in_a_while(call, now);
+        None
+    }
+
+    /// The peer has said how far a task is.
+    pub(super) fn seen<'a>(
+        &mut self,
+        call: CallId,
+        snapshot: Snapshot<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
+        tracked.failures = 0;
+        let is_news = tracked.take_in(&snapshot);
+        let (standing, lost_at) = (tracked.standing, tracked.lost_at(&snapshot));
+        if let Some(entry) = self.outbound.get_mut(call.0).filter(|_| is_news) {
+            entry.total_deadline = lost_at;
+        }
+        if standing == Standing::Cancelled {
+            return Some(self.finish(call, Outcome::TaskCancelled, reception.out));
+        }
+        if self.is_stateless() {
+            if snapshot.standing() == Standing::Ended {
+                let outcome = self.inlined(call, snapshot.text, bytes, reception.config);
+                return Some(self.finish(call, outcome, reception.out));
+            }
+            self.take_task_inputs(reception.config, call, snapshot.text, reception.arrival.now);
+        }
+        let event = is_news.then(|| self.update_of(call, snapshot));
+        self.look_after(reception.config, call, reception.arrival.now, reception.out);
+        event.map(Incoming::Event)
+    }
+
+    /// What a task has come to, where it says so itself.
+    fn inlined<'a>(
+        &mut self,
+        call: CallId,
+        text: &'a str,
+        bytes: &'a [u8],
+        config: &ConnectionConfig,
+    ) -> Outcome<'a> {
+        let error = member(text, "error").and_then(ErrorObject::from_literal);
+        let result = member(text, "result").filter(|result| result.starts_with('{'));
+        let is_result = |result: &&str| {
+            let kind = member(result, "resultType").map(Str::from_literal);
+            kind.is_none_or(|kind| kind.is_some_and(|kind| kind == "complete"))
+        };
+        match (result.filter(is_result), error) {
+            (Some(result), None) => {
+                self.judged(call, Outcome::Result(Raw::trusted(result)), bytes, config)
+            }
+            (None, Some(error)) => Outcome::PeerError(error),
+            _ => Outcome::Malformed { kind: ViolationKind::InvalidResult, message: bytes.into() },
+        }
+    }
+
+    /// What a task has come to, where that is asked for.
+    fn result_came<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Incoming<'a>> {
+        let is_over = self.tracked_part(call)?.standing.is_final();
+        match outcome {
+            outcome @ Outcome::Result(_) => {
+                let outcome = self.judged(call, outcome, bytes, reception.config);
+                Some(self.finish(call, outcome, reception.out))
+            }
+            outcome @ Outcome::PeerError(_) if is_over => {
+                Some(self.finish(call, outcome, reception.out))
+            }
+            // It can be the error of the task, or an error about it: how the task is tells which.
+            Outcome::PeerError(_) => {
+                let (config, now) = (reception.config, reception.arrival.now);
+                self.ask_about(config, call, now, reception.out);
+                None
+            }
+            outcome => self.failed_to_hear(call, outcome, reception.arrival.now, reception.out),
+        }
+    }
+
+    /// A call that has become a task ends.
+    pub(super) fn finish<'a>(
+        &mut self,
+        call: CallId,
+        outcome: Outcome<'a>,
+        out: &mut dyn Outlets,
+    ) -> Incoming<'a> {
+        self.stop_asking(call, out);
+        self.end_call(call);
+        Incoming::Event(PeerEvent::CallEnded(CallEnded {
+            call,
+            outcome,
+            stale: false,
+            needed_input: false,
+        }))
+    }
+
+    /// Nobody waits any more for what was asked about a task. What is answered soon is left alone.
+    pub(super) fn stop_asking(&mut self, call: CallId, out: &mut dyn Outlets) {
+        let result = self.tracked_part(call).and_then(|tracked| tracked.result);
+        if let Some(step) = result.filter(|step| self.outbound.get(step.0).is_some()) {
+            self.give_up(step, GivenUp::Cancelled, None, out);
+        }
+    }
+
+    /// A question about a task has not been answered in time.
+    pub(super) fn step_expired(
+        &mut self,
+        step: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
+        self.give_up(step, GivenUp::TimedOut, Some("the request timed out"), out);
+        self.step_is_over(call, kind);
+        self.tracked_part(call)?;
+        match kind {
+            StepKind::Get => {
+                let outcome = Outcome::TimedOut(Expiry::Idle);
+                match self.failed_to_hear(call, outcome, now, out)? {
+                    Incoming::Event(event) => Some(event),
+                    _ => None,
+                }
+            }
+            StepKind::Update => {
+                self.updates_are_lost(call);
+                None
+            }
+            StepKind::Result | StepKind::Cancel => {
+                self.ask_in_a_while(call, now);
+                None
+            }
+        }
+    }
+}

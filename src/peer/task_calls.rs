@@ -1,0 +1,198 @@
+//! Calls that become tasks of the peer
+//! ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), and the
+//! extension from 2026-07-28 on).
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use super::call::{Call, CallError, Whereabouts};
+use super::event::{Outcome, PeerEvent};
+use super::gather::Gathered;
+use super::outlets::Outlets;
+use super::rare::Empty;
+use super::receive::{IncomingRequest, Reception};
+use super::tracking::{
+    BegunTask, Snapshot, TaskOptions, TaskPart, TaskTicket, TaskUpdate, Tracked, part,
+};
+use super::{ConnectionConfig, Peer};
+use crate::dialect::NotAllowed;
+use crate::dialect::features::Feature;
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Raw, Str, member};
+use crate::rpc::ResultType;
+use crate::task::{EXTENSION, RELATED};
+use crate::time::Instant;
+
+/// The calls that have become tasks, by the ids of those.
+pub(super) type TrackedCalls = BTreeMap<String, CallId>;
+
+impl Empty for TrackedCalls {
+    const EMPTY: &'static Self = &Self::new();
+}
+
+impl Peer {
+    /// How a request says that it asks for a task: a literal, or nothing if it does not or must not.
+    pub(super) fn task_member(
+        &self,
+        kind: Option<RequestKind>,
+        options: TaskOptions,
+    ) -> Result<Option<String>, NotAllowed> {
+        // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
+        // nobody asks.
+        let Some(session) = self.session.filter(|session| !session.revision.is_stateless()) else {
+            return Ok(None);
+        };
+        let has_tasks = Feature::Tasks.is_in(session.revision);
+        let capability = kind.and_then(RequestKind::task_capability);
+        match capability {
+            Some(capability) if has_tasks && session.theirs.contains(capability) => {}
+            _ if !options.insist => return Ok(None),
+            Some(capability) if has_tasks => return Err(NotAllowed::Capability(capability)),
+            _ => return Err(NotAllowed::Revision),
+        }
+        Ok(Some(match options.ttl {
+            Some(ttl) => alloc::format!(r#"{{"ttl":{}}}"#, ttl.as_millis()),
+            None => String::from("{}"),
+        }))
+    }
+
+    /// Whether a call asks for a task in so many words, so that it must not be cancelled like others.
+    pub(super) fn asks_for_task(&self, call: CallId) -> bool {
+        let entry = self.outbound.get(call.0);
+        self.session.is_some_and(|session| !session.revision.is_stateless())
+            && entry.is_some_and(|entry| entry.task_options().is_some())
+    }
+
+    /// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that
+    /// nobody has asked for.
+    pub(super) fn task_in<'a>(
+        &self,
+        call: CallId,
+        result: &Raw<'a>,
+        result_type: ResultType,
+    ) -> Option<Option<Snapshot<'a>>> {
+        let entry = self.outbound.get(call.0)?;
+        let text = result.borrowed()?;
+        if self.is_stateless() {
+            if result_type != ResultType::Task {
+                return None;
+            }
+            let has_extension = self.identity().and_then(|own| own.extension(EXTENSION)).is_some();
+            let may_be = has_extension
+                && entry.narrowed.is_none()
+                && entry.kind == Some(RequestKind::CallTool);
+            return Some(may_be.then(|| Snapshot::read(text)).flatten());
+        }
+        entry.kind?.task_capability()?;
+        let task = member(text, "task").filter(|task| task.starts_with('{'))?;
+        if entry.task_options().is_some() {
+            return Some(Snapshot::read(task));
+        }
+        let is_result = ["content", "action"].iter().any(|name| member(text, name).is_some());
+        (!is_result && member(task, "taskId").is_some()).then_some(None)
+    }
+
+    /// Looks whether a call has become a task.
+    pub(super) fn becomes_task<'a>(
+        &mut self,
+        call: CallId,
+        result: &Raw<'a>,
+        bytes: &'a [u8],
+        reception: &mut Reception<'_, '_>,
+    ) -> Option<Gathered<'a>> {
+        let snapshot = self.task_in(call, result, reception.result_type)?;
+        let Some(snapshot) = snapshot else {
+            let kind = ViolationKind::InvalidResult;
+            return Some(Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() }));
+        };
+        let entry = self.outbound.get(call.0)?;
+        let options = entry.task_options().unwrap_or_default();
+        let kind = entry.kind?;
+        if options.by_hand {
+            let id = snapshot.id.to_str().into_owned();
+            let ticket = TaskTicket::new(id, kind.rule().name);
+            let task = Raw::trusted(snapshot.text);
+            return Some(Gathered::Ends(Outcome::Task(BegunTask { ticket, task })));
+        }
+        let now = reception.arrival.now;
+        let tracked = Tracked::of(&snapshot, options, self.clock.at(now));
+        let lost_at = tracked.lost_at(&snapshot);
+        self.track(call, tracked, lost_at);
+        let event = self.update_of(call, snapshot);
+        self.look_after(reception.config, call, now, reception.out);
+        Some(Gathered::Became(event))
+    }
+
+    /// From now on a call is a task.
+    pub(super) fn track(&mut self, call: CallId, tracked: Tracked, lost_at: Option<Instant>) {
+        self.tracked.insert(tracked.id.clone(), call);
+        let Some(entry) = self.outbound.get_mut(call.0) else { return };
+        entry.whereabouts = Whereabouts::Answered;
+        entry.idle = None;
+        entry.idle_deadline = None;
+        entry.total_deadline = lost_at;
+        entry.pause = None;
+        entry.params.clear();
+        // What was asked for before it became a task has been answered.
+        entry.gathering = None;
+        entry.task = part(TaskPart::Tracked(tracked));
+        self.set_deadline(call);
+    }
+
+    pub(super) fn update_of<'a>(&self, call: CallId, snapshot: Snapshot<'a>) -> PeerEvent<'a> {
+        let method = self.method_of(call);
+        let Snapshot { id, status, message, text, .. } = snapshot;
+        let ticket = TaskTicket::new(id.to_str().into_owned(), method);
+        PeerEvent::Task(TaskUpdate { call, ticket, status, message, task: Raw::trusted(text) })
+    }
+
+    pub(super) fn method_of(&self, call: CallId) -> &'static str {
+        let kind = self.outbound.get(call.0).and_then(|entry| entry.kind);
+        kind.map(|kind| kind.rule().name).unwrap_or_default()
+    }
+
+    /// The call that has become this task.
+    pub(super) fn call_of_task(&self, id: &str) -> Option<CallId> {
+        self.tracked.get(id).copied()
+    }
+
+    /// The call that a request of the peer belongs to, because the call has become a task.
+    pub(crate) fn needed_for(&self, request: &IncomingRequest<'_>) -> Option<CallId> {
+        if self.tracked.is_empty() {
+            return None;
+        }
+        let id = member(member(request.meta?, RELATED)?, "taskId").and_then(Str::from_literal)?;
+        self.call_of_task(&id.to_str())
+    }
+
+    /// Goes on with a task that has been begun on another connection.
+    pub(crate) fn resume_task(
+        &mut self,
+        config: &ConnectionConfig,
+        ticket: &TaskTicket,
+        options: TaskOptions,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Result<CallId, CallError> {
+        if !self.phase.takes_calls() {
+            return Err(CallError::Closed);
+        }
+        if config.limits.outbound_calls <= self.outbound.len() {
+            return Err(CallError::TooManyCalls);
+        }
+        let kind = RequestKind::named(&ticket.method);
+        let kind = kind.filter(|kind| kind.task_capability().is_some());
+        let kind = kind.ok_or(NotAllowed::Method)?;
+        self.clock.tick(now);
+        let entry =
+            Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
+        let call = self.register(entry);
+        let id = ticket.task_id.clone();
+        let begun = self.clock.at(now);
+        self.track(call, Tracked { id, options, begun, ..Tracked::default() }, None);
+        self.ask_about(config, call, now, out);
+        Ok(call)
+    }
+}
