@@ -112,7 +112,7 @@
 //! depends on it unless it asks. What a message looks like in which revision
 //! is a table: members that came later do not leave, kinds of content that came later are an error of
 //! the command that would send them, and whatever the peer sends against the rules is refused with the
-//! name of the field that is wrong. Not there yet: tasks, and the HTTP transports.
+//! name of the field that is wrong. Not there yet: the HTTP transports.
 //!
 //! What the peer has not declared is not asked of it, see [`CapabilityPolicy`]. A gateway switches both
 //! off, for some methods or for all: [`Relay`].
@@ -156,6 +156,10 @@
 //! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
 //! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
 //!   with [`Client::batch`] or [`Server::batch`].
+//! - **Tasks.** A call made with [`CallOptions::task`] may become one: it is asked about, what it asks for
+//!   comes as a request like any other, and the call ends with its result. [`TaskUpdate`] says how far it
+//!   is, and has the ticket with which [`Client::resume_task`] goes on with it after a crash. The tasks of
+//!   this side are a value of their own, see [`task`].
 //! - **Time.** The timers of a client stand still while a server's request waits for a person, for
 //!   [`Timeouts::person`] at most; [`Client::pause`] stops them for anything else. [`KeepAlive`] asks a
 //!   silent peer whether it is still there.
@@ -171,6 +175,8 @@
 //! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
 //! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
+//! | a call that was given up became a task after all | chance | [`OrphanTask`]; the peer is told to cancel it |
+//! | a task that is over is worked on | chance | [`TaskError::Final`](task::TaskError), and nothing happens |
 //! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`] |
 //! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |
 //!

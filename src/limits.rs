@@ -13,13 +13,14 @@
 ///   Inbox      2 * frame_bytes + chunk_bytes
 /// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes)
 /// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360 + kept)
+///              + uri_bytes for each that belongs to a task of the peer
 /// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
 /// + held       4 * held_bytes
 /// + listens    2 * listens * subscriptions * (uri_bytes + 64)
 /// + input      the frames of requests and calls that wait for what somebody is asked
 /// ```
 ///
-/// bytes, where `kept` is at most `kept_bytes`, and 0 unless something has to be remembered of the
+/// bytes, where `kept` is at most `kept_bytes` (also for a call that has become a task), and 0 unless something has to be remembered of the
 /// params: a form that is shown to the user, a level, a URI, and all of them where there are no sessions,
 /// because a call may have to be made again. What the application itself keeps comes on top. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a

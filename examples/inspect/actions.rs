@@ -62,7 +62,8 @@ impl Action {
             }
             Self::Call { name, arguments } => {
                 let params = CallToolParams::with(name.as_str(), arguments.clone());
-                Ok((session.ask::<method::CallTool>(&params)?, report::call))
+                let options = session.tool_options(name)?;
+                Ok((session.ask_with::<method::CallTool>(&params, options)?, report::call))
             }
         }
     }

@@ -154,6 +154,10 @@ impl Handler<Client> for Answers {
                 SubscriptionNews::Changed(notification) => self.show(notification),
                 news => watch::news(news).into_iter().for_each(|text| say!("{text}")),
             },
+            ClientEvent::Task(update) => {
+                let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
+                say!("task: {}{message}", update.status.as_str());
+            }
             ClientEvent::Closed { .. } => self.ending.over(),
             ClientEvent::PeerFault(error) => {
                 say!("the server could not read a message: {}", error.message);

@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Call a tool with these arguments, a JSON object, and print its result
     #[arg(long, num_args = 2, value_names = ["NAME", "JSON"])]
     call: Vec<String>,
+    /// Call tools as tasks where the server can, and show how far they are
+    #[arg(long, requires = "call")]
+    pub(crate) task: bool,
     /// Ask for log messages of this level and above: debug, info, notice, warning, error, …
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) log: Option<LoggingLevel>,
@@ -103,6 +106,7 @@ const EXAMPLES: &str = "Examples:
   inspect
   inspect -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
+  inspect --task --call slow_compute '{\"seconds\":2}'
   inspect --watch --log debug -- npx -y @modelcontextprotocol/server-everything";
 
 fn revision(name: &str) -> Result<Revision, String> {

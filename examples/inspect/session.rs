@@ -12,7 +12,8 @@ use mcp_sansio::model::{
     SetLevelParams, SubscriptionFilter, method,
 };
 use mcp_sansio::{
-    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, Timeout,
+    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, TaskOptions,
+    Timeout, ToolTasks,
 };
 use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply};
 
@@ -25,6 +26,8 @@ use crate::say::say;
 pub(crate) struct Session {
     connection: Connection,
     timeout: Duration,
+    /// Whether tools are called as tasks.
+    as_tasks: bool,
     ending: Arc<Ending>,
 }
 
@@ -46,7 +49,7 @@ impl Session {
                     .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
             }
         };
-        Ok(Self { connection, timeout: arguments.timeout, ending })
+        Ok(Self { connection, timeout: arguments.timeout, as_tasks: arguments.task, ending })
     }
 
     /// What the server said of itself.
@@ -55,10 +58,13 @@ impl Session {
     }
 
     /// Calls a method and shows progress meanwhile.
-    pub(crate) fn call<M: Method>(&self, params: &M::Params<'_>) -> Result<Reply, CallFailure> {
+    fn call_with<M: Method>(
+        &self,
+        params: &M::Params<'_>,
+        options: CallOptions,
+    ) -> Result<Reply, CallFailure> {
         let method = M::NAME;
-        let pending =
-            self.connection.handle().start_method(method, params, self.options().progress())?;
+        let pending = self.connection.handle().start_method(method, params, options.progress())?;
         pending.wait_with(|update| {
             let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
@@ -68,10 +74,41 @@ impl Session {
 
     /// The same, with a failure in words.
     pub(crate) fn ask<M: Method>(&self, params: &M::Params<'_>) -> Result<Reply, String> {
-        self.call::<M>(params).map_err(|failure| {
+        self.ask_with::<M>(params, self.options())
+    }
+
+    /// The same in another way.
+    pub(crate) fn ask_with<M: Method>(
+        &self,
+        params: &M::Params<'_>,
+        options: CallOptions,
+    ) -> Result<Reply, String> {
+        self.call_with::<M>(params, options).map_err(|failure| {
             let urls = urls(&failure);
             format!("{} failed: {failure}{urls}", M::NAME)
         })
+    }
+
+    /// How to call a tool: as a task if that is wanted and the tool can, or if the tool can do no other.
+    pub(crate) fn tool_options(&self, name: &str) -> Result<CallOptions, String> {
+        let Connected { revision, capabilities, .. } = self.connected();
+        if !self.as_tasks {
+            return Ok(self.options());
+        }
+        let mut tools = ToolTasks::default();
+        // Where there is no session the server decides.
+        if revision.era() == Era::Handshake {
+            let pages = self.list::<method::ListTools>().map_err(|error| error.to_string())?;
+            pages.iter().for_each(|page| tools.page(page.raw()));
+            tools.finish();
+        }
+        let wish = Some(TaskOptions::new());
+        let options = tools.options(name, (*revision, *capabilities), wish).or_else(|_| {
+            say!("{name} does not run as a task");
+            tools.options(name, (*revision, *capabilities), None)
+        });
+        let options = options.map_err(|error| error.to_string())?;
+        Ok(options.idle(Timeout::After(self.timeout)).total(Timeout::Never))
     }
 
     /// All pages of a list.
@@ -141,6 +178,9 @@ fn config(arguments: &Arguments) -> ClientConfig {
     config.capabilities.roots = Some(ListChanged::default());
     config.capabilities.sampling = Some(SamplingCapability::default());
     config.capabilities.elicitation = Some(ElicitationCapability::both());
+    if arguments.task {
+        config.capabilities = config.capabilities.with_tasks();
+    }
     config.log_level = arguments.log;
     config.connection.timeouts.handshake = Some(arguments.timeout);
     config.connection.timeouts.probe = Some(arguments.timeout.min(PROBE));

@@ -5,12 +5,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::Client;
-use crate::capability::Capability;
+use crate::capability::{Capability, CapabilitySet};
 use crate::dialect::NotAllowed;
 use crate::json::{Elements, Raw, Str, member};
 use crate::model::TaskSupport;
 use crate::peer::{CallError, CallOptions, TaskOptions};
-use crate::version::Era;
+use crate::version::{Era, Revision};
 
 /// What a server has said of its tools: which of them may, must or must not run as tasks.
 ///
@@ -79,12 +79,38 @@ impl ToolTasks {
             Some(true) => TaskSupport::Required,
         }
     }
+
+    /// How to call a tool of a server that has said this of itself, as a task if `wish` says so: see
+    /// [`Client::tool_options`].
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::NotAllowed`] if the tool runs as no task and a task is wished for.
+    pub fn options(
+        &self,
+        tool: &str,
+        (revision, capabilities): (Revision, CapabilitySet),
+        wish: Option<TaskOptions>,
+    ) -> Result<CallOptions, CallError> {
+        let plain = CallOptions::new();
+        let wished = wish.map_or(plain, |options| plain.task(options));
+        let has_tasks = capabilities.contains(Capability::ServerTasksCallTool);
+        if revision.era() != Era::Handshake || !has_tasks {
+            return Ok(wished);
+        }
+        match self.support(tool) {
+            TaskSupport::Optional => Ok(wished),
+            TaskSupport::Required => Ok(plain.task(wish.unwrap_or_default())),
+            _ if wish.is_some() => Err(NotAllowed::TaskSupport.into()),
+            _ => Ok(plain),
+        }
+    }
 }
 
 impl Client {
     /// How to call a tool, as a task if `wish` says so: always as one if the tool runs in no other way. The
     /// calls of a session whose server has no tasks are plain whatever it says of its tools. Where there are
-    /// no sessions that is for the server to decide.
+    /// no sessions, or it is not known yet whether there are, that is for the server to decide.
     ///
     /// # Errors
     ///
@@ -95,17 +121,7 @@ impl Client {
         tool: &str,
         wish: Option<TaskOptions>,
     ) -> Result<CallOptions, CallError> {
-        let plain = CallOptions::new();
-        let wished = wish.map_or(plain, |options| plain.task(options));
-        let in_session = self.revision().is_some_and(|revision| revision.era() == Era::Handshake);
-        if !in_session || !self.peer_capabilities().contains(Capability::ServerTasksCallTool) {
-            return Ok(wished);
-        }
-        match tools.support(tool) {
-            TaskSupport::Optional => Ok(wished),
-            TaskSupport::Required => Ok(plain.task(wish.unwrap_or_default())),
-            _ if wish.is_some() => Err(NotAllowed::TaskSupport.into()),
-            _ => Ok(plain),
-        }
+        let revision = self.revision().unwrap_or(Revision::LATEST_STATELESS);
+        tools.options(tool, (revision, self.peer_capabilities()), wish)
     }
 }

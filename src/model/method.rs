@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AcknowledgedParams, CallToolParams, CallToolResult, CompleteParams, CompleteResult,
-    CreateMessageParams, CreateMessageResult, DiscoverResult, ElicitParams, ElicitResult,
-    ElicitationCompleteParams, GetPromptParams, GetPromptResult, ListPromptsResult,
+    CreateMessageParams, CreateMessageResult, DetailedTask, DiscoverResult, ElicitParams,
+    ElicitResult, ElicitationCompleteParams, GetPromptParams, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
     ListToolsResult, ListenParams, LogParams, PageParams, ReadResourceParams, ReadResourceResult,
-    ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UriParams,
+    ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UpdateTaskParams, UriParams,
 };
 use crate::json::Raw;
 
@@ -151,15 +151,21 @@ methods! {
     CreateMessage = "sampling/createMessage", CreateMessageParams -> CreateMessageResult;
     /// `elicitation/create`, to a client (from 2025-06-18 on)
     Elicit = "elicitation/create", ElicitParams -> ElicitResult;
-    /// `tasks/get`, either way
+    /// `tasks/get`, either way (2025-11-25)
     GetTask = "tasks/get", TaskParams -> Task;
+    /// `tasks/get`, to a server (from 2026-07-28 on, an extension)
+    GetDetailedTask = "tasks/get", TaskParams -> DetailedTask;
+    /// `tasks/update`, to a server (from 2026-07-28 on, an extension)
+    UpdateTask = "tasks/update", UpdateTaskParams -> Empty;
     /// `tasks/result`, either way: the result of the request that became the task, of whatever shape
     /// that is
     TaskResult = "tasks/result", TaskParams -> Raw;
     /// `tasks/list`, either way
     ListTasks = "tasks/list", PageParams -> ListTasksResult;
-    /// `tasks/cancel`, either way
+    /// `tasks/cancel`, either way (2025-11-25)
     CancelTask = "tasks/cancel", TaskParams -> Task;
+    /// `tasks/cancel`, to a server (from 2026-07-28 on, an extension)
+    EndTask = "tasks/cancel", TaskParams -> Empty;
 }
 
 notifications! {
@@ -179,6 +185,8 @@ notifications! {
     ElicitationComplete = "notifications/elicitation/complete", ElicitationCompleteParams;
     /// `notifications/tasks/status`, either way (2025-11-25)
     TaskChanged = "notifications/tasks/status", Task;
+    /// `notifications/tasks`, from a server to a subscription (from 2026-07-28 on, an extension)
+    DetailedTaskChanged = "notifications/tasks", DetailedTask;
     /// `notifications/roots/list_changed`, from a client
     RootsChanged = "notifications/roots/list_changed", Empty;
 }

@@ -91,7 +91,10 @@ pub use sampling::{
 };
 pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
 pub use subscriptions::{AcknowledgedParams, ListenParams, SubscriptionFilter};
-pub use tasks::{CreateTaskResult, ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus};
+pub use tasks::{
+    CreateTaskResult, DetailedTask, ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus,
+    UpdateTaskParams,
+};
 pub use text::Text;
 pub use tools::{
     CallToolParams, CallToolResult, ListToolsResult, PageParams, TaskSupport, Tool,

@@ -1,12 +1,14 @@
-//! Messages about tasks of 2025-11-25
-//! ([basic/utilities/tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)).
+//! Messages about tasks: of 2025-11-25
+//! ([basic/utilities/tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks)),
+//! and of the extension `io.modelcontextprotocol/tasks` from 2026-07-28 on.
 //!
-//! These are the shapes alone. The machines offer no tasks yet: they declare none, and requests about
-//! them are refused.
+//! [`task`](crate::task) writes and reads them by itself; these are for those who do without it.
 
 use serde::{Deserialize, Serialize};
 
+use super::input::InputRequest;
 use super::list::List;
+use super::map::Map;
 use super::open::open_enum;
 use super::text::Text;
 use crate::json::Raw;
@@ -137,4 +139,70 @@ pub struct ListTasksResult<'a> {
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Raw<'a>>,
+}
+
+/// A task as the extension has it (from 2026-07-28 on): the answer to a request that has become one, the
+/// result of `tasks/get`, and the params of `notifications/tasks`.
+///
+/// What it asks for and what came of it are there if its status says so, and never in the answer to a
+/// request that has become a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct DetailedTask<'a> {
+    /// Its name, chosen by the server.
+    #[serde(borrow)]
+    pub task_id: Text<'a>,
+    /// How far it is.
+    #[serde(borrow)]
+    pub status: TaskStatus<'a>,
+    /// The same for people.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub status_message: Option<Text<'a>>,
+    /// When it was begun, in the form of ISO 8601.
+    #[serde(borrow)]
+    pub created_at: Text<'a>,
+    /// When it last changed, in the same form.
+    #[serde(borrow)]
+    pub last_updated_at: Text<'a>,
+    /// How many milliseconds after its beginning it may be forgotten. `None` is written as `null`: it
+    /// is kept.
+    pub ttl_ms: Option<u64>,
+    /// How many milliseconds to wait between two questions about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll_interval_ms: Option<u64>,
+    /// What it asks for, if it requires input, by keys of its choice.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub input_requests: Option<Map<'a, InputRequest<'a>>>,
+    /// What the request would have been answered with, if it is completed.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Raw<'a>>,
+    /// The error that the request would have been answered with, if it has failed.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Raw<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+/// The params of `tasks/update` (from 2026-07-28 on).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UpdateTaskParams<'a> {
+    /// The task.
+    #[serde(borrow, rename = "taskId")]
+    pub task_id: Text<'a>,
+    /// An answer under each key: the result of what was asked for there.
+    #[serde(borrow, rename = "inputResponses")]
+    pub inputs: Map<'a, Raw<'a>>,
+    /// Metadata.
+    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> UpdateTaskParams<'a> {
+    /// Answers to what this task asks for.
+    pub fn new(task_id: impl Into<Text<'a>>, inputs: Map<'a, Raw<'a>>) -> Self {
+        Self { task_id: task_id.into(), inputs, meta: None }
+    }
 }

@@ -244,6 +244,17 @@ fn tasks_are_read_and_written() {
     unchanged::<CreateTaskResult<'_>>(&alloc::format!(r#"{{"task":{task}}}"#));
     unchanged::<TaskParams<'_>>(r#"{"taskId":"t","_meta":{"k":1}}"#);
     unchanged::<TaskMetadata>(r#"{"ttl":60000}"#);
+    let begun =
+        r#""taskId":"t","status":"working","createdAt":"a","lastUpdatedAt":"b","ttlMs":null"#;
+    unchanged::<DetailedTask<'_>>(&alloc::format!("{{{begun}}}"));
+    let more = concat!(
+        r#""pollIntervalMs":5,"inputRequests":{"k":{"method":"roots/list"}},"#,
+        r#""result":{"content":[]},"error":{"code":1,"message":"m"},"_meta":{}"#
+    );
+    unchanged::<DetailedTask<'_>>(&alloc::format!("{{{begun},{more}}}"));
+    unchanged::<UpdateTaskParams<'_>>(
+        r#"{"taskId":"t","inputResponses":{"k":{"action":"decline"}}}"#,
+    );
     let finals = ["working", "input_required", "completed", "failed", "cancelled", "paused"];
     let finals = finals.map(|status| TaskStatus::from(Text::from(status)).is_final());
     assert_eq!(finals, [false, false, true, true, true, false]);

@@ -84,7 +84,7 @@ impl Peer {
             return None;
         };
         let ticket = TaskTicket::new(snapshot.id.to_str().into_owned(), self.method_of(call));
-        let tracked = Tracked::of(&snapshot, TaskOptions::new(), Instant::EPOCH);
+        let tracked = Tracked::of(&snapshot, TaskOptions::new(), (Instant::EPOCH, 0));
         self.track(call, tracked, None);
         let cancelled = self.ask_to_cancel(reception.config, call, reception.out);
         self.end_call(call);

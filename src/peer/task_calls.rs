@@ -116,8 +116,8 @@ impl Peer {
             let task = Raw::trusted(snapshot.text);
             return Some(Gathered::Ends(Outcome::Task(BegunTask { ticket, task })));
         }
-        let now = reception.arrival.now;
-        let tracked = Tracked::of(&snapshot, options, self.clock.at(now));
+        let (now, most_kept) = (reception.arrival.now, reception.config.limits.kept_bytes);
+        let tracked = Tracked::of(&snapshot, options, (self.clock.at(now), most_kept));
         let lost_at = tracked.lost_at(&snapshot);
         self.track(call, tracked, lost_at);
         let event = self.update_of(call, snapshot);
@@ -190,8 +190,8 @@ impl Peer {
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
         let call = self.register(entry);
         let id = ticket.task_id.clone();
-        let begun = self.clock.at(now);
-        self.track(call, Tracked { id, options, begun, ..Tracked::default() }, None);
+        let (begun, most_kept) = (self.clock.at(now), config.limits.kept_bytes);
+        self.track(call, Tracked { id, options, begun, most_kept, ..Tracked::default() }, None);
         self.ask_about(config, call, now, out);
         Ok(call)
     }

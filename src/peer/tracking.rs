@@ -132,8 +132,9 @@ pub(super) enum StepKind {
 pub(super) struct Tracked {
     pub(super) id: String,
     pub(super) options: TaskOptions,
-    /// What was seen of it last, the whole object.
+    /// What was seen of it last, the whole object unless it is longer than `most_kept`.
     pub(super) latest: String,
+    pub(super) most_kept: usize,
     pub(super) standing: Standing,
     /// When it changed last, in the words of the peer.
     pub(super) updated: Option<i128>,
@@ -295,9 +296,13 @@ impl<'a> Snapshot<'a> {
 
 impl Tracked {
     /// A task that has just been heard of.
-    pub(super) fn of(snapshot: &Snapshot<'_>, options: TaskOptions, begun: Instant) -> Self {
+    pub(super) fn of(
+        snapshot: &Snapshot<'_>,
+        options: TaskOptions,
+        (begun, most_kept): (Instant, usize),
+    ) -> Self {
         let id = snapshot.id.to_str().into_owned();
-        let mut tracked = Self { id, options, begun, ..Self::default() };
+        let mut tracked = Self { id, options, begun, most_kept, ..Self::default() };
         tracked.take_in(snapshot);
         tracked
     }
@@ -320,7 +325,9 @@ impl Tracked {
         self.interval = snapshot.interval;
         let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.says_like(snapshot));
         self.latest.clear();
-        self.latest.push_str(snapshot.text);
+        if snapshot.text.len() <= self.most_kept {
+            self.latest.push_str(snapshot.text);
+        }
         is_news
     }
 
@@ -341,9 +348,10 @@ impl Tracked {
 
     /// How the call ends if nobody asks about the task any more on this connection.
     pub(super) fn left(&self, method: &'static str) -> Outcome<'static> {
+        let task = if self.latest.is_empty() { "null" } else { &self.latest };
         Outcome::Task(BegunTask {
             ticket: TaskTicket::new(self.id.clone(), method),
-            task: Raw::trusted(&self.latest).into_owned(),
+            task: Raw::trusted(task).into_owned(),
         })
     }
 }

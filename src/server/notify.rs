@@ -2,13 +2,14 @@
 
 use alloc::string::String;
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::Server;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
-use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams};
+use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
 use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
+use crate::task::RELATED;
 use crate::version::Era;
 
 /// A log message for the client
@@ -28,18 +29,27 @@ pub struct Log<'a, T: ?Sized> {
     data: &'a T,
     logger: Option<&'a str>,
     about: Option<InboundId>,
+    task: Option<&'a str>,
 }
 
 impl<'a, T: Serialize + ?Sized> Log<'a, T> {
     /// A message of this level. The data is any JSON, also a string or `null`.
     pub const fn new(level: LoggingLevel, data: &'a T) -> Self {
-        Self { level, data, logger: None, about: None }
+        Self { level, data, logger: None, about: None, task: None }
     }
 
     /// The part of the server that it comes from.
     #[must_use]
     pub const fn logger(mut self, logger: &'a str) -> Self {
         self.logger = Some(logger);
+        self
+    }
+
+    /// The id of the [task](crate::task) that it is about, and says so in a session. Where there are no
+    /// sessions tasks do not log: see [`Tasks::set_message`](crate::task::Tasks::set_message).
+    #[must_use]
+    pub const fn of_task(mut self, id: &'a str) -> Self {
+        self.task = Some(id);
         self
     }
 
@@ -64,7 +74,7 @@ impl<'a, T: ?Sized> Log<'a, T> {
 
     /// The same message with other data, for instance with what was serialised before.
     pub const fn with_data<U: ?Sized>(self, data: &'a U) -> Log<'a, U> {
-        Log { level: self.level, data, logger: self.logger, about: self.about }
+        Log { level: self.level, data, logger: self.logger, about: self.about, task: self.task }
     }
 }
 
@@ -76,7 +86,21 @@ impl<T: Serialize + ?Sized> Serialize for Log<'_, T> {
             params.serialize_field("logger", logger)?;
         }
         params.serialize_field("data", self.data)?;
+        if let Some(id) = self.task {
+            params.serialize_field("_meta", &OfTask(id))?;
+        }
         params.end()
+    }
+}
+
+/// The metadata of what belongs to a task.
+struct OfTask<'a>(&'a str);
+
+impl Serialize for OfTask<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut meta = serializer.serialize_map(Some(1))?;
+        meta.serialize_entry(RELATED, &TaskParams::new(self.0))?;
+        meta.end()
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::Method;
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
-    CallError, CallId, Cause, ErrorCode, ErrorObject, Expiry, Outcome, ProgressUpdate,
+    BegunTask, CallError, CallId, Cause, ErrorCode, ErrorObject, Expiry, Outcome, ProgressUpdate,
     ViolationKind,
 };
 
@@ -38,6 +38,16 @@ pub enum CallFailure {
     /// The server needed something again and again.
     #[error("the server needs something again and again")]
     TooManyRounds,
+    /// It has become a task, and nobody asks about it here any more: it was to be looked after by hand, or
+    /// the connection has ended. The task goes on.
+    #[error("the call has become a task, which goes on")]
+    Task(Box<BegunTask<'static>>),
+    /// It had become a task, which was cancelled.
+    #[error("the task was cancelled")]
+    TaskCancelled,
+    /// It had become a task, which the other side does not know any more.
+    #[error("the task is lost")]
+    TaskLost,
     /// No answer came in time.
     #[error("{}", expiry_text(*.0))]
     TimedOut(Expiry),
@@ -212,6 +222,9 @@ fn result_of(outcome: Outcome<'static>) -> Result<Reply, CallFailure> {
         Outcome::InputRequired(result) => CallFailure::InputRequired(result),
         Outcome::InputRefused(code) => CallFailure::InputRefused(code),
         Outcome::TooManyRounds => CallFailure::TooManyRounds,
+        Outcome::Task(task) => CallFailure::Task(Box::new(task)),
+        Outcome::TaskCancelled => CallFailure::TaskCancelled,
+        Outcome::TaskLost => CallFailure::TaskLost,
         Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
         Outcome::Cut { stop, .. } => CallFailure::Cut(stop),
         Outcome::NotMade(error) => CallFailure::NotMade(error),
