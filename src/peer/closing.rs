@@ -148,7 +148,7 @@ impl Peer {
             return Some(Elapsed::Event(event));
         }
         if self.unsettled.has_news() {
-            if let Some(event) = self.next_given_up().or_else(|| self.next_early()) {
+            if let Some(event) = self.next_given_up(config, out).or_else(|| self.next_early()) {
                 return Some(Elapsed::Event(event));
             }
             if let Some(input) = self.next_input() {

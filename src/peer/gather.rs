@@ -344,7 +344,11 @@ impl Peer {
     }
 
     /// The next call that cannot go on.
-    pub(super) fn next_given_up(&mut self) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_given_up(
+        &mut self,
+        config: &ConnectionConfig,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
         while let Some((call, stuck)) = self.unsettled.given_up.pop_front() {
             if self.outbound.get(call.0).is_some() {
                 let outcome = match stuck {
@@ -353,6 +357,11 @@ impl Peer {
                 };
                 let has_gathered =
                     self.outbound.get(call.0).is_some_and(|entry| entry.gathering.is_some());
+                if self.tracked_part(call).is_some() {
+                    // Nobody will ask for what the task comes to.
+                    self.stop_asking(call, out);
+                    self.ask_to_cancel(config, call, out);
+                }
                 let mut event = self.end_event(call, outcome);
                 if let PeerEvent::CallEnded(ended) = &mut event {
                     ended.needed_input = has_gathered || matches!(stuck, Stuck::Refused(_));

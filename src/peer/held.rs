@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::call::{CallError, Purpose, Whereabouts};
+use super::call::{Call, CallError, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::event::{Outcome, PeerEvent};
 use super::exchanges::observe_sent;
@@ -11,6 +11,7 @@ use super::outlets::{Lane, Observation, Outlets};
 use super::rare::{Empty, Rare};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::Expectation;
+use super::tracking::Step;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Queue, Room, Serial, Tag};
@@ -231,6 +232,15 @@ impl Peer {
             // It may have been cancelled meanwhile.
             if let Some(entry) = self.outbound.get(call.0) {
                 let parent = entry.parent.filter(|_| entry.purpose == Purpose::Input);
+                if let Some(Step { of, .. }) = entry.step() {
+                    self.end_call(call);
+                    if self.tracked_part(of).is_none() {
+                        continue;
+                    }
+                    let event = self.end_event(of, Outcome::NotMade(error));
+                    self.end_call(of);
+                    return Some(event);
+                }
                 let event = self.end_event(call, Outcome::NotMade(error));
                 self.end_call(call);
                 if let Some(parent) = parent {
@@ -256,9 +266,12 @@ impl Peer {
                 .outbound
                 .get(call.0)
                 .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
+            // What is told to nobody ends with what it was made for.
+            let is_nobodys = self.outbound.get(call.0).is_some_and(Call::is_nobodys);
             let event = self.end_event(call, Outcome::Unsent);
             self.end_call(call);
             let event = match parent {
+                _ if is_nobodys => None,
                 Some(parent) => self.input_failed(config, parent, out),
                 None => Some(event),
             };

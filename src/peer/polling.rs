@@ -264,9 +264,9 @@ impl Peer {
     ) -> Option<Incoming<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         tracked.failures = 0;
-        let is_news = tracked.take_in(&snapshot);
+        let taken = tracked.take_in(&snapshot);
         let (standing, lost_at) = (tracked.standing, tracked.lost_at(&snapshot));
-        if let Some(entry) = self.outbound.get_mut(call.0).filter(|_| is_news) {
+        if let Some(entry) = self.outbound.get_mut(call.0).filter(|_| taken.is_some()) {
             entry.total_deadline = lost_at;
         }
         if standing == Standing::Cancelled {
@@ -277,9 +277,12 @@ impl Peer {
                 let outcome = self.inlined(call, snapshot.text, bytes, reception.config);
                 return Some(self.finish(call, outcome, reception.out));
             }
-            self.take_task_inputs(reception.config, call, snapshot.text, reception.arrival.now);
+            if taken.is_some() {
+                let now = reception.arrival.now;
+                self.take_task_inputs(reception.config, call, snapshot.text, now);
+            }
         }
-        let event = is_news.then(|| self.update_of(call, snapshot));
+        let event = (taken == Some(true)).then(|| self.update_of(call, snapshot));
         self.look_after(reception.config, call, reception.arrival.now, reception.out);
         event.map(Incoming::Event)
     }

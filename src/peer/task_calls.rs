@@ -85,7 +85,9 @@ impl Peer {
                 && entry.kind == Some(RequestKind::CallTool);
             return Some(may_be.then(|| Snapshot::read(text)).flatten());
         }
-        entry.kind?.task_capability()?;
+        let capability = entry.kind?.task_capability()?;
+        // Nobody looks for tasks where there are none.
+        self.session.filter(|session| session.theirs.contains(capability))?;
         let task = member(text, "task").filter(|task| task.starts_with('{'))?;
         if entry.task_options().is_some() {
             return Some(Snapshot::read(task));

@@ -130,7 +130,8 @@ impl Peer {
                 waiter.connection() == connection && self.inbound.get(waiter.0).is_some()
             };
             let waiter = task.links.waiters.iter().find(is_open).copied();
-            if !at_once && waiter.is_none() {
+            // One that was begun without a session shows what it asks for, unless somebody waits here.
+            if waiter.is_none() && !(at_once && task.is_of_session()) {
                 break;
             }
             let method = wanted.kind.rule().name;

@@ -313,12 +313,12 @@ impl Tracked {
     }
 
     /// Takes in what is newer than what is known: what is final stays, otherwise the later time wins, and
-    /// at the same time what came later. Says whether anything is different now.
-    pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> bool {
+    /// at the same time what came later. `None` if it is not newer, otherwise whether it says anything new.
+    pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> Option<bool> {
         let standing = snapshot.standing();
         let is_older = self.updated.zip(snapshot.updated).is_some_and(|(known, new)| new < known);
         if self.standing.is_final() || (is_older && !standing.is_final()) {
-            return false;
+            return None;
         }
         self.standing = standing;
         self.updated = snapshot.updated.or(self.updated);
@@ -328,7 +328,7 @@ impl Tracked {
         if snapshot.text.len() <= self.most_kept {
             self.latest.push_str(snapshot.text);
         }
-        is_news
+        Some(is_news)
     }
 
     /// How long to wait before the next question.
