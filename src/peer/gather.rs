@@ -13,7 +13,7 @@ use core::time::Duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::answer::RespondError;
-use super::call::{CallError, Purpose, Whereabouts};
+use super::call::{CallError, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
 use super::event::{CancelCause, Outcome, PeerEvent};
@@ -22,7 +22,6 @@ use super::input::{is_brought, object_of};
 use super::outlets::Outlets;
 use super::request_stamp::RequestStamp;
 use super::rules::check_params;
-use super::versions::versions_in;
 use super::{ConnectionConfig, Peer};
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
@@ -33,9 +32,9 @@ use crate::handle::{CallId, InboundId, Place};
 use crate::json::{
     Additions, Empty, EncodeError, MemberTexts, Misfit, Payload, Raw, Str, Writer, fits, member,
 };
-use crate::rpc::{Ending, ErrorObject};
+use crate::rpc::Ending;
 use crate::time::Instant;
-use crate::version::{Revision, RevisionSet};
+use crate::version::Revision;
 
 /// How long to wait before a request is made again for which nothing had to be gathered; twice as long
 /// each time.
@@ -451,35 +450,6 @@ impl Peer {
         }
         self.set_deadline(call);
         self.unsettled.given_up.push_back((call, Stuck::NotMade(error)));
-    }
-
-    /// The server does not speak the revision of a call, and names others: whether the call is made
-    /// again, once for each.
-    pub(super) fn is_repeated(
-        &mut self,
-        call: CallId,
-        error: &ErrorObject<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> bool {
-        if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.is_stateless() {
-            return false;
-        }
-        let theirs = versions_in(error.data.as_ref().map(Raw::as_str).unwrap_or_default());
-        let ours = self.spoken.and(RevisionSet::STATELESS);
-        let best = theirs.and_then(|theirs| theirs.and(ours).latest());
-        let Some(entry) = self.outbound.get_mut(call.0) else { return false };
-        let Some(best) = best.filter(|best| !entry.repeated.contains(*best)) else { return false };
-        let is_known = entry.kind.is_some()
-            && matches!(entry.purpose, Purpose::Application | Purpose::Subscription);
-        if entry.params.is_empty() || !is_known {
-            return false;
-        }
-        entry.repeated = entry.repeated.with(best);
-        entry.whereabouts = Whereabouts::Answered;
-        self.outbound.renew(call.0);
-        self.ask_again(call, Some(now), out);
-        true
     }
 }
 

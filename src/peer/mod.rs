@@ -13,7 +13,7 @@
 //! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
 //! | `batches`, `batch` | batches of the peer, and of ours |
 //! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
-//! | `call`, `calls`, `held`, `cancel` | requests of ours: make, hold, end, give up |
+//! | `call`, `calls`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
 //! | `pages` | lists that are read page by page |
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
 //! | `task_calls`, `tracking`, `polling`, `task_inputs`, `giving_up_tasks` | calls that become tasks of the peer |
@@ -60,6 +60,7 @@ mod polling;
 mod progress;
 mod rare;
 mod receive;
+mod repeat;
 mod request;
 mod request_stamp;
 mod response;
