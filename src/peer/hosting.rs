@@ -55,6 +55,7 @@ impl Peer {
             owner: exchange.context.principal,
             connection: self.connection(),
             ttl: request.ttl,
+            kept: exchange.kept.clone(),
             token,
         };
         tasks.create(origin, new, now)

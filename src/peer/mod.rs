@@ -111,6 +111,7 @@ pub(crate) use notify::Notice;
 pub(crate) use opening::LateProbe;
 pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
+pub(crate) use rules::Kept;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 

@@ -15,8 +15,8 @@ use crate::version::Revision;
 
 /// What is kept of the params of a request until it is answered.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Kept {
-    pub(super) subject: Subject,
+pub(crate) struct Kept {
+    subject: Subject,
     /// The text of the subject, JSON.
     text: String,
 }
@@ -30,7 +30,7 @@ impl fmt::Debug for Kept {
 
 /// What the params were about, if the answer depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Subject {
+enum Subject {
     #[default]
     Nothing,
     /// A user is asked by a form, of which the schema is kept.
@@ -73,13 +73,23 @@ impl Kept {
         self.text.clear();
     }
 
+    /// The form that a user is asked by, JSON.
+    pub(crate) fn form(&self) -> Option<&str> {
+        (self.subject == Subject::Form).then_some(&*self.text)
+    }
+
+    /// What is kept if a user is asked by this form.
+    pub(crate) fn of_form(form: String) -> Self {
+        Self { subject: Subject::Form, text: form }
+    }
+
     /// The string that is kept.
     pub(super) fn string(&self) -> Option<Str<'_>> {
         Str::from_literal(&self.text)
     }
 
     /// Checks the result of a request whose shape is right, whichever side sends it.
-    pub(super) fn check_result(&self, kind: RequestKind, result: &str) -> Result<(), Misfit> {
+    pub(crate) fn check_result(&self, kind: RequestKind, result: &str) -> Result<(), Misfit> {
         match (kind, self.subject) {
             (RequestKind::Elicit, Subject::Form) => forms::check_answer(result, Some(&self.text)),
             (RequestKind::Elicit, Subject::Url) => forms::check_answer(result, None),

@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
 use crate::handle::ConnectionNumber;
-use crate::peer::Principal;
+use crate::peer::{Kept, Principal};
 use crate::version::Revision;
 
 /// A task to begin.
@@ -103,6 +103,8 @@ pub(crate) struct Origin {
     pub(crate) connection: ConnectionNumber,
     /// How long it is to be kept.
     pub(crate) ttl: Option<Duration>,
+    /// What its result has to fit.
+    pub(crate) kept: Kept,
     /// The literal of its progress token, or nothing.
     pub(crate) token: String,
 }

@@ -11,7 +11,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::json::{Number, member};
-use crate::peer::Principal;
+use crate::peer::{Kept, Principal};
 use crate::rpc::Recycle;
 use crate::time::Instant;
 use crate::version::Revision;
@@ -27,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) kind: RequestKind,
     pub(crate) revision: Revision,
     pub(crate) capabilities: CapabilitySet,
+    /// What the result has to fit.
+    pub(crate) kept: Kept,
     pub(crate) created: Instant,
     pub(crate) updated: Instant,
     pub(crate) ttl: Option<Duration>,
@@ -161,6 +163,7 @@ impl Default for Record {
             kind: RequestKind::CallTool,
             revision: Revision::LATEST_HANDSHAKE,
             capabilities: CapabilitySet::NONE,
+            kept: Kept::default(),
             created: Instant::EPOCH,
             updated: Instant::EPOCH,
             ttl: None,

@@ -13,7 +13,7 @@ use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::json::{Kind, Raw};
-use crate::peer::Principal;
+use crate::peer::{Kept, Principal};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -31,6 +31,8 @@ pub struct TaskRecord {
     method: String,
     revision: String,
     capabilities: Vec<String>,
+    /// JSON.
+    form: Option<String>,
     created_ns: u64,
     updated_ns: u64,
     ttl_ms: Option<u64>,
@@ -112,6 +114,7 @@ impl TaskRecord {
             method: String::from(record.kind.rule().name),
             revision: String::from(record.revision.name()),
             capabilities: record.capabilities.iter().map(|one| one.path().into()).collect(),
+            form: record.kept.form().map(String::from),
             created_ns: nanos(record.created),
             updated_ns: nanos(record.updated),
             ttl_ms: record.ttl.map(millis),
@@ -149,6 +152,9 @@ impl TaskRecord {
             Status::Failed => State::Failed(self.error.ok_or(Corrupt("error"))?.read()?),
             Status::Cancelled => State::Cancelled,
         };
+        if self.form.as_ref().is_some_and(|form| !is_json(form, Kind::Object)) {
+            return Err(Corrupt("form"));
+        }
         let wanted = self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
         Ok(Record {
             id: self.id,
@@ -157,6 +163,7 @@ impl TaskRecord {
             kind,
             revision,
             capabilities,
+            kept: self.form.map(Kept::of_form).unwrap_or_default(),
             created: Instant::from_nanos(self.created_ns),
             updated: Instant::from_nanos(self.updated_ns),
             ttl: self.ttl_ms.map(Duration::from_millis),

@@ -163,6 +163,7 @@ impl Tasks {
             kind: origin.kind,
             revision: origin.revision,
             capabilities: origin.capabilities,
+            kept: origin.kept,
             created: now,
             updated: now,
             ttl,

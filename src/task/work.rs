@@ -343,6 +343,7 @@ fn result_text<T: Serialize + ?Sized>(
     let mut writer = Writer::new(&mut buffer, most);
     result.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    record.kept.check_result(record.kind, &text).map_err(EncodeError::from)?;
     let asks = ["inputRequests", "requestState"].iter().any(|name| member(&text, name).is_some());
     if asks { Err(TaskError::NotAResult) } else { Ok(text) }
 }
