@@ -22,6 +22,12 @@ impl ErrorCode {
     pub const fn get(self) -> i64 {
         self.0
     }
+
+    /// Whether from 2026-07-28 on it belongs to the protocol, which gives a meaning to three of those: those
+    /// that the machine sends.
+    pub(crate) const fn is_reserved(self) -> bool {
+        -32_099 <= self.0 && self.0 <= -32_000
+    }
 }
 
 macro_rules! error_codes {

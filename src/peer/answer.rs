@@ -156,9 +156,6 @@ impl Peer {
 
     /// The code by which the revision of a request says what is meant, if it has one for that.
     fn code_for(&self, id: InboundId, code: ErrorCode) -> Result<ErrorCode, NotAllowed> {
-        // From here on the codes belong to the protocol, which gives a meaning to three of them: those
-        // that the machine sends.
-        const RESERVED: core::ops::RangeInclusive<i64> = -32_099..=-32_000;
         let Some(exchange) = self.inbound.get(id.0).filter(|exchange| !exchange.is_relayed) else {
             return Ok(code);
         };
@@ -167,7 +164,7 @@ impl Peer {
             return Ok(ErrorCode::INVALID_PARAMS);
         }
         let is_asking = code == ErrorCode::URL_ELICITATION_REQUIRED;
-        if exchange.stands_alone() && RESERVED.contains(&code.get()) && !is_asking {
+        if exchange.stands_alone() && code.is_reserved() && !is_asking {
             return Err(NotAllowed::Code);
         }
         Ok(code)

@@ -23,7 +23,7 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
 use crate::json::{Additions, MemberTexts, MetaAdditions, Raw, Str, fits, member};
 use crate::rpc::{Fault, write_result};
-use crate::task::view::{Alone, CreatedInSession, InSession, related};
+use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
 use crate::task::{
     NewTask, Origin, RELATED, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which,
 };
@@ -76,7 +76,8 @@ impl Peer {
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale.into());
         };
-        if exchange.context.task.is_none() {
+        let is_its = task.owner == exchange.context.principal && exchange.kind == Some(task.kind);
+        if exchange.context.task.is_none() || !is_its {
             return Err(TaskError::NotWanted);
         }
         let progress = exchange.progress;
@@ -229,7 +230,8 @@ impl Peer {
                 if let Some(exchange) = self.inbound.get_mut(id.0) {
                     exchange.related = related(&task.id);
                 }
-                self.answer_about_task(config, id, &Raw::trusted(result), out)
+                let result = result_in_session(task, result);
+                self.answer_about_task(config, id, &Raw::trusted(&result), out)
             }
             State::Failed(error) => {
                 let data = error.data.as_deref().map(Raw::trusted);
@@ -297,12 +299,16 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
+        let most = tasks.config().input_bytes;
         for (name, answer) in MemberTexts::of(inputs.as_str()) {
             if !tasks.accepts(key, &name.to_str(), |kind, params, revision| {
                 let form = kind.rule().result(revision);
                 let mut kept = Kept::default();
                 kept.keep(kind, params, revision, usize::MAX);
-                fits(form, Some(answer)).and_then(|_| kept.check_result(kind, answer)).is_ok()
+                answer.len() <= most
+                    && fits(form, Some(answer))
+                        .and_then(|_| kept.check_result(kind, answer))
+                        .is_ok()
             }) {
                 let text = "an answer does not fit what was asked for";
                 self.refuse_about_task(config, id, text, out)?;

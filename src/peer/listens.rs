@@ -329,6 +329,12 @@ impl Peer {
 }
 
 impl Peer {
+    /// Whether a subscription is open and its client knows that.
+    pub(super) fn is_acknowledged(&self, id: InboundId) -> bool {
+        let at = self.listens.position(id.0);
+        at.and_then(|at| self.listens.open.get(at)).is_some_and(|listen| listen.acknowledged)
+    }
+
     /// The tasks that a subscription is about.
     pub(super) fn tasks_of_listen(&self, id: InboundId) -> &[String] {
         let at = self.listens.position(id.0);

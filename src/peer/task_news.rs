@@ -1,5 +1,7 @@
 //! What changes with tasks of this side, told on a connection: answers that waited, changes, questions.
 
+use alloc::string::String;
+
 use super::answer::RespondError;
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
@@ -14,10 +16,11 @@ use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
+use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::json::{EncodeError, MetaAdditions, Raw};
-use crate::rpc::{GivenUp, write_notification, write_notification_with};
+use crate::rpc::{Fault, GivenUp, write_notification, write_notification_with};
 use crate::session::Phase;
 use crate::task::view::{Alone, InSession, related};
 use crate::task::{Notice, RELATED, TaskError, TaskKey, Tasks};
@@ -26,13 +29,9 @@ use crate::time::Instant;
 /// There is no room now, or too many calls are pending: the rest is told later.
 struct Later;
 
-/// What came of answering a request that has waited. What will never fit is not told, and the deadline of its
-/// sender ends it; whatever else is wrong, nobody waits any more.
-const fn released(answered: Result<(), RespondError>) -> Result<(), Later> {
-    match answered {
-        Err(RespondError::Encode(EncodeError::Full)) => Err(Later),
-        _ => Ok(()),
-    }
+/// Whether there will be room on a lane for what has found none. On an empty one there never will be.
+fn has_room_later(lane: Lane, out: &mut dyn Outlets) -> bool {
+    !out.lane(lane).is_empty()
 }
 
 impl Peer {
@@ -49,15 +48,18 @@ impl Peer {
         if self.phase == Phase::Closed {
             return tasks.disconnected(connection);
         }
+        let mut failures = 0;
         while let Some(notice) = tasks.next_notice(connection) {
             let told = match notice {
                 Notice::Changed(key) => self.tell_change(config, tasks, key, now, out),
                 Notice::Watched(listen, key) => self.tell_watcher(tasks, listen, key, out),
                 Notice::Answer(waiter, key) => {
-                    released(self.give_result(config, tasks, (waiter, key), out))
+                    let answered = self.give_result(config, tasks, (waiter, key), out);
+                    self.release(config, waiter, answered, out)
                 }
                 Notice::Gone(waiter) => {
-                    released(self.refuse_about_task(config, waiter, NO_SUCH_TASK, out))
+                    let answered = self.refuse_about_task(config, waiter, NO_SUCH_TASK, out);
+                    self.release(config, waiter, answered, out)
                 }
                 Notice::Dismiss(call) => {
                     if self.outbound.get(call.0).is_some() {
@@ -67,11 +69,36 @@ impl Peer {
                     Ok(())
                 }
             };
-            if told.is_err() {
+            if told.is_ok() {
+                tasks.has_told(connection);
+                continue;
+            }
+            // A stream that nobody reads holds up no other one.
+            failures += 1;
+            if !tasks.tell_later(connection, failures) {
                 return;
             }
-            tasks.has_told(connection);
         }
+    }
+
+    /// Sees to it that a request which has waited for a result is answered. What will never fit is an error;
+    /// whatever else is wrong, nobody waits any more.
+    fn release(
+        &mut self,
+        config: &ConnectionConfig,
+        waiter: InboundId,
+        answered: Result<(), RespondError>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), Later> {
+        let Err(RespondError::Encode(error)) = answered else { return Ok(()) };
+        if error == EncodeError::Full && has_room_later(Lane::Exchange(waiter), out) {
+            return Err(Later);
+        }
+        let text = "the result cannot be sent on this connection";
+        let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &text);
+        // If there is no room for that either, the deadline of its sender ends it.
+        _ = self.reject_as_is(config, waiter, fault, None, out);
+        Ok(())
     }
 
     /// Tells whoever asked for a task that it has changed, and asks for what it needs.
@@ -101,12 +128,16 @@ impl Peer {
 
     fn notify_status(&self, task: &InSession<'_>, out: &mut dyn Outlets) -> Result<(), Later> {
         let method = NotificationKind::TaskStatus.rule().name;
+        // Nobody may rely on it, so it need not be told later either.
+        if self.must_hold(method) {
+            return Ok(());
+        }
         let sent = out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification(writer, method, task, None)
         });
         match sent {
             Ok(_) => observe_sent(out, Lane::Connection, Some(method)),
-            Err(EncodeError::Full) => return Err(Later),
+            Err(EncodeError::Full) if has_room_later(Lane::Connection, out) => return Err(Later),
             // Nobody may rely on it.
             Err(_) => {}
         }
@@ -135,6 +166,7 @@ impl Peer {
                 break;
             }
             let method = wanted.kind.rule().name;
+            let lane = waiter.map_or(Lane::Connection, Lane::Exchange);
             let options = CallOptions { parent: waiter, ..CallOptions::new() };
             let related = related(&task.id);
             let asked = self.prepare_call(config, method, options, now).and_then(|mut order| {
@@ -143,13 +175,16 @@ impl Peer {
                 order.entry.parent = None;
                 order.entry.task = Some(TaskPart::Question { task: key, related }.into());
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
-                let lane = waiter.map(Lane::Exchange);
-                self.make_on(config, order, lane, method, &params, Sink::Outlets(out))
+                let on = waiter.map(Lane::Exchange);
+                self.make_on(config, order, on, method, &params, Sink::Outlets(out))
             });
             let input = wanted.key.clone();
             match asked {
                 Ok(call) => tasks.asked(key, &input, call),
-                Err(CallError::TooManyCalls | CallError::Encode(EncodeError::Full)) => {
+                Err(CallError::TooManyCalls) => return Err(Later),
+                Err(CallError::Encode(EncodeError::Full))
+                    if self.must_hold(method) || has_room_later(lane, out) =>
+                {
                     return Err(Later);
                 }
                 // It cannot be asked for on this connection. It is there for whoever looks at the task.
@@ -167,13 +202,15 @@ impl Peer {
         key: TaskKey,
         out: &mut dyn Outlets,
     ) -> Result<(), Later> {
-        if let Some(task) = tasks.record(key)
+        // Two connections with one number would otherwise be told of each other's tasks.
+        let is_granted = |id: &String| self.tasks_of_listen(listen).binary_search(id).is_ok();
+        if let Some(task) = tasks.record(key).filter(|task| is_granted(&task.id))
             && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
             let told = tell(exchange, listen, NotificationKind::TaskChanged, &params, out);
             // What will never fit is left out; the client can ask.
-            if told == Err(EncodeError::Full) {
+            if told == Err(EncodeError::Full) && has_room_later(Lane::Exchange(listen), out) {
                 return Err(Later);
             }
         }
@@ -251,6 +288,10 @@ impl Peer {
         let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.principal) else {
             return Ok(());
         };
+        // Who has been granted it already is told of each task as it is.
+        if self.is_acknowledged(id) {
+            return Ok(());
+        }
         self.acknowledge(id, granted, |name| tasks.find_own(name, owner).is_some(), out)?;
         let inbound = &self.inbound;
         for name in self.tasks_of_listen(id) {

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::{Elements, Str, member};
@@ -16,14 +17,26 @@ pub(crate) const LISTS: [(&str, Capability); 3] = [
 
 /// What somebody wants to be told, with something kept for each of it
 /// ([filter](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Filter<T> {
     /// The lists, in the order of [`LISTS`].
     pub(crate) lists: [Option<T>; 3],
     /// The resources, by URI. URIs are compared as text and never normalised.
     pub(crate) resources: BTreeMap<String, T>,
-    /// The tasks, by their ids.
+    /// The tasks, by their ids, each once, in order.
     pub(crate) tasks: Vec<String>,
+}
+
+/// Without the ids of tasks.
+impl<T: fmt::Debug> fmt::Debug for Filter<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Filter")
+            .field("lists", &self.lists)
+            .field("resources", &self.resources)
+            .field("tasks", &self.tasks.len())
+            .finish()
+    }
 }
 
 impl<T: Default> Filter<T> {
@@ -33,10 +46,13 @@ impl<T: Default> Filter<T> {
         let is_true = |name: &str| member(notifications, name) == Some("true");
         let uris = member(notifications, "resourceSubscriptions").unwrap_or_default();
         let tasks = member(notifications, "taskIds").unwrap_or_default();
+        let mut tasks: Vec<String> = uris_of(tasks).map(|id| id.to_str().into_owned()).collect();
+        tasks.sort_unstable();
+        tasks.dedup();
         Self {
             lists: LISTS.map(|(name, _)| is_true(name).then(T::default)),
             resources: uris_of(uris).map(|uri| (uri.to_str().into_owned(), T::default())).collect(),
-            tasks: uris_of(tasks).map(|id| id.to_str().into_owned()).collect(),
+            tasks,
         }
     }
 
@@ -58,7 +74,7 @@ impl<T: Default> Filter<T> {
             }
         }
         self.resources.retain(|uri, _| other.resources.contains_key(uri));
-        self.tasks.retain(|id| other.tasks.contains(id));
+        self.tasks.retain(|id| other.tasks.binary_search(id).is_ok());
     }
 
     /// Leaves what somebody who has declared these capabilities tells.

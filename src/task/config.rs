@@ -4,8 +4,8 @@ use core::time::Duration;
 
 /// Bounds on tasks, and how they behave.
 ///
-/// With every bound reached, [`Tasks`](super::Tasks) hold `tasks * (result_bytes + what was asked for)`
-/// bytes and about 600 more for each task.
+/// With every bound reached, [`Tasks`](super::Tasks) hold `tasks * (result_bytes + inputs * input_bytes +
+/// what is asked for)` bytes and about 600 more for each task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TasksConfig {
@@ -24,6 +24,8 @@ pub struct TasksConfig {
     pub result_bytes: usize,
     /// Most things that one task may ask for in its life. Default 256.
     pub inputs: u32,
+    /// Longest answer to one of them in bytes. Default 1 MiB.
+    pub input_bytes: usize,
     /// Most tasks on one page of a list. Default 100.
     pub page_items: usize,
     /// A number that goes into every cursor. Take one that is hard to guess. Default 0.
@@ -50,6 +52,7 @@ impl Default for TasksConfig {
             poll_interval: Duration::from_secs(1),
             result_bytes: 16 << 20,
             inputs: 256,
+            input_bytes: 1 << 20,
             page_items: 100,
             cursor_key: 0,
             notify: true,

@@ -38,6 +38,11 @@ impl Mail {
         self.boxes.entry(connection).or_default();
     }
 
+    /// Whether it has, and has not ended.
+    pub(super) fn knows(&self, connection: ConnectionNumber) -> bool {
+        self.boxes.contains_key(&connection)
+    }
+
     pub(super) fn first(&self) -> Option<ConnectionNumber> {
         self.full.first().copied()
     }
@@ -63,6 +68,15 @@ impl Mail {
         if notices.is_empty() {
             self.full.remove(&connection);
         }
+    }
+
+    /// What was to be told next is told last. Says how much there is to tell.
+    pub(super) fn rotate(&mut self, connection: ConnectionNumber) -> usize {
+        let Some(notices) = self.boxes.get_mut(&connection) else { return 0 };
+        if !notices.is_empty() {
+            notices.rotate_left(1);
+        }
+        notices.len()
     }
 
     /// Nobody is told on a connection that has ended.
@@ -114,8 +128,15 @@ impl Mail {
         }
     }
 
-    /// One thing that was asked is not needed any more.
+    /// One thing that was asked is not needed any more. That comes before everything else: it makes room
+    /// for what may be waiting for some.
     pub(super) fn dismiss(&mut self, call: CallId) {
-        self.post(call.connection(), Notice::Dismiss(call));
+        let connection = call.connection();
+        if let Some(notices) = self.boxes.get_mut(&connection) {
+            let is_dismissal = |notice: &&Notice| matches!(notice, Notice::Dismiss(_));
+            let at = notices.iter().take_while(is_dismissal).count();
+            notices.insert(at, Notice::Dismiss(call));
+            self.full.insert(connection);
+        }
     }
 }

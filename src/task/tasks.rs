@@ -153,8 +153,9 @@ impl Tasks {
     ) -> Result<TaskKey, TaskError> {
         let ttl = new.ttl.unwrap_or_else(|| self.config.kept_for(origin.ttl));
         let poll_interval = Some(new.poll_interval.unwrap_or(self.config.poll_interval));
-        let links =
-            Links { home: Some(origin.connection), token: origin.token, ..Links::default() };
+        // Where there are no sessions nobody is told but those who look or have subscribed.
+        let home = (!origin.revision.is_stateless()).then_some(origin.connection);
+        let links = Links { home, token: origin.token, ..Links::default() };
         let serial = self.next_serial;
         let record = Record {
             id: new.id,
@@ -288,8 +289,15 @@ impl Tasks {
         self.mail.pop(connection);
     }
 
-    /// Somebody waits for the result of a task that goes on; those for whom `is_open` is not true do so no
-    /// longer. From now on it asks them for what it needs.
+    /// The next thing to tell has found no room, as others before it: it is told after the others. Says
+    /// whether there are others, of which not too many are tried in vain.
+    pub(crate) fn tell_later(&mut self, connection: ConnectionNumber, failures: usize) -> bool {
+        const MOST: usize = 64;
+        failures < self.mail.rotate(connection).min(MOST)
+    }
+
+    /// Somebody waits for the result of a task that goes on; those for whom `is_open` is not true, or whose
+    /// connection has ended, do so no longer. From now on it asks them for what it needs.
     pub(crate) fn wait(
         &mut self,
         key: TaskKey,
@@ -300,9 +308,11 @@ impl Tasks {
         self.mail.know(connection);
         let Some(record) = self.table.get_mut(key.0) else { return };
         let (mail, links) = (&mut self.mail, &mut record.links);
-        // Looked through when they have doubled: each request is paid for once.
-        if links.waiters.len() == links.waiters.capacity() {
-            links.waiters.retain(|waiter| waiter.connection() != connection || is_open(*waiter));
+        if is_time_to_look(links.waiters.len()) {
+            links.waiters.retain(|waiter| {
+                let other = waiter.connection();
+                if other == connection { is_open(*waiter) } else { mail.knows(other) }
+            });
         }
         links.waiters.push(waiter);
         if links.home != Some(connection) {
@@ -319,7 +329,8 @@ impl Tasks {
         }
     }
 
-    /// A subscription wants to hear of a task; those for which `is_open` is not true do so no longer.
+    /// A subscription wants to hear of a task; those for which `is_open` is not true, or whose connection
+    /// has ended, do so no longer.
     pub(crate) fn watch(
         &mut self,
         key: TaskKey,
@@ -329,14 +340,23 @@ impl Tasks {
         let connection = listen.connection();
         self.mail.know(connection);
         let Some(record) = self.table.get_mut(key.0) else { return };
-        let watchers = &mut record.links.watchers;
-        if watchers.len() == watchers.capacity() {
-            watchers.retain(|(listen, _)| listen.connection() != connection || is_open(*listen));
+        let (mail, watchers) = (&mut self.mail, &mut record.links.watchers);
+        if is_time_to_look(watchers.len()) {
+            watchers.retain(|(listen, _)| {
+                let other = listen.connection();
+                if other == connection { is_open(*listen) } else { mail.knows(other) }
+            });
         }
         watchers.push((listen, true));
         // It begins with how far the task is.
-        self.mail.post(connection, Notice::Watched(listen, key));
+        mail.post(connection, Notice::Watched(listen, key));
     }
+}
+
+/// Whether a list is looked through for what has ended: when it has doubled, so that each entry is paid for
+/// once.
+const fn is_time_to_look(length: usize) -> bool {
+    3 < length && length.is_power_of_two()
 }
 
 /// FNV-1a. Ids are made by the application, so nobody can choose them to be alike.

@@ -1,5 +1,7 @@
 //! A task as it is shown, in either dialect.
 
+use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -71,7 +73,8 @@ impl<'t> TaskView<'t> {
     }
 
     /// What was answered to what it has asked for last, an object with an answer under each key; a key of
-    /// which there is none was refused, or waits. It is here until the task asks for something else.
+    /// which there is none was refused, or waits. It is here until everything has been answered and the task
+    /// asks for something else.
     pub fn inputs(&self) -> Raw<'static> {
         let answered = self.0.wanted.iter().filter_map(|wanted| match &wanted.progress {
             Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
@@ -206,6 +209,16 @@ impl Serialize for StoredError {
             error.serialize_entry("data", &Raw::trusted(data))?;
         }
         error.end()
+    }
+}
+
+/// The result of a task as a session gets it: one of where there are none says there of what kind it is, and
+/// says so first.
+pub(crate) fn result_in_session<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
+    const KIND: &str = r#"{"resultType":"complete""#;
+    match result.strip_prefix(KIND).filter(|_| !task.is_of_session()) {
+        Some(rest) => Cow::Owned(format!("{{{}", rest.strip_prefix(',').unwrap_or(rest))),
+        None => Cow::Borrowed(result),
     }
 }
 

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::ser::Serialize;
 
+use super::RELATED;
 use super::call::TaskNews;
 use super::error::TaskError;
 use super::record::{Asking, Record, State, StoredError, Wanted};
@@ -15,7 +16,7 @@ use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::handle::CallId;
-use crate::json::{Additions, Empty, EncodeError, Payload, Raw, Writer, member};
+use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Payload, Raw, Writer, member};
 use crate::model::InputRequired;
 use crate::peer::{Inputs, Outcome, TaskAnswer};
 use crate::time::Instant;
@@ -52,7 +53,7 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As above, and [`TaskError::NotAllowed`] if the revision has another meaning for the code.
     pub fn fail(
         &mut self,
         key: TaskKey,
@@ -76,7 +77,8 @@ impl Tasks {
         data: Option<&T>,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.becoming(key, Status::Failed)?;
+        let record = self.becoming(key, Status::Failed)?;
+        let code = code_in(record.revision, code)?;
         let data = data.map(Raw::from_serialize).transpose()?;
         let data = data.map(|data| String::from(data.as_str()));
         let error = StoredError { code, message: String::from(message), data };
@@ -172,9 +174,11 @@ impl Tasks {
         {
             return Err(TaskError::BadInput);
         }
-        // What was asked for before and has been answered has had its day.
-        let answered = record.wanted.extract_if(.., |wanted| !wanted.is_open());
-        record.used_keys.extend(answered.map(|wanted| wanted.key));
+        // What was asked for before has had its day, once all of it has been answered: until then nobody has
+        // been told of any answer.
+        if !record.wanted.iter().any(Wanted::is_open) {
+            record.used_keys.extend(record.wanted.drain(..).map(|wanted| wanted.key));
+        }
         record.wanted.extend(inputs.requests.into_iter().map(|one| Wanted {
             key: String::from(one.key),
             kind: one.kind,
@@ -226,7 +230,10 @@ impl Tasks {
     pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
         let TaskAnswer { task, call, outcome } = answer;
         let given = match outcome {
-            Outcome::Result(result) => Some(result.as_str()),
+            // What is too long to keep is as good as refused.
+            Outcome::Result(result) => {
+                Some(result.as_str()).filter(|text| text.len() <= self.config.input_bytes)
+            }
             Outcome::Closed(_) | Outcome::Unsent => {
                 self.unanswered(*task, *call);
                 return None;
@@ -327,6 +334,15 @@ impl Tasks {
     }
 }
 
+/// The code by which a revision says what is meant, if it has one for that.
+fn code_in(revision: Revision, code: ErrorCode) -> Result<ErrorCode, NotAllowed> {
+    match code {
+        ErrorCode::RESOURCE_NOT_FOUND if revision.is_stateless() => Ok(ErrorCode::INVALID_PARAMS),
+        _ if revision.is_stateless() && code.is_reserved() => Err(NotAllowed::Code),
+        _ => Ok(code),
+    }
+}
+
 /// The result of a task as its peer gets it.
 fn result_text<T: Serialize + ?Sized>(
     record: &Record,
@@ -338,7 +354,9 @@ fn result_text<T: Serialize + ?Sized>(
         true => &[("resultType", "\"complete\"")],
         false => &[],
     };
-    let additions = Additions { members, ..Additions::default() };
+    // Whether it belongs to a task is for whoever shows it to say.
+    let meta = MetaAdditions { reserved: &[RELATED], ..MetaAdditions::default() };
+    let additions = Additions { members, defaults: &[], meta };
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, most);
     result.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
