@@ -10,6 +10,7 @@ use super::outlets::{Lane, Observation, Outlets};
 use super::progress::Delayed;
 use super::receive::IncomingRequest;
 use super::rules::{Kept, elicitation_id};
+use super::tracking::Related;
 use super::{ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
@@ -39,9 +40,7 @@ pub(super) struct Exchange {
     pub(super) token: String,
     pub(super) progress: Option<Number>,
     pub(super) delayed: Option<Box<Delayed>>,
-    /// The metadata by which it belongs to a task of the peer, and its answer, too: a literal. Empty if it
-    /// belongs to none.
-    pub(super) related: String,
+    pub(super) related: Related,
     /// The peer has cancelled it, and the application has not been told yet.
     pub(super) marked: bool,
 }
@@ -70,7 +69,7 @@ impl Recycle for Exchange {
         self.token.clear();
         self.progress = None;
         self.delayed = None;
-        self.related.clear();
+        self.related.0.clear();
         self.marked = false;
     }
 }
@@ -113,7 +112,7 @@ impl Peer {
             if let Some(token) = token.as_ref().or(id) {
                 exchange.token.push_str(token.as_wire());
             }
-            exchange.related.push_str(related.unwrap_or_default());
+            exchange.related.0.push_str(related.as_deref().unwrap_or_default());
         };
         let place = match config.duplicate_ids {
             DuplicateIds::Refuse => self.inbound.insert(&request.id, fill),

@@ -5,6 +5,7 @@
 //! [`Tasks`] know no connection, and a connection keeps nothing of a task but the requests and calls that
 //! are in flight about it.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 
 use serde::ser::Serialize;
@@ -76,9 +77,12 @@ impl Peer {
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale.into());
         };
-        let is_its = task.owner == exchange.context.principal && exchange.kind == Some(task.kind);
-        if exchange.context.task.is_none() || !is_its {
+        if exchange.context.task.is_none() || exchange.kind != Some(task.kind) {
             return Err(TaskError::NotWanted);
+        }
+        // Its id is for nobody else.
+        if task.owner != exchange.context.principal {
+            return Err(TaskError::Unknown);
         }
         let progress = exchange.progress;
         let own = self.identity.as_deref().map(|own| own.info.as_str()).unwrap_or_default();
@@ -228,7 +232,7 @@ impl Peer {
         match &task.state {
             State::Completed(result) => {
                 if let Some(exchange) = self.inbound.get_mut(id.0) {
-                    exchange.related = related(&task.id);
+                    exchange.related.0 = related(&task.id);
                 }
                 let result = result_in_session(task, result);
                 self.answer_about_task(config, id, &Raw::trusted(&result), out)
@@ -394,7 +398,7 @@ impl Peer {
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'a>,
-    ) -> Option<&'a str> {
+    ) -> Option<Cow<'a, str>> {
         let has_tasks = Feature::Tasks.is_in(request.context.revision);
         if !has_tasks || kind.is_none_or(RequestKind::is_about_tasks) {
             return None;
@@ -405,6 +409,10 @@ impl Peer {
             self.note(ViolationKind::MalformedRelatedTask);
             return None;
         }
-        Some(related)
+        // It goes into the answer, which has to be one line.
+        if !related.contains(['\n', '\r']) {
+            return Some(Cow::Borrowed(related));
+        }
+        Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_str().into()))
     }
 }

@@ -27,10 +27,10 @@ pub(super) fn stamped<R>(
     write: impl FnOnce(Additions<'_>) -> R,
 ) -> R {
     let Some(own) = identity.filter(|_| exchange.stands_alone() && !exchange.is_relayed) else {
-        if exchange.related.is_empty() {
+        if exchange.related.0.is_empty() {
             return write(Additions::default());
         }
-        let members = [(RELATED, &*exchange.related)];
+        let members = [(RELATED, &*exchange.related.0)];
         let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
         return write(Additions { meta, ..Additions::default() });
     };

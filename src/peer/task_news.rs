@@ -26,7 +26,7 @@ use crate::task::view::{Alone, InSession, related};
 use crate::task::{Notice, RELATED, TaskError, TaskKey, Tasks};
 use crate::time::Instant;
 
-/// There is no room now, or too many calls are pending: the rest is told later.
+/// There is no room now, or too many calls are pending: it is told later.
 struct Later;
 
 /// Whether there will be room on a lane for what has found none. On an empty one there never will be.
@@ -115,8 +115,11 @@ impl Peer {
         let Some(task) = tasks.record(key) else { return Ok(()) };
         let is_here = task.links.home == Some(self.connection());
         if is_here && has_tasks {
-            if notify && task.is_of_session() {
+            if notify && task.is_of_session() && !task.links.is_told {
                 self.notify_status(&InSession(task), out)?;
+            }
+            if let Some(links) = tasks.links_mut(key) {
+                links.is_told = true;
             }
             self.ask_for_task(config, tasks, key, now, out)?;
         }
@@ -254,7 +257,7 @@ impl Peer {
         if task.status().is_final() {
             return Err(TaskError::Final(task.status()));
         }
-        let is_here = task.links.home == Some(self.connection()) && self.phase != Phase::Closed;
+        let is_here = task.links.token_of == Some(self.connection()) && self.phase != Phase::Closed;
         if task.links.token.is_empty() || !is_here {
             return Ok(ProgressReport::NotWanted);
         }

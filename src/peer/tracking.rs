@@ -94,6 +94,18 @@ impl fmt::Debug for TaskTicket {
     }
 }
 
+/// The metadata by which a request belongs to a task of the peer, and its answer, too: a literal. Empty if it
+/// belongs to none.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Related(pub(super) String);
+
+/// Without the id of the task.
+impl fmt::Debug for Related {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Related({} bytes)", self.0.len())
+    }
+}
+
 /// What a call has to do with a task.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum TaskPart {

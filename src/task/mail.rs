@@ -79,6 +79,15 @@ impl Mail {
         notices.len()
     }
 
+    /// A connection is not to be told of a change any more.
+    pub(super) fn withdraw(&mut self, connection: ConnectionNumber, key: TaskKey) {
+        let Some(notices) = self.boxes.get_mut(&connection) else { return };
+        notices.retain(|notice| *notice != Notice::Changed(key));
+        if notices.is_empty() {
+            self.full.remove(&connection);
+        }
+    }
+
     /// Nobody is told on a connection that has ended.
     pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
         if let Some(notices) = self.boxes.get_mut(&connection) {
@@ -90,6 +99,7 @@ impl Mail {
     /// A task has changed.
     pub(super) fn changed(&mut self, key: TaskKey, record: &mut Record) {
         let links = &mut record.links;
+        links.is_told = false;
         if let Some(home) = links.home
             && !replace(&mut links.is_posted, true)
         {

@@ -50,8 +50,12 @@ pub(crate) struct Links {
     pub(crate) home: Option<ConnectionNumber>,
     /// That connection is to look at the task.
     pub(crate) is_posted: bool,
-    /// The literal of the progress token.
+    /// It has been told of the change, and has still to ask for what the task needs.
+    pub(crate) is_told: bool,
+    /// The literal of the progress token, and the connection that it belongs to: on another one it may be
+    /// that of something else.
     pub(crate) token: String,
+    pub(crate) token_of: Option<ConnectionNumber>,
     pub(crate) progress: Option<Number>,
     /// Requests for the result that wait for it.
     pub(crate) waiters: Vec<InboundId>,

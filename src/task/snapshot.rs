@@ -155,7 +155,12 @@ impl TaskRecord {
         if self.form.as_ref().is_some_and(|form| !is_json(form, Kind::Object)) {
             return Err(Corrupt("form"));
         }
-        let wanted = self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
+        let wanted: Vec<Wanted> =
+            self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
+        // A task waits exactly as long as it wants something.
+        if wanted.iter().any(Wanted::is_open) != matches!(state, State::InputRequired) {
+            return Err(Corrupt("wanted"));
+        }
         Ok(Record {
             id: self.id,
             owner: Principal::new(self.owner),
@@ -256,7 +261,12 @@ impl Tasks {
     ///
     /// [`RestoreError`] says why there is no such task now.
     pub fn restore(&mut self, record: TaskRecord) -> Result<TaskKey, RestoreError> {
+        /// No process begins as many, and it has to be possible to count on from there.
+        const LAST_SERIAL: u64 = u64::MAX / 2;
         let record = record.read()?;
+        if LAST_SERIAL < record.serial {
+            return Err(RestoreError::Corrupt("serial"));
+        }
         if self.find(&record.id).is_some()
             || self.of_owner.contains_key(&(record.owner, record.serial))
         {

@@ -153,9 +153,11 @@ impl Tasks {
     ) -> Result<TaskKey, TaskError> {
         let ttl = new.ttl.unwrap_or_else(|| self.config.kept_for(origin.ttl));
         let poll_interval = Some(new.poll_interval.unwrap_or(self.config.poll_interval));
+        let connection = Some(origin.connection);
         // Where there are no sessions nobody is told but those who look or have subscribed.
-        let home = (!origin.revision.is_stateless()).then_some(origin.connection);
-        let links = Links { home, token: origin.token, ..Links::default() };
+        let home = connection.filter(|_| !origin.revision.is_stateless());
+        let token = origin.token;
+        let links = Links { home, token, token_of: connection, ..Links::default() };
         let serial = self.next_serial;
         let record = Record {
             id: new.id,
@@ -316,7 +318,11 @@ impl Tasks {
         }
         links.waiters.push(waiter);
         if links.home != Some(connection) {
-            (links.home, links.is_posted) = (Some(connection), false);
+            if let Some(home) = links.home.replace(connection)
+                && core::mem::take(&mut links.is_posted)
+            {
+                mail.withdraw(home, key);
+            }
             for wanted in &mut record.wanted {
                 if let Asking::Asked(call) = wanted.progress {
                     mail.dismiss(call);
@@ -340,14 +346,14 @@ impl Tasks {
         let connection = listen.connection();
         self.mail.know(connection);
         let Some(record) = self.table.get_mut(key.0) else { return };
-        let (mail, watchers) = (&mut self.mail, &mut record.links.watchers);
-        if is_time_to_look(watchers.len()) {
-            watchers.retain(|(listen, _)| {
+        let (mail, links) = (&mut self.mail, &mut record.links);
+        if is_time_to_look(links.watchers.len()) {
+            links.watchers.retain(|(listen, _)| {
                 let other = listen.connection();
                 if other == connection { is_open(*listen) } else { mail.knows(other) }
             });
         }
-        watchers.push((listen, true));
+        links.watchers.push((listen, true));
         // It begins with how far the task is.
         mail.post(connection, Notice::Watched(listen, key));
     }
