@@ -2,8 +2,9 @@
 //!
 //! Usage: `cargo run --example everything_server`, as a child process of a client. It has the tools,
 //! prompts and resources that the official conformance suite asks a server for, and a few more: `echo`,
-//! `add_numbers`, `slow`, `list_roots`, `announce_changes`, `visit_page`, `needs_visit`. Clients with a
-//! session and clients without one are served on the same connection.
+//! `add_numbers`, `slow`, `list_roots`, `announce_changes`, `visit_page`, `needs_visit`. Tools that take
+//! long, such as `slow_compute`, become tasks if the client wants that. Clients with a session and clients
+//! without one are served on the same connection.
 
 mod everything;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use mcp_sansio::{Revision, RevisionSet};
+use mcp_sansio_std::SharedTasks;
 
 /// An MCP server with something of everything, on standard input and output.
 ///
@@ -53,7 +55,7 @@ fn main() -> ExitCode {
         Some(items) => everything::Everything::with_pages_of(items.get()),
         None => everything::Everything::default(),
     };
-    match mcp_sansio_std::serve_stdio(config, everything) {
+    match mcp_sansio_std::serve_stdio_with_tasks(config, SharedTasks::default(), everything) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever would read this may be gone, too.

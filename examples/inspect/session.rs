@@ -15,7 +15,7 @@ use mcp_sansio::{
     CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, TaskOptions,
     Timeout, ToolTasks,
 };
-use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply};
+use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply, SharedTasks};
 
 use crate::answers::{Answers, Overheard};
 use crate::arguments::Arguments;
@@ -196,7 +196,8 @@ fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenEr
     let ((from_client, to_server), (from_server, to_client)) = pipes().map_err(OpenError::Spawn)?;
     thread::spawn(move || {
         let handler = everything::Everything::default();
-        mcp_sansio_std::serve(everything::config(), from_client, to_client, handler)
+        let (config, tasks) = (everything::config(), SharedTasks::default());
+        mcp_sansio_std::serve_with_tasks(config, tasks, from_client, to_client, handler)
     });
     Connection::open(config, from_server, to_server, answers)
 }

@@ -52,7 +52,7 @@ fn inspect_shows_the_built_in_server() {
     let (stdout, stderr) = texts(&inspect(&[]), 0);
     let found = "revision: 2026-07-28 (without a session; the server said so)\nserver: everything ";
     assert!(stdout.starts_with(found), "{stdout}");
-    assert!(stdout.contains("\ntools: 36\n  echo: Says what it is told\n"), "{stdout}");
+    assert!(stdout.contains("\ntools: 43\n  echo: Says what it is told\n"), "{stdout}");
     assert!(
         stdout.ends_with("\nresource templates: 1\n  test://template/{id}/data: Data for any id\n")
     );
@@ -72,7 +72,7 @@ fn inspect_prints_one_object_as_json() {
         assert_eq!(json["evidence"], if is_new { "the server said so" } else { "as asked for" });
         assert_eq!(json["serverInfo"]["name"], "everything");
         assert_eq!(json["capabilities"]["resources"]["subscribe"], true);
-        assert_eq!(json["tools"].as_array().unwrap().len(), 36);
+        assert_eq!(json["tools"].as_array().unwrap().len(), 43);
         assert_eq!(json["prompts"][0], "test_simple_prompt");
         assert_eq!(json["resources"][2], "test://watched-resource");
         assert_eq!(json["resourceTemplates"], serde_json::json!(["test://template/{id}/data"]));

@@ -47,6 +47,10 @@ impl Mail {
         self.full.first().copied()
     }
 
+    pub(super) fn full(&self) -> impl Iterator<Item = ConnectionNumber> {
+        self.full.iter().copied()
+    }
+
     pub(super) fn has(&self, connection: ConnectionNumber) -> bool {
         self.full.contains(&connection)
     }

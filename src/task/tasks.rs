@@ -265,10 +265,17 @@ impl Tasks {
 /// # Connections
 impl Tasks {
     /// A connection that has something to tell of tasks: call `settle_tasks` of its machine. The one with
-    /// the lowest number; if its outbox is full, go on with the others first
-    /// ([`has_news_for`](Self::has_news_for)).
+    /// the lowest number, also if it has no room for it: see
+    /// [`connections_with_news`](Self::connections_with_news).
     pub fn next_connection(&self) -> Option<ConnectionNumber> {
         self.mail.first()
+    }
+
+    /// All connections that have something to tell of tasks, in order. One whose outbox is full, or that has
+    /// too many calls pending, stays among them: come back to it when it has sent something or a call has
+    /// ended, not at once.
+    pub fn connections_with_news(&self) -> impl Iterator<Item = ConnectionNumber> {
+        self.mail.full()
     }
 
     /// Whether a connection has something to tell of tasks.

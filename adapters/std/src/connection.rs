@@ -14,6 +14,7 @@ use mcp_sansio::{
 use crate::handle::Handle;
 use crate::process::{Process, ProcessOptions};
 use crate::serve::Handler;
+use crate::tasks::SharedTasks;
 use crate::wire::Wire;
 
 /// How long a server that does not read may hold up the end.
@@ -139,19 +140,40 @@ impl Connection {
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
         let client = Client::new(Arc::new(config));
-        Self::open_client(client, reader, writer, Arc::new(handler)).map_err(|failed| failed.error)
+        let opened = Self::open_client(client, None, reader, writer, Arc::new(handler));
+        opened.map_err(|failed| failed.error)
+    }
+
+    /// The same with tasks, which the server can ask for in a session if `config` says so
+    /// ([`tasks`](mcp_sansio::model::ClientCapabilities::tasks)). What it asks about them does not reach
+    /// the handler.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub fn open_with_tasks(
+        config: ClientConfig,
+        tasks: SharedTasks,
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        let client = Client::numbered(Arc::new(config), tasks.next_connection());
+        let opened = Self::open_client(client, Some(tasks), reader, writer, Arc::new(handler));
+        opened.map_err(|failed| failed.error)
     }
 
     /// Connects with a client.
     fn open_client(
         client: Client,
+        tasks: Option<SharedTasks>,
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
         handler: Arc<dyn Handler<Client>>,
     ) -> Result<Self, Box<Failed>> {
         let (sender, opening) = channel();
         let limits = client.config().connection.limits.clone();
-        let wire = Wire::new(client, &limits, THREADS, handler, Some(sender));
+        let wire = Wire::new(client, &limits, THREADS, tasks.clone(), handler, Some(sender));
         wire.begin_with_handler();
         wire.with(|client, out, now| client.connect(now, out))
             .map_err(|error| Failed::with(error.into()))?;
@@ -167,8 +189,12 @@ impl Connection {
         // What the server said instead is told before this returns.
         _ = wire.wait_closed(LAST_WRITE);
         let advised = matches!(failure, ConnectFailure::RestartAdvised(_));
-        let successor = advised
-            .then(|| wire.with(|client, _, _| client.successor(next_number(client.connection()))));
+        let successor = advised.then(|| {
+            let next = tasks.as_ref().map(SharedTasks::next_connection);
+            wire.with(|client, _, _| {
+                client.successor(next.unwrap_or_else(|| next_number(client.connection())))
+            })
+        });
         Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))
     }
 
@@ -193,15 +219,41 @@ impl Connection {
     /// As for [`spawn`](Self::spawn).
     pub fn spawn_with(
         config: ClientConfig,
+        command: Command,
+        options: ProcessOptions,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        Self::spawn_clients(Client::new(Arc::new(config)), None, command, options, handler)
+    }
+
+    /// The same with tasks: see [`open_with_tasks`](Self::open_with_tasks).
+    ///
+    /// # Errors
+    ///
+    /// As for [`spawn`](Self::spawn).
+    pub fn spawn_with_tasks(
+        config: ClientConfig,
+        tasks: SharedTasks,
+        command: Command,
+        options: ProcessOptions,
+        handler: impl Handler<Client>,
+    ) -> Result<Self, OpenError> {
+        let client = Client::numbered(Arc::new(config), tasks.next_connection());
+        Self::spawn_clients(client, Some(tasks), command, options, handler)
+    }
+
+    fn spawn_clients(
+        mut client: Client,
+        tasks: Option<SharedTasks>,
         mut command: Command,
         options: ProcessOptions,
         handler: impl Handler<Client>,
     ) -> Result<Self, OpenError> {
         let handler: Arc<dyn Handler<Client>> = Arc::new(handler);
-        let mut client = Client::new(Arc::new(config));
         // A server that goes away when it is asked what it is is started a second time, and not asked.
         loop {
-            match Self::spawn_client(client, &mut command, options, Arc::clone(&handler)) {
+            let (tasks, handler) = (tasks.clone(), Arc::clone(&handler));
+            match Self::spawn_client(client, tasks, &mut command, options, handler) {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => match failed.successor {
                     Some(successor) => client = successor,
@@ -213,13 +265,14 @@ impl Connection {
 
     fn spawn_client(
         client: Client,
+        tasks: Option<SharedTasks>,
         command: &mut Command,
         options: ProcessOptions,
         handler: Arc<dyn Handler<Client>>,
     ) -> Result<Self, Box<Failed>> {
         let (mut process, stdin, stdout) = Process::spawn(command, options)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
-        let failed = match Self::open_client(client, stdout, stdin, handler) {
+        let failed = match Self::open_client(client, tasks, stdout, stdin, handler) {
             Ok(mut connection) => {
                 connection.process = Some(process);
                 return Ok(connection);

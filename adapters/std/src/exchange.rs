@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::InputRequired;
+use mcp_sansio::model::{InputRequired, TaskSupport};
+use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
     CallOptions, CapabilitySet, Delivery, ErrorCode, InboundId, Instant, Log, Outbox, Progress,
-    ProgressReport, RespondError, Server,
+    ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::signal::Signal;
+use crate::task_handle::TaskHandle;
 
 /// A request to answer, once.
 ///
@@ -125,6 +127,50 @@ impl<M: Machine> Exchange<M> {
         self.signal.wait(patience)
     }
 
+    /// Answers it with a task that is worked on from now on, on this thread or on any other; see
+    /// [`new_task`](crate::new_task) for something to begin it with. This exchange is over then, and what
+    /// there is to say is said with the handle. While this handler goes on, others run all the same.
+    ///
+    /// ```
+    /// use mcp_sansio::model::{CallToolResult, TaskSupport};
+    /// use mcp_sansio::{RespondError, Server, TaskMode};
+    /// use mcp_sansio_std::{Exchange, new_task};
+    ///
+    /// fn slow_tool(exchange: &Exchange<Server>) -> Result<(), RespondError> {
+    ///     match exchange.task_mode(&TaskSupport::Optional)? {
+    ///         Some(TaskMode::Task) => {
+    ///             let task = new_task().ok().map(|new| exchange.begin_task(new));
+    ///             // Without a task the exchange answers for itself.
+    ///             let Some(Ok(task)) = task else { return Ok(()) };
+    ///             // … a lot of work, which looks at `task.is_cancelled()` now and then …
+    ///             _ = task.complete(&CallToolResult::text("done"));
+    ///             Ok(())
+    ///         }
+    ///         Some(TaskMode::Inline) => exchange.respond(&CallToolResult::text("done")),
+    ///         None => Ok(()), // it has been rejected
+    ///     }
+    /// }
+    /// # fn is_handler(_: impl mcp_sansio_std::Handler<Server>) {}
+    /// # is_handler(slow_tool);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError`] says why there is no task; [`TaskError::NotWanted`] also if this connection has none
+    /// ([`SharedTasks`](crate::SharedTasks)). The request is still open.
+    pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
+        let wire = self.handle.wire();
+        let task = wire.begin_task(self.id, &new)?;
+        wire.lend(self.id);
+        self.is_answered();
+        Ok(task)
+    }
+
+    fn is_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+        self.handle.wire().answered(self.id);
+    }
+
     fn answer(
         &self,
         send: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
@@ -144,8 +190,7 @@ impl<M: Machine> Exchange<M> {
                 | RespondError::TooManyRounds)
         );
         if !is_open {
-            self.answered.store(true, Ordering::Relaxed);
-            self.handle.wire().answered(self.id);
+            self.is_answered();
         }
         sent
     }
@@ -195,6 +240,24 @@ impl Exchange<Server> {
     /// As for [`respond`](Self::respond).
     pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
         self.answer(|server, out| server.reject_missing(self.id, needed, out))
+    }
+}
+
+/// # Tasks
+impl Exchange<Server> {
+    /// Says how the call of a tool with this `taskSupport` is to be served; `None` means that it has been
+    /// rejected: see [`Server::task_mode`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Server::task_mode`].
+    pub fn task_mode(&self, support: &TaskSupport<'_>) -> Result<Option<TaskMode>, RespondError> {
+        let wire = self.handle.wire();
+        let mode = wire.answer(|server, _, out| server.task_mode(self.id, support, out))?;
+        if mode.is_none() {
+            self.is_answered();
+        }
+        Ok(mode)
     }
 }
 

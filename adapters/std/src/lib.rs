@@ -5,6 +5,7 @@
 //!
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
 //! - [`Connection`] starts a server, connects to it and ends it; its [`Handle`] calls it.
+//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Reader`], [`Writer`] and [`Clock`] are for event loops of your own.
 //!
 //! ```no_run
@@ -29,6 +30,8 @@ mod clock;
 mod connection;
 mod exchange;
 mod handle;
+mod host;
+mod hosting;
 mod machine;
 mod pending;
 mod process;
@@ -36,6 +39,8 @@ mod reader;
 mod serve;
 mod signal;
 mod socket;
+mod task_handle;
+mod tasks;
 mod threads;
 mod wire;
 mod workers;
@@ -49,6 +54,8 @@ pub use machine::Machine;
 pub use pending::{CallFailure, Pages, PendingCall, Reply};
 pub use process::ProcessOptions;
 pub use reader::Reader;
-pub use serve::{Handler, RefuseAll, serve, serve_stdio};
+pub use serve::{Handler, RefuseAll, serve, serve_stdio, serve_stdio_with_tasks, serve_with_tasks};
 pub use socket::{HalfClose, SocketWriter};
+pub use task_handle::TaskHandle;
+pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use writer::Writer;

@@ -5,14 +5,16 @@ use std::fmt::Debug;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
-    CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
+    Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
     ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
     NotifyError, Outbox, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate,
-    Request, RespondError, Server, ServerEvent,
+    Request, RespondError, Server, ServerEvent, TaskAnswer,
 };
 
+use crate::host::Host;
+
 /// [`Server`] or [`Client`]. There are no others.
-pub trait Machine: sealed::Steer {
+pub trait Machine: sealed::Steer + Host {
     /// A request that the other side made.
     type Request: Debug + Send + Sync + 'static;
     /// Everything else that can happen.
@@ -39,6 +41,8 @@ pub(crate) mod sealed {
         Restarted(PagesRestarted),
         /// A call of ours has ended.
         Ended(CallEnded<'static>),
+        /// What came of something that a task has asked for.
+        TaskAnswer(TaskAnswer<'static>),
         /// This is how opening the connection went.
         Opening(M::Event),
         /// It is for the application.
@@ -58,7 +62,7 @@ pub(crate) mod sealed {
         fn receive(
             &mut self,
             frame: Frame<'_>,
-            now: Instant,
+            arrival: Arrival,
             out: &mut Outbox,
         ) -> Option<Happening<Self>>
         where
@@ -142,6 +146,7 @@ macro_rules! machine {
                     $Event::Page(page) => Self::Page(page.into_owned()),
                     $Event::PagesRestarted(restarted) => Self::Restarted(restarted),
                     $Event::CallEnded(ended) => Self::Ended(ended.into_owned()),
+                    $Event::TaskAnswer(answer) => Self::TaskAnswer(answer.into_owned()),
                     event @ $opening => Self::Opening(event.into_owned()),
                     event => Self::Event(event.into_owned()),
                 }
@@ -158,10 +163,10 @@ macro_rules! machine {
             fn receive(
                 &mut self,
                 frame: Frame<'_>,
-                now: Instant,
+                arrival: Arrival,
                 out: &mut Outbox,
             ) -> Option<sealed::Happening<Self>> {
-                Self::receive(self, frame, now, out).map(sealed::Happening::from)
+                Self::receive(self, frame, arrival, out).map(sealed::Happening::from)
             }
 
             fn handle_timeout(

@@ -3,11 +3,12 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use mcp_sansio::{ErrorCode, RespondError, Server, ServerConfig};
+use mcp_sansio::{ErrorCode, Listening, RespondError, Server, ServerConfig};
 
 use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::machine::Machine;
+use crate::tasks::SharedTasks;
 use crate::wire::Wire;
 
 /// How many handlers run at the same time unless it is said otherwise.
@@ -97,13 +98,47 @@ pub fn serve(
     writer: impl Write + Send + 'static,
     handler: impl Handler<Server>,
 ) -> io::Result<()> {
-    let config = Arc::new(config);
-    let server = Server::new(Arc::clone(&config));
-    let limits = &config.connection.limits;
-    let wire = Wire::new(server, limits, THREADS, Arc::new(handler), None);
+    serve_server(Server::new(Arc::new(config)), None, reader, writer, handler)
+}
+
+/// The same with tasks, which the client can have if `config` says so
+/// ([`with_tasks`](mcp_sansio::model::ServerCapabilities::with_tasks)).
+///
+/// What a client asks about tasks never reaches the handler, nor do subscriptions, which may be about
+/// them: everything that the server offers is granted, whatever `config.listening` says. There is no
+/// [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) for these.
+///
+/// The work on tasks goes on when this returns, as long as the process does. A handler that goes on after
+/// it has [begun a task](Exchange::begin_task) does not count among the 64.
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub fn serve_with_tasks(
+    mut config: ServerConfig,
+    tasks: SharedTasks,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    handler: impl Handler<Server>,
+) -> io::Result<()> {
+    config.listening = Listening::Asked;
+    let server = Server::numbered(Arc::new(config), tasks.next_connection());
+    serve_server(server, Some(tasks), reader, writer, handler)
+}
+
+fn serve_server(
+    server: Server,
+    tasks: Option<SharedTasks>,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    handler: impl Handler<Server>,
+) -> io::Result<()> {
+    let limits = server.config().connection.limits.clone();
+    let drain = server.config().connection.timeouts.drain;
+    let wire = Wire::new(server, &limits, THREADS, tasks, Arc::new(handler), None);
     wire.begin_with_handler();
     wire.start(reader, writer)?;
-    wire.wait_closed(config.connection.timeouts.drain)
+    wire.wait_closed(drain)
 }
 
 /// Serves one client on standard input and output, as the stdio transport has it.
@@ -115,4 +150,17 @@ pub fn serve(
 /// As for [`serve`].
 pub fn serve_stdio(config: ServerConfig, handler: impl Handler<Server>) -> io::Result<()> {
     serve(config, io::stdin(), io::stdout(), handler)
+}
+
+/// The same with tasks: see [`serve_with_tasks`].
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub fn serve_stdio_with_tasks(
+    config: ServerConfig,
+    tasks: SharedTasks,
+    handler: impl Handler<Server>,
+) -> io::Result<()> {
+    serve_with_tasks(config, tasks, io::stdin(), io::stdout(), handler)
 }

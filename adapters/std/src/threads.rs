@@ -148,7 +148,7 @@ impl<M: Machine> Wire<M> {
         let mut state = self.lock();
         loop {
             self.settle(&mut state);
-            if state.has_dropped_jobs() {
+            if state.has_left_over() {
                 self.release(state);
                 // Much can have happened meanwhile.
                 state = self.lock();
@@ -159,6 +159,7 @@ impl<M: Machine> Wire<M> {
                 return self.release(state);
             }
             self.wake();
+            let deadline = deadline.into_iter().chain(self.next_expiry()).min();
             state = match deadline {
                 None => self.change.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {

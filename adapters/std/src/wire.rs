@@ -3,7 +3,7 @@
 //! Nobody holds the lock while reading, writing or running a handler. The threads that use it are in
 //! `threads`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,17 +11,19 @@ use std::time::{Duration, Instant as Monotonic};
 
 use mcp_sansio::json::EncodeError;
 use mcp_sansio::{
-    CallId, ErrorCode, Frame, Framing, InboundId, Instant, Limits, ListPage, Outbox, Outcome,
-    Phase, ProgressUpdate, RespondError,
+    Arrival, CallId, ErrorCode, Frame, Framing, InboundId, Instant, Limits, ListPage, Outbox,
+    Outcome, Phase, ProgressUpdate, RespondError,
 };
 
 use crate::Handler;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
 use crate::handle::Handle;
+use crate::host::Chore;
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
 use crate::signal::Signal;
+use crate::tasks::{Link, SharedTasks, tell};
 use crate::workers::{Job, Workers};
 
 /// How many events may wait for a handler that takes its time. Later ones are dropped.
@@ -43,6 +45,7 @@ pub(crate) struct Wire<M: Machine> {
     room: Condvar,
     pub(crate) clock: Clock,
     pub(crate) limits: Limits,
+    pub(crate) tasks: Option<SharedTasks>,
     handler: Arc<dyn Handler<M>>,
     requests: Arc<Workers>,
     events: Arc<Workers>,
@@ -61,7 +64,11 @@ pub(crate) struct State<M: Machine> {
     /// The signals of requests that are being worked on.
     signals: HashMap<InboundId, Arc<Signal>>,
     /// Requests that nobody has answered and for whose refusal there was no room yet.
-    unanswered: Vec<InboundId>,
+    pub(crate) unanswered: Vec<InboundId>,
+    /// Requests about tasks that are to be answered here, and for whose answers there was no room yet.
+    pub(crate) chores: VecDeque<(InboundId, Chore)>,
+    /// Other connections that have something to tell. They cannot while this one is locked.
+    pub(crate) to_tell: Vec<Arc<dyn Link>>,
     /// Who waits for the connection to be opened.
     opening: Option<Sender<M::Event>>,
     /// Jobs that will not run. Dropping one needs the machine, so it waits until the lock is free.
@@ -94,6 +101,7 @@ impl<M: Machine> Wire<M> {
         machine: M,
         limits: &Limits,
         threads: usize,
+        tasks: Option<SharedTasks>,
         handler: Arc<dyn Handler<M>>,
         opening: Option<Sender<M::Event>>,
     ) -> Arc<Self> {
@@ -106,21 +114,28 @@ impl<M: Machine> Wire<M> {
             calls: HashMap::new(),
             signals: HashMap::new(),
             unanswered: Vec::new(),
+            chores: VecDeque::new(),
+            to_tell: Vec::new(),
             opening,
             dropped: Vec::new(),
         };
         let waiting_bytes = limits.frame_bytes.saturating_mul(WAITING_FRAMES);
-        Arc::new(Self {
+        // Those who share tasks have to agree on the time.
+        let clock = tasks.as_ref().map_or_else(Clock::new, SharedTasks::clock);
+        let wire = Arc::new(Self {
             state: Mutex::new(state),
             output: Condvar::new(),
             change: Condvar::new(),
             room: Condvar::new(),
-            clock: Clock::new(),
+            clock,
             limits: limits.clone(),
+            tasks,
             handler,
             requests: Workers::new("mcp handler", threads, usize::MAX, waiting_bytes),
             events: Workers::new("mcp events", 1, WAITING_EVENTS, waiting_bytes),
-        })
+        });
+        wire.link();
+        wire
     }
 
     /// Tells the handler of the connection.
@@ -143,16 +158,25 @@ impl<M: Machine> Wire<M> {
 
     /// Answers a request, and waits for room in the outbox if the peer is slow to read. It does not
     /// wait for what is not wanted any more, nor for what would not fit if there were nothing else.
-    pub(crate) fn answer(
+    pub(crate) fn answer<T>(
         self: &Arc<Self>,
-        act: impl Fn(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
-    ) -> Result<(), RespondError> {
+        act: impl Fn(&mut M, Instant, &mut Outbox) -> Result<T, RespondError>,
+    ) -> Result<T, RespondError> {
+        let is_full = |error: &_| matches!(error, RespondError::Encode(EncodeError::Full));
+        self.answer_unless(is_full, act)
+    }
+
+    pub(crate) fn answer_unless<T, E>(
+        self: &Arc<Self>,
+        is_full: impl Fn(&E) -> bool,
+        act: impl Fn(&mut M, Instant, &mut Outbox) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut state = self.lock();
         let answered = loop {
             let state_ref = &mut *state;
             let now = self.clock.now();
             match act(&mut state_ref.machine, now, &mut state_ref.out) {
-                Err(RespondError::Encode(EncodeError::Full)) if !state.out.is_empty() => {
+                Err(error) if is_full(&error) && !state.out.is_empty() => {
                     state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
                 answered => break answered,
@@ -175,11 +199,13 @@ impl<M: Machine> Wire<M> {
     /// Gives the lock back and wakes whoever has something to do.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, State<M>>) {
         let dropped = std::mem::take(&mut state.dropped);
+        let to_tell = std::mem::take(&mut state.to_tell);
         drop(state);
         self.output.notify_all();
         self.change.notify_all();
         self.room.notify_all();
         drop(dropped);
+        tell(to_tell);
     }
 
     /// Wakes whoever may have something to do because of what has become due.
@@ -261,7 +287,9 @@ impl<M: Machine> Wire<M> {
         let mut state = self.lock();
         let state_ref = &mut *state;
         let (now, bytes) = (self.clock.now(), frame.bytes().len());
-        let happening = state_ref.machine.receive(frame, now, &mut state_ref.out);
+        let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
+        let arrival = Arrival::from(now).principal(principal);
+        let happening = state_ref.machine.receive(frame, arrival, &mut state_ref.out);
         if let Some(happening) = happening {
             self.deliver(&mut state, happening, bytes);
         }
@@ -275,6 +303,7 @@ impl<M: Machine> Wire<M> {
         while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
             self.deliver(state, happening, 0);
         }
+        self.settle_tasks(state);
         if state.machine.phase() == Phase::Draining {
             // No more can come than the answers to what is in flight, and those are in memory anyway.
             state.out.lift_limit();
@@ -294,6 +323,7 @@ impl<M: Machine> Wire<M> {
                     _ = updates.send(Update::Ended(ended.outcome, ended.stale));
                 }
             }
+            Happening::TaskAnswer(answer) => self.task_answered(&answer),
             Happening::Opening(event) => match state.opening.take() {
                 Some(opening) => _ = opening.send(event),
                 None => self.tell(state, event, bytes),
@@ -310,6 +340,9 @@ impl<M: Machine> Wire<M> {
         request: M::Request,
         bytes: usize,
     ) {
+        if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
+            return state.chores.push_back((id, chore));
+        }
         let signal = Arc::new(Signal::default());
         state.signals.insert(id, Arc::clone(&signal));
         let exchange = Exchange::new(id, request, signal, Handle::new(self));
@@ -357,6 +390,11 @@ impl<M: Machine> Wire<M> {
         }
     }
 
+    /// A request has become a task: others need not wait until its handler has returned.
+    pub(crate) fn lend(&self, id: InboundId) {
+        self.requests.lend(id);
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Payloads are serialised before the lock is taken, so nothing of the application's runs
         // under it and could panic; and a machine survives a panic unchanged.
@@ -365,8 +403,9 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
-    pub(crate) fn has_dropped_jobs(&self) -> bool {
-        !self.dropped.is_empty()
+    /// Whether there is something to do once the lock is free.
+    pub(crate) fn has_left_over(&self) -> bool {
+        !self.dropped.is_empty() || !self.to_tell.is_empty()
     }
 
     /// Whether there is output that has not been written and still may be.
@@ -382,7 +421,7 @@ impl<M: Machine> State<M> {
 }
 
 /// Refuses what nobody has answered, as far as there is room for it.
-fn refuse_all<M: Machine>(state: &mut State<M>) {
+pub(crate) fn refuse_all<M: Machine>(state: &mut State<M>) {
     let State { machine, out, unanswered, .. } = state;
     unanswered.retain(|id| {
         let (code, text) = (ErrorCode::INTERNAL_ERROR, "the request was not answered");

@@ -1,6 +1,6 @@
 //! Threads that run handlers: as many as there is work, up to a bound.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,6 +25,8 @@ struct State {
     queue: VecDeque<Job>,
     bytes: usize,
     threads: usize,
+    /// Requests whose jobs run and count for nothing.
+    lent: HashSet<InboundId>,
 }
 
 /// Something to run, and the request that it is for.
@@ -77,7 +79,22 @@ impl Workers {
     pub(crate) fn submit_always(self: &Arc<Self>, job: Job) -> Option<Job> {
         let mut state = self.lock();
         state.push(job);
-        if state.threads == self.most_threads {
+        self.add_thread(state)
+    }
+
+    /// The job of a request goes on, but need not be waited for: another one may run beside it.
+    pub(crate) fn lend(self: &Arc<Self>, request: InboundId) {
+        let mut state = self.lock();
+        state.lent.insert(request);
+        if !state.queue.is_empty() {
+            // This thread is one of those that get to it.
+            _ = self.add_thread(state);
+        }
+    }
+
+    /// Starts a thread unless there are enough. Gives back the last job if there is none at all.
+    fn add_thread(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> Option<Job> {
+        if self.most_threads.saturating_add(state.lent.len()) <= state.threads {
             return None;
         }
         state.threads += 1;
@@ -110,9 +127,14 @@ impl Workers {
     }
 
     fn work(&self) {
+        let mut done = None;
         loop {
             let mut state = self.lock();
-            let Some(job) = state.pop_front() else {
+            if let Some(request) = done {
+                state.lent.remove(&request);
+            }
+            let is_too_many = self.most_threads.saturating_add(state.lent.len()) < state.threads;
+            let Some(job) = (!is_too_many).then(|| state.pop_front()).flatten() else {
                 state.threads -= 1;
                 if state.threads == 0 {
                     self.idle.notify_all();
@@ -120,6 +142,7 @@ impl Workers {
                 return;
             };
             drop(state);
+            done = job.request;
             // A handler that panics has dropped its exchange, which has been answered by that. The
             // panic has been reported by the panic hook.
             _ = catch_unwind(AssertUnwindSafe(job.run));

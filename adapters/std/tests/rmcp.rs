@@ -18,7 +18,9 @@ use mcp_sansio::{
     Timeout,
 };
 use mcp_sansio::{Revision, RevisionSet};
-use mcp_sansio_std::{CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, serve};
+use mcp_sansio_std::{
+    CallFailure, Connection, Exchange, Handle, Handler, SharedTasks, SocketWriter, serve_with_tasks,
+};
 use rmcp::model as theirs;
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
 use rmcp::{ClientHandler, ErrorData, RoleClient, RoleServer, ServerHandler, ServiceExt};
@@ -150,7 +152,8 @@ fn a_client_of_rmcp_uses_our_server() {
         let reader = ours.try_clone().unwrap();
         let server = thread::spawn(move || {
             let handler = everything::Everything::with_pages_of(5);
-            serve(everything::config(), reader, SocketWriter::new(ours), handler)
+            let (config, tasks) = (everything::config(), SharedTasks::default());
+            serve_with_tasks(config, tasks, reader, SocketWriter::new(ours), handler)
         });
         let driven = async { tokio::time::timeout(A_LONG_TIME, drive(revision, socket)).await };
         runtime().block_on(driven).unwrap();
@@ -173,7 +176,7 @@ async fn drive(revision: &'static str, socket: UnixStream) {
 }
 
 async fn lists(client: &Running) {
-    assert_eq!(client.list_all_tools().await.unwrap().len(), 36);
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 43);
     assert_eq!(client.list_all_resources().await.unwrap().len(), 3);
     assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 1);
     assert_eq!(client.list_all_prompts().await.unwrap().len(), 5);

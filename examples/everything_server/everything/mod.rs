@@ -2,6 +2,7 @@
 
 mod asking;
 mod elicitation;
+mod jobs;
 mod media;
 mod prompts;
 mod resources;
@@ -12,7 +13,9 @@ mod visits;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
-use mcp_sansio::model::{EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::model::{
+    EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability, TasksCapability,
+};
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::{Call, ErrorCode, Log, Page, RespondError, Server, ServerConfig};
 use mcp_sansio_std::{Exchange, Handler};
@@ -32,7 +35,7 @@ impl Default for Everything {
     }
 }
 
-/// What the server offers.
+/// What the server offers. It has to be served with tasks.
 pub(crate) fn config() -> ServerConfig {
     let mut config = ServerConfig::new("everything", env!("CARGO_PKG_VERSION"));
     config.info.title = Some("Everything".into());
@@ -41,6 +44,9 @@ pub(crate) fn config() -> ServerConfig {
     config.capabilities.resources = Some(ResourcesCapability::notified());
     config.capabilities.completions = Some(EmptyCapability::default());
     config.capabilities.logging = Some(EmptyCapability::default());
+    config.capabilities = config.capabilities.with_tasks();
+    // Each client has tasks of its own.
+    config.capabilities.tasks = Some(TasksCapability::of_tools().listed());
     config.instructions = Some("Something of everything, to try clients with.".into());
     config.log_level = LoggingLevel::Info;
     config

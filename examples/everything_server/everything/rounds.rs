@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use hmac::{Hmac, KeyInit, Mac};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     BooleanSchema, ElicitParams, InputRequired, ObjectSchema, PrimitiveSchema, StringSchema, method,
 };
@@ -221,8 +222,12 @@ fn streaming(exchange: &Exchange<Server>) -> Answered {
 }
 
 /// A field of a form that the user has filled in.
-fn field(exchange: &Exchange<Server>, key: &str, name: &str) -> Option<String> {
-    let answer = answer::<method::Elicit>(exchange, key)?;
+pub(super) fn field(exchange: &Exchange<Server>, key: &str, name: &str) -> Option<String> {
+    said_in(&answer::<method::Elicit>(exchange, key)?, name)
+}
+
+/// A field of a form that came back, if the user has filled it in.
+pub(super) fn said_in(answer: &Raw<'_>, name: &str) -> Option<String> {
     let accepted = answer.get("action")?.into_str()? == *"accept";
     let content = answer.get("content").filter(|_| accepted)?;
     let value = content.get(name)?;
@@ -236,7 +241,7 @@ pub(super) fn text(name: &'static str) -> ObjectSchema<'static> {
 }
 
 /// A form with one thing to say yes to.
-fn flag(name: &'static str) -> ObjectSchema<'static> {
+pub(super) fn flag(name: &'static str) -> ObjectSchema<'static> {
     form(name, PrimitiveSchema::Boolean(BooleanSchema::default()))
 }
 

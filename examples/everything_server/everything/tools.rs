@@ -6,7 +6,7 @@ use mcp_sansio::json::ParseError;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, EmbeddedResource, ImageContent, LoggingLevel,
-    ResourceContents, Tool,
+    ResourceContents, TaskSupport, Tool, ToolExecution,
 };
 use mcp_sansio::{CallTool, ChangedList, ErrorCode, Progress, RespondError, Server};
 use mcp_sansio_std::Exchange;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::asking::Answered;
 use super::media::{PNG, WAV};
-use super::{Everything, asking, elicitation, log, resources};
+use super::{Everything, asking, elicitation, jobs, log, resources};
 
 /// How often a tool that takes its time looks up.
 const TICK: Duration = Duration::from_millis(50);
@@ -32,6 +32,12 @@ const PROMPT: &str = r#"{"type":"object","properties":{"prompt":{"type":"string"
 const MESSAGE: &str = r#"{"type":"object","properties":{"message":{"type":"string","description":"What to ask the user"}},"required":["message"]}"#;
 
 const REGION: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]}"#;
+
+const NAME: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"Whom to greet"}},"required":["name"]}"#;
+
+const COMPUTATION: &str = r#"{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"description":"How long to take"},"label":{"type":"string","description":"What to call it"}},"required":["seconds"]}"#;
+
+const FILENAME: &str = r#"{"type":"object","properties":{"filename":{"type":"string","description":"The file"}},"required":["filename"]}"#;
 
 const DIALECT_2020_12: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
@@ -72,6 +78,13 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("list_roots", "Asks the client for its roots", NO_ARGUMENTS),
     ("announce_changes", "Says that every list has changed", NO_ARGUMENTS),
     ("visit_page", "Sends the user to a web page, and says when it is done", NO_ARGUMENTS),
+    ("greet", "Says hello", NAME),
+    ("slow_compute", "Takes its time, as a task if it may", COMPUTATION),
+    ("failing_job", "Fails after a second", NO_ARGUMENTS),
+    ("protocol_error_job", "Ends with an error after a second", NO_ARGUMENTS),
+    ("confirm_delete", "Pretends to delete a file if the user agrees", FILENAME),
+    ("multi_input", "Asks the user for two things at once", NO_ARGUMENTS),
+    ("test_tool_with_task", "Asks the user for a name before it begins", NO_ARGUMENTS),
     ("needs_visit", "Fails until the user has visited a web page", NO_ARGUMENTS),
 ];
 
@@ -79,6 +92,12 @@ pub(super) fn list() -> Vec<Tool<'static>> {
     let tools = TOOLS.iter().filter_map(|(name, description, schema)| {
         let mut tool = Tool::new(*name, Raw::new(schema).ok()?);
         tool.description = Some((*description).into());
+        let support = jobs::support(name);
+        if support != TaskSupport::Forbidden {
+            let mut execution = ToolExecution::default();
+            execution.task_support = Some(support);
+            tool.execution = Some(execution);
+        }
         Some(tool)
     });
     tools.collect()
@@ -87,7 +106,7 @@ pub(super) fn list() -> Vec<Tool<'static>> {
 /// A text argument, under whatever name it has.
 #[derive(Deserialize)]
 struct Words {
-    #[serde(alias = "prompt", alias = "message")]
+    #[serde(alias = "prompt", alias = "message", alias = "name")]
     text: String,
 }
 
@@ -110,7 +129,12 @@ impl Everything {
         exchange: &Exchange<Server>,
         call: &CallTool<'_>,
     ) -> Result<(), RespondError> {
-        if let Some(answered) = self.with_client(exchange, call) {
+        let Some(mode) = exchange.task_mode(&jobs::support(&call.name.to_str()))? else {
+            // It has been refused.
+            return Ok(());
+        };
+        let answered = jobs::call(exchange, call, mode);
+        if let Some(answered) = answered.or_else(|| self.with_client(exchange, call)) {
             return answered;
         }
         let done = with_arguments(exchange, call).or_else(|| Self::without(exchange, call).map(Ok));
@@ -210,6 +234,7 @@ fn with_arguments(
 ) -> Option<Result<ToolResult, ParseError>> {
     Some(match &*call.name.to_str() {
         "echo" => call.parse().map(|Words { text }| ToolResult::text(text)),
+        "greet" => call.parse().map(|Words { text }| ToolResult::text(format!("Hello, {text}!"))),
         "add_numbers" => call.parse().map(|Numbers { a, b }| ToolResult::text((a + b).to_string())),
         "slow" => call.parse().map(|Milliseconds { ms }| slow(exchange, ms)),
         _ => return None,

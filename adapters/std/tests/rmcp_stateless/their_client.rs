@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{Revision, RevisionSet};
-use mcp_sansio_std::{SocketWriter, serve};
+use mcp_sansio_std::{SharedTasks, SocketWriter, serve_with_tasks};
 use rmcp::model as theirs;
 use rmcp::model::{ProtocolVersion, ServerNotification};
 use rmcp::service::{
@@ -153,7 +153,8 @@ fn against_ours<F>(
         let handler = everything::Everything::with_pages_of(5);
         let mut config = everything::config();
         config.revisions = revisions;
-        serve(config, reader, SocketWriter::new(ours), handler)
+        let tasks = SharedTasks::default();
+        serve_with_tasks(config, tasks, reader, SocketWriter::new(ours), handler)
     });
     let driven = async {
         let handler = TheirClient::default();
@@ -199,7 +200,7 @@ fn a_client_of_rmcp_finds_that_our_server_has_only_sessions() {
 }
 
 async fn lists(client: &Running) {
-    assert_eq!(client.list_all_tools().await.unwrap().len(), 36);
+    assert_eq!(client.list_all_tools().await.unwrap().len(), 43);
     assert_eq!(client.list_all_resources().await.unwrap().len(), 3);
     assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 1);
     assert_eq!(client.list_all_prompts().await.unwrap().len(), 5);

@@ -1,0 +1,139 @@
+//! What the adapter needs of a machine to have tasks on it.
+
+#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+
+use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
+use mcp_sansio::{
+    Call, Client, ClientCall, ClientRequest, ConnectionNumber, InboundId, Instant, Outbox,
+    Progress, ProgressReport, Request, RespondError, Server,
+};
+
+use crate::machine::Machine;
+
+/// A request that no handler sees where there are tasks.
+#[derive(Debug)]
+pub enum Chore {
+    /// About tasks.
+    Task(TaskCall<'static>),
+    /// A subscription, which may be about tasks.
+    Listen,
+}
+
+/// A machine whose requests may become tasks.
+pub trait Host {
+    /// What no handler sees.
+    fn chore(request: &Self::Request) -> Option<Chore>
+    where
+        Self: Machine;
+    fn connection(&self) -> ConnectionNumber;
+    fn serve_chore(
+        &mut self,
+        id: InboundId,
+        chore: &Chore,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Result<Option<TaskNews>, RespondError>;
+    fn begin_task(
+        &mut self,
+        id: InboundId,
+        new: NewTask,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Result<TaskKey, TaskError>;
+    fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Outbox);
+    fn report_task_progress(
+        &mut self,
+        task: TaskKey,
+        progress: Progress<'_>,
+        tasks: &mut Tasks,
+        out: &mut Outbox,
+    ) -> Result<ProgressReport, TaskError>;
+}
+
+/// Implements it for a machine with the methods that are its own.
+macro_rules! host {
+    ($Machine:ident { $($own:item)* }) => {
+        impl Host for $Machine {
+            $($own)*
+
+            fn connection(&self) -> ConnectionNumber {
+                Self::connection(self)
+            }
+
+            fn begin_task(
+                &mut self,
+                id: InboundId,
+                new: NewTask,
+                tasks: &mut Tasks,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Result<TaskKey, TaskError> {
+                Self::begin_task(self, id, new, tasks, now, out)
+            }
+
+            fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Outbox) {
+                Self::settle_tasks(self, tasks, now, out);
+            }
+
+            fn report_task_progress(
+                &mut self,
+                task: TaskKey,
+                progress: Progress<'_>,
+                tasks: &mut Tasks,
+                out: &mut Outbox,
+            ) -> Result<ProgressReport, TaskError> {
+                Self::report_task_progress(self, task, progress, tasks, out)
+            }
+        }
+    };
+}
+
+host!(Server {
+    fn chore(request: &Request<'static>) -> Option<Chore> {
+        match &request.call {
+            Call::Task(call) => Some(Chore::Task(call.clone())),
+            Call::Listen(_) => Some(Chore::Listen),
+            _ => None,
+        }
+    }
+
+    fn serve_chore(
+        &mut self,
+        id: InboundId,
+        chore: &Chore,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        match chore {
+            Chore::Task(call) => self.serve_task(id, call, tasks, now, out),
+            Chore::Listen => self.grant_with_tasks(id, None, tasks, now, out).map(|()| None),
+        }
+    }
+});
+
+host!(Client {
+    fn chore(request: &ClientRequest<'static>) -> Option<Chore> {
+        match &request.call {
+            ClientCall::Task(call) => Some(Chore::Task(call.clone())),
+            _ => None,
+        }
+    }
+
+    fn serve_chore(
+        &mut self,
+        id: InboundId,
+        chore: &Chore,
+        tasks: &mut Tasks,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Result<Option<TaskNews>, RespondError> {
+        match chore {
+            Chore::Task(call) => self.serve_task(id, call, tasks, now, out),
+            // Nobody subscribes to a client.
+            Chore::Listen => Ok(None),
+        }
+    }
+});

@@ -1,0 +1,113 @@
+//! Tasks on a connection: what the peer asks about them is answered here, and what changes is told.
+
+use std::sync::{Arc, Weak};
+
+use mcp_sansio::json::EncodeError;
+use mcp_sansio::task::{NewTask, TaskError, TaskKey};
+use mcp_sansio::{InboundId, Instant, Phase, Progress, ProgressReport, RespondError, TaskAnswer};
+
+use crate::machine::Machine;
+use crate::task_handle::TaskHandle;
+use crate::tasks::{Link, Shared};
+use crate::wire::{State, Wire, refuse_all};
+
+impl<M: Machine> Wire<M> {
+    /// Makes the connection known to those that share its tasks.
+    pub(crate) fn link(self: &Arc<Self>) {
+        if let Some(tasks) = &self.tasks {
+            let connection = self.lock().machine.connection();
+            tasks.lock().link(connection, self.weak());
+        }
+    }
+
+    fn weak(self: &Arc<Self>) -> Weak<dyn Link> {
+        Arc::<Self>::downgrade(self)
+    }
+
+    /// Begins a task for a request and answers it, as [`answer`](Self::answer) does.
+    pub(crate) fn begin_task(
+        self: &Arc<Self>,
+        id: InboundId,
+        new: &NewTask,
+    ) -> Result<TaskHandle, TaskError> {
+        let tasks = self.tasks.as_ref().ok_or(TaskError::NotWanted)?;
+        let is_full = |error: &TaskError| matches!(error, TaskError::Encode(EncodeError::Full));
+        let begin = |machine: &mut M, now: Instant, out: &mut _| {
+            let mut shared = tasks.lock();
+            shared.sweep(now);
+            machine.begin_task(id, new.clone(), &mut shared.tasks, now, out)
+        };
+        let key = self.answer_unless(is_full, begin)?;
+        Ok(TaskHandle::new(key, tasks, self.weak()))
+    }
+
+    /// What a task has asked for has been answered, or will not be.
+    pub(crate) fn task_answered(&self, answer: &TaskAnswer<'_>) {
+        let Some(tasks) = &self.tasks else { return };
+        let mut shared = tasks.lock();
+        if let Some(news) = shared.tasks.answered(answer, self.clock.now()) {
+            shared.heard(news);
+        }
+    }
+
+    /// Does what is to be done about tasks here, and finds out which other connections have something to
+    /// tell.
+    pub(crate) fn settle_tasks(&self, state: &mut State<M>) {
+        let Some(tasks) = &self.tasks else { return };
+        let (mut shared, now) = (tasks.lock(), self.clock.now());
+        shared.sweep(now);
+        tell_on(state, &mut shared, now);
+        let connection = state.machine.connection();
+        if state.machine.phase() == Phase::Closed {
+            shared.unlink(connection);
+        }
+        state.to_tell.extend(shared.links_with_news(Some(connection)));
+    }
+
+    /// When the time of a task is over.
+    pub(crate) fn next_expiry(&self) -> Option<Instant> {
+        self.tasks.as_ref()?.lock().tasks.poll_timeout()
+    }
+}
+
+/// Answers what was asked about tasks, and tells what there is to tell, as far as there is room.
+fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
+    let State { machine, out, chores, unanswered, .. } = state;
+    chores.retain(|(id, chore)| {
+        match machine.serve_chore(*id, chore, &mut shared.tasks, now, out) {
+            Ok(news) => news.into_iter().for_each(|news| shared.heard(news)),
+            Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => return true,
+            // It will never fit.
+            Err(RespondError::Encode(_)) => unanswered.push(*id),
+            // Nobody wants to know any more.
+            Err(_) => {}
+        }
+        false
+    });
+    refuse_all(state);
+    let connection = state.machine.connection();
+    if shared.tasks.has_news_for(connection) {
+        state.machine.settle_tasks(&mut shared.tasks, now, &mut state.out);
+    }
+    shared.has_told(connection);
+}
+
+impl<M: Machine> Link for Wire<M> {
+    fn tell_tasks(self: Arc<Self>) {
+        let Some(tasks) = &self.tasks else { return };
+        let mut state = self.lock();
+        tell_on(&mut state, &mut tasks.lock(), self.clock.now());
+        self.release(state);
+    }
+
+    fn report(
+        self: Arc<Self>,
+        key: TaskKey,
+        progress: Progress<'_>,
+    ) -> Result<ProgressReport, TaskError> {
+        let tasks = self.tasks.as_ref().ok_or(TaskError::Unknown)?;
+        self.with(|machine, out, _| {
+            machine.report_task_progress(key, progress, &mut tasks.lock().tasks, out)
+        })
+    }
+}

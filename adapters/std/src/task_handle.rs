@@ -1,0 +1,211 @@
+//! The work on a task.
+
+use std::fmt;
+use std::sync::{Arc, Condvar, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant as Monotonic};
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::InputRequired;
+use mcp_sansio::task::{Status, TaskError, TaskKey, TaskView, Tasks};
+use mcp_sansio::{ErrorCode, Instant, Progress, ProgressReport};
+use serde::Serialize;
+
+use crate::tasks::{Link, Shared, SharedTasks};
+
+/// The work on a task that a request has become
+/// ([`Exchange::begin_task`](crate::Exchange::begin_task)). It can be sent to any thread, and goes on
+/// when the connection has ended.
+///
+/// A handle that is dropped before the task has ended, because the work was forgotten or has panicked,
+/// lets the task fail with `-32603`.
+pub struct TaskHandle {
+    key: TaskKey,
+    tasks: SharedTasks,
+    /// Something about the task may have changed.
+    change: Arc<Condvar>,
+    /// The connection that the request came on.
+    home: Weak<dyn Link>,
+}
+
+impl TaskHandle {
+    pub(crate) fn new(key: TaskKey, tasks: &SharedTasks, home: Weak<dyn Link>) -> Self {
+        let change = tasks.lock().work(key);
+        Self { key, tasks: tasks.clone(), change, home }
+    }
+
+    /// The name of the task among the [`SharedTasks`].
+    pub const fn key(&self) -> TaskKey {
+        self.key
+    }
+
+    /// The work is done: the task ends with this result, which is what the request would have been
+    /// answered with. A tool that has failed has a result, too.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Final`] and [`TaskError::Unknown`] if nobody wants it any more. After
+    /// [`TaskError::Encode`] and [`TaskError::NotAResult`] the task goes on: see [`Tasks::complete`].
+    pub fn complete<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), TaskError> {
+        let result = Raw::from_serialize(result)?;
+        self.with(|tasks, now| tasks.complete(self.key, &result, now))
+    }
+
+    /// The work has failed, in a way in which the request would have been answered with an error. The
+    /// message tells people why.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn fail(&self, code: ErrorCode, message: &str) -> Result<(), TaskError> {
+        self.with(|tasks, now| tasks.fail(self.key, code, message, now))
+    }
+
+    /// The same with something more to say, any JSON.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn fail_with<T: Serialize + ?Sized>(
+        &self,
+        code: ErrorCode,
+        message: &str,
+        data: &T,
+    ) -> Result<(), TaskError> {
+        let data = Raw::from_serialize(data)?;
+        self.with(|tasks, now| tasks.fail_with(self.key, code, message, Some(&data), now))
+    }
+
+    /// The work has been given up: the task is cancelled.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn cancel(&self) -> Result<(), TaskError> {
+        self.with(|tasks, now| tasks.cancel(self.key, now))
+    }
+
+    /// How far the work is, for people who look at the task.
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn set_message(&self, message: &str) -> Result<(), TaskError> {
+        self.with(|tasks, now| tasks.set_message(self.key, Some(message), now))
+    }
+
+    /// Tells whoever asked for the task how far the work is, if they asked for that in a session which is
+    /// still there. Everybody else looks at the [message](Self::set_message).
+    ///
+    /// # Errors
+    ///
+    /// As for [`complete`](Self::complete).
+    pub fn report(&self, progress: Progress<'_>) -> Result<ProgressReport, TaskError> {
+        match self.home.upgrade() {
+            Some(home) => home.report(self.key, progress),
+            None => self
+                .tasks
+                .change(|shared, _| self.going_on(shared).map(|_| ProgressReport::NotWanted)),
+        }
+    }
+
+    /// Asks whoever asked for the task for something, and waits until all of it has been answered or
+    /// refused, however long that takes. Gives an object with an answer under each key; what was refused is
+    /// not in it. Each key is used once in the life of a task.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Final`], [`TaskError::CancelRequested`] and [`TaskError::Unknown`] if the work is not
+    /// wanted any more, and what [`Tasks::require_input`] says if this may not be asked for.
+    pub fn require_input(&self, required: &InputRequired<'_>) -> Result<Raw<'static>, TaskError> {
+        self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
+        let mut shared = self.tasks.lock();
+        let inputs = loop {
+            match self.wanted(&shared) {
+                Err(error) => break Err(error),
+                Ok(task) if task.status() == Status::InputRequired => {}
+                Ok(task) => break Ok(task.inputs()),
+            }
+            shared = self.wait(shared, None);
+        };
+        self.tasks.release(shared);
+        inputs
+    }
+
+    /// Whether the work is not wanted any more: the task has been cancelled or is to be, has been kept for as
+    /// long as it was to be, or has ended in another way. Work should stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.tasks.change(|shared, _| self.wanted(shared).is_err())
+    }
+
+    /// Waits, at most so long, until the work is not wanted any more. Says whether that is so.
+    ///
+    /// Work that has to wait waits here.
+    pub fn wait_cancelled(&self, patience: Duration) -> bool {
+        let started = Monotonic::now();
+        let mut shared = self.tasks.lock();
+        let is_cancelled = loop {
+            let left = patience.saturating_sub(started.elapsed());
+            match self.wanted(&shared) {
+                Err(_) => break true,
+                Ok(_) if left.is_zero() => break false,
+                Ok(_) => shared = self.wait(shared, Some(left)),
+            }
+        };
+        self.tasks.release(shared);
+        is_cancelled
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
+        self.tasks.change(|shared, now| act(&mut shared.tasks, now))
+    }
+
+    /// Waits until something may have changed, or the task has been kept for as long as it was to be.
+    fn wait<'s>(
+        &'s self,
+        mut shared: MutexGuard<'s, Shared>,
+        patience: Option<Duration>,
+    ) -> MutexGuard<'s, Shared> {
+        // Nobody else need be there to look at the time.
+        let task = shared.tasks.get(self.key);
+        let expiry = task.and_then(|task| task.ttl().map(|ttl| task.created() + ttl));
+        let expiry = expiry.map(|at| at - self.tasks.now());
+        shared = match patience.into_iter().chain(expiry).min() {
+            None => self.change.wait(shared).unwrap_or_else(PoisonError::into_inner),
+            Some(patience) => {
+                let waited = self.change.wait_timeout(shared, patience);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        shared.sweep(self.tasks.now());
+        shared
+    }
+
+    /// The task, if it goes on.
+    fn going_on<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
+        let task = shared.tasks.get(self.key).ok_or(TaskError::Unknown)?;
+        if task.status().is_final() { Err(TaskError::Final(task.status())) } else { Ok(task) }
+    }
+
+    /// The task, if somebody wants it to go on.
+    fn wanted<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
+        let task = self.going_on(shared)?;
+        if task.is_cancel_requested() { Err(TaskError::CancelRequested) } else { Ok(task) }
+    }
+}
+
+impl Drop for TaskHandle {
+    fn drop(&mut self) {
+        let text = "the work has ended without a result";
+        self.tasks.change(|shared, now| {
+            // If it has ended already, so much the better.
+            _ = shared.tasks.fail(self.key, ErrorCode::INTERNAL_ERROR, text, now);
+            shared.forget_work(self.key);
+        });
+    }
+}
+
+impl fmt::Debug for TaskHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TaskHandle").field("key", &self.key).finish_non_exhaustive()
+    }
+}

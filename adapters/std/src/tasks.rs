@@ -1,0 +1,256 @@
+//! Tasks that several connections share.
+//!
+//! There are two kinds of locks: that of a connection and that of the tasks. Whoever holds both has taken
+//! that of the connection first, and nobody holds those of two connections. So what changes on one
+//! connection and is to be told on others is told there after both have been given back.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
+use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport};
+
+use crate::clock::Clock;
+
+/// Work that outlives the connections it was asked for on. Clones share it.
+///
+/// Give it to [`serve_with_tasks`](crate::serve_with_tasks) or
+/// [`Connection::open_with_tasks`](crate::Connection::open_with_tasks), to as many of them as you like:
+/// what was begun on one connection can be asked for on every other one of the same
+/// [principal](Self::on_behalf_of).
+///
+/// ```
+/// use mcp_sansio::task::TasksConfig;
+/// use mcp_sansio_std::SharedTasks;
+///
+/// let mut config = TasksConfig::default();
+/// config.tasks = 50;
+/// let tasks = SharedTasks::new(config);
+/// assert_eq!(tasks.with(|tasks, _| tasks.len()), 0);
+/// ```
+#[derive(Clone, Default)]
+pub struct SharedTasks {
+    hub: Arc<Hub>,
+    principal: Principal,
+}
+
+#[derive(Default)]
+struct Hub {
+    clock: Clock,
+    state: Mutex<Shared>,
+}
+
+/// What the lock guards.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) tasks: Tasks,
+    /// Those who wait for something about a task.
+    waiting: HashMap<TaskKey, Arc<Condvar>>,
+    /// The connections that have not ended.
+    links: HashMap<ConnectionNumber, Weak<dyn Link>>,
+    /// Those of them that have no room for what they have to tell, and go on when there is some.
+    stuck: HashSet<ConnectionNumber>,
+    next_connection: u32,
+}
+
+/// A connection, whichever role it has.
+pub(crate) trait Link: Send + Sync {
+    /// Tells what there is to tell of tasks. Nobody who calls it holds a lock.
+    fn tell_tasks(self: Arc<Self>);
+
+    /// Tells how far the work on a task is.
+    fn report(
+        self: Arc<Self>,
+        key: TaskKey,
+        progress: Progress<'_>,
+    ) -> Result<ProgressReport, TaskError>;
+}
+
+impl SharedTasks {
+    /// No tasks yet.
+    ///
+    /// Each task keeps a thread while it is worked on, so
+    /// [`TasksConfig::tasks_of_owner`] bounds how many a client can have.
+    pub fn new(config: TasksConfig) -> Self {
+        let shared = Shared { tasks: Tasks::new(config), ..Shared::default() };
+        let hub = Hub { clock: Clock::default(), state: Mutex::new(shared) };
+        Self { hub: Arc::new(hub), principal: Principal::default() }
+    }
+
+    /// The same tasks, for connections of this principal, who sees only those that were begun for it.
+    /// Without this, everybody who knows the id of a task can ask for it, and lists show all of them.
+    #[must_use]
+    pub fn on_behalf_of(&self, principal: Principal) -> Self {
+        Self { hub: Arc::clone(&self.hub), principal }
+    }
+
+    /// Looks at the tasks, or changes them, at this time: to save them, to bring back what was saved
+    /// before the program was started, to cancel one. What has changed is told to whoever has to know.
+    ///
+    /// Everything about tasks waits meanwhile, so do nothing here that takes its time, and nothing with a
+    /// connection or a [`TaskHandle`](crate::TaskHandle): that would wait for ever.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
+        self.change(|shared, now| {
+            let result = act(&mut shared.tasks, now);
+            // It can have been about any of them.
+            shared.waiting.values().for_each(|waiting| waiting.notify_all());
+            result
+        })
+    }
+
+    /// Does something with the tasks whose time is not over, and tells what follows from it.
+    pub(crate) fn change<T>(&self, act: impl FnOnce(&mut Shared, Instant) -> T) -> T {
+        let (mut shared, now) = (self.lock(), self.now());
+        shared.sweep(now);
+        let result = act(&mut shared, now);
+        self.release(shared);
+        result
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.hub.clock
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.hub.clock.now()
+    }
+
+    pub(crate) const fn principal(&self) -> Principal {
+        self.principal
+    }
+
+    /// A number that no other connection has which shares these tasks.
+    pub(crate) fn next_connection(&self) -> ConnectionNumber {
+        let mut shared = self.lock();
+        let number = shared.next_connection;
+        shared.next_connection = number.wrapping_add(1);
+        ConnectionNumber::new(number)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Nothing panics between two changes that belong together.
+        self.hub.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the lock back, and tells what there is to tell on every connection.
+    pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
+        let links = shared.links_with_news(None);
+        drop(shared);
+        tell(links);
+    }
+}
+
+/// Has connections tell what they have to tell. Nobody who calls it holds a lock.
+pub(crate) fn tell(links: Vec<Arc<dyn Link>>) {
+    for link in links {
+        link.tell_tasks();
+    }
+}
+
+impl Shared {
+    /// A connection is there.
+    pub(crate) fn link(&mut self, connection: ConnectionNumber, link: Weak<dyn Link>) {
+        self.links.insert(connection, link);
+    }
+
+    /// A connection has ended.
+    pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
+        self.links.remove(&connection);
+        self.stuck.remove(&connection);
+        self.tasks.disconnected(connection);
+    }
+
+    /// Forgets the tasks whose time is over.
+    pub(crate) fn sweep(&mut self, now: Instant) {
+        while let Some(event) = self.tasks.handle_timeout(now) {
+            if let TaskEvent::Expired { key, .. } = event {
+                self.changed(key);
+            }
+        }
+    }
+
+    /// A connection has told what there was room for.
+    pub(crate) fn has_told(&mut self, connection: ConnectionNumber) {
+        if self.tasks.has_news_for(connection) {
+            self.stuck.insert(connection);
+        } else {
+            self.stuck.remove(&connection);
+        }
+    }
+
+    /// The connections that have something to tell and have not tried, but for one.
+    pub(crate) fn links_with_news(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
+        let is_other = |one: &_| Some(*one) != but && !self.stuck.contains(one);
+        let with_news = self.tasks.connections_with_news().filter(is_other);
+        let with_news: Vec<_> = with_news.collect();
+        let mut links = Vec::new();
+        for connection in with_news {
+            match self.links.get(&connection).and_then(Weak::upgrade) {
+                Some(link) => links.push(link),
+                None => self.unlink(connection),
+            }
+        }
+        links
+    }
+
+    /// A task is worked on. Whoever waits for something about it waits here.
+    pub(crate) fn work(&mut self, key: TaskKey) -> Arc<Condvar> {
+        Arc::clone(self.waiting.entry(key).or_default())
+    }
+
+    /// A task is not worked on any more.
+    pub(crate) fn forget_work(&mut self, key: TaskKey) {
+        self.waiting.remove(&key);
+    }
+
+    /// A peer has changed something about a task.
+    pub(crate) fn heard(&self, news: TaskNews) {
+        match news {
+            TaskNews::Cancelled(key) | TaskNews::CancelRequested(key) | TaskNews::Input(key) => {
+                self.changed(key);
+            }
+            _ => {}
+        }
+    }
+
+    fn changed(&self, key: TaskKey) {
+        if let Some(waiting) = self.waiting.get(&key) {
+            waiting.notify_all();
+        }
+    }
+}
+
+impl fmt::Debug for SharedTasks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("SharedTasks");
+        debug.field("principal", &self.principal).finish_non_exhaustive()
+    }
+}
+
+/// Bytes from the operating system that nobody can guess.
+///
+/// # Errors
+///
+/// What the system says if it has none.
+pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A task to begin, with an id that nobody can guess.
+///
+/// ```
+/// let task = mcp_sansio_std::new_task()?;
+/// assert_eq!(task.id().len(), 32);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// What the system says if it has no randomness.
+pub fn new_task() -> io::Result<NewTask> {
+    Ok(NewTask::new(NewTask::id_of(random_bytes()?)))
+}

@@ -1,0 +1,189 @@
+//! Tools that may take long, and become tasks if the client wants that.
+//!
+//! What each does is said once: how long it takes, what it needs of the client, what it comes to.
+
+use std::time::Duration;
+
+use mcp_sansio::json::{ParseError, Raw};
+use mcp_sansio::model::{ElicitParams, InputRequired, TaskSupport};
+use mcp_sansio::task::TaskError;
+use mcp_sansio::{CallTool, ErrorCode, Server, TaskMode};
+use mcp_sansio_std::{Exchange, TaskHandle, new_task};
+use serde::Deserialize;
+
+use super::asking::{Answered, need};
+use super::rounds::{field, flag, said_in, text};
+use super::tools::ToolResult;
+
+/// Whether a tool may run as a task.
+pub(super) fn support(name: &str) -> TaskSupport<'static> {
+    match name {
+        "slow_compute" | "confirm_delete" | "multi_input" | "test_tool_with_task" => {
+            TaskSupport::Optional
+        }
+        "failing_job" | "protocol_error_job" => TaskSupport::Required,
+        _ => TaskSupport::Forbidden,
+    }
+}
+
+/// Runs one of the tools.
+pub(super) fn call(
+    exchange: &Exchange<Server>,
+    call: &CallTool<'_>,
+    mode: TaskMode,
+) -> Option<Answered> {
+    let job = match Job::read(exchange, call)? {
+        Ok(job) => job,
+        Err(error) => return Some(exchange.refuse_arguments(&error.to_string())),
+    };
+    Some(match job {
+        Some(job) if mode == TaskMode::Task => job.run_as_task(exchange),
+        Some(job) => job.run_inline(exchange),
+        None => {
+            let question = ElicitParams::form("What is your name?", text("name"));
+            need(exchange, &InputRequired::new().elicit("user_name", question))
+        }
+    })
+}
+
+#[derive(Deserialize)]
+struct Computation {
+    seconds: f64,
+    #[serde(default)]
+    label: String,
+}
+
+#[derive(Deserialize)]
+struct Deletion {
+    filename: String,
+}
+
+/// Something to do.
+enum Job {
+    Compute(Duration, String),
+    Fail,
+    Break,
+    Delete(String),
+    Paint,
+    Greet(String),
+}
+
+impl Job {
+    /// What a call asks for: an inner `None` if the client has to say more first.
+    fn read(
+        exchange: &Exchange<Server>,
+        call: &CallTool<'_>,
+    ) -> Option<Result<Option<Self>, ParseError>> {
+        let job = match &*call.name.to_str() {
+            "slow_compute" => call.parse().map(|Computation { seconds, label }| {
+                // What is no time at all, or longer than there is, is not worth an error here.
+                let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                Self::Compute(time, label)
+            }),
+            "failing_job" => Ok(Self::Fail),
+            "protocol_error_job" => Ok(Self::Break),
+            "confirm_delete" => call.parse().map(|Deletion { filename }| Self::Delete(filename)),
+            "multi_input" => Ok(Self::Paint),
+            "test_tool_with_task" => {
+                return Some(Ok(field(exchange, "user_name", "name").map(Self::Greet)));
+            }
+            _ => return None,
+        };
+        Some(job.map(Some))
+    }
+
+    /// How long it takes.
+    const fn time(&self) -> Duration {
+        match self {
+            Self::Compute(time, _) => *time,
+            Self::Fail | Self::Break => Duration::from_secs(1),
+            // Some clients take a question for somebody else's that comes on the heels of the task.
+            Self::Delete(_) | Self::Paint => Duration::from_millis(250),
+            Self::Greet(_) => Duration::ZERO,
+        }
+    }
+
+    /// What it needs of the client.
+    fn needs(&self) -> Option<InputRequired<'static>> {
+        let needs = InputRequired::new();
+        Some(match self {
+            Self::Delete(filename) => {
+                let question = format!("Really delete {filename}?");
+                needs.elicit("confirm", ElicitParams::form(question, flag("confirm")))
+            }
+            Self::Paint => needs
+                .elicit("color", ElicitParams::form("Which color?", text("color")))
+                .elicit("size", ElicitParams::form("Which size?", text("size"))),
+            _ => return None,
+        })
+    }
+
+    /// What it comes to with what the client has said, or the error that it ends with.
+    fn result(&self, inputs: &Raw<'_>) -> Result<ToolResult, &'static str> {
+        let said = |key: &str| said_in(&inputs.get(key)?, key);
+        Ok(ToolResult::text(match self {
+            Self::Compute(time, label) => {
+                format!("computed {label} in {} s", time.as_secs_f64())
+            }
+            Self::Fail => return Ok(ToolResult::error("The job has failed, as it always does")),
+            Self::Break => return Err("The job has broken, as it always does"),
+            Self::Delete(filename) if said("confirm").is_some_and(|said| said == "true") => {
+                format!("Deleted {filename}")
+            }
+            Self::Delete(filename) => format!("Kept {filename}"),
+            Self::Paint => {
+                let said = |key| said(key).unwrap_or_else(|| "unknown".into());
+                format!("Painted it in the color {} and the size {}", said("color"), said("size"))
+            }
+            Self::Greet(name) => format!("Hello, {name}!"),
+        }))
+    }
+
+    fn run_inline(&self, exchange: &Exchange<Server>) -> Answered {
+        let given = exchange.request().inputs.as_ref();
+        let is_there = |key: &str| given.is_some_and(|given| given.get(key).is_some());
+        if let Some(needs) = self.needs()
+            && !needs.requests.iter().flat_map(|all| all.iter()).all(|(key, _)| is_there(key))
+        {
+            return need(exchange, &needs);
+        }
+        if exchange.wait_cancelled(self.time()) {
+            return Ok(());
+        }
+        match self.result(given.unwrap_or(&Raw::EMPTY_OBJECT)) {
+            Ok(result) => exchange.respond(&result),
+            Err(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, text),
+        }
+    }
+
+    fn run_as_task(&self, exchange: &Exchange<Server>) -> Answered {
+        let refuse = |text: &str| exchange.reject(ErrorCode::INTERNAL_ERROR, text);
+        let new = match new_task() {
+            Ok(new) => new,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        let task = match exchange.begin_task(new) {
+            Ok(task) => task,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        if let Err(error) = self.work(&task) {
+            // Unless that is because nobody wants it any more.
+            _ = task.fail(ErrorCode::INTERNAL_ERROR, &error.to_string());
+        }
+        Ok(())
+    }
+
+    fn work(&self, task: &TaskHandle) -> Result<(), TaskError> {
+        if task.wait_cancelled(self.time()) {
+            return Ok(());
+        }
+        let inputs = match self.needs() {
+            Some(needs) => task.require_input(&needs)?,
+            None => Raw::EMPTY_OBJECT,
+        };
+        match self.result(&inputs) {
+            Ok(result) => task.complete(&result),
+            Err(text) => task.fail(ErrorCode::INTERNAL_ERROR, text),
+        }
+    }
+}
