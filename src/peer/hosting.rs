@@ -105,9 +105,7 @@ impl Peer {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
             None => send(out, Lane::Exchange(id), None, write)?,
         }
-        if let Some(links) = tasks.links_mut(key) {
-            links.progress = progress;
-        }
+        tasks.announced(key, self.connection(), progress);
         self.answered(id, out);
         Ok(())
     }

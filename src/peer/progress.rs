@@ -8,12 +8,14 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::answer::RespondError;
 use super::exchanges::{Exchange, send_about};
+use super::identity::key;
 use super::outlets::Outlets;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Number, Raw};
-use crate::rpc::write_notification;
+use crate::json::{EncodeError, MetaAdditions, Number, Raw};
+use crate::rpc::write_notification_with;
+use crate::task::RELATED;
 use crate::time::Instant;
 
 /// What became of a progress report. None of it is an error: work need not know who watches.
@@ -185,9 +187,16 @@ fn send_progress(
     let params = ProgressParams { token: &token, progress: report };
     let rule = NotificationKind::Progress.rule();
     let form = rule.params(exchange.context.revision);
+    let related = core::mem::take(&mut exchange.related);
+    let members = [(RELATED, &*related.0)];
+    let meta = match related.0.is_empty() {
+        true => MetaAdditions::default(),
+        false => MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS },
+    };
     let sent = send_about(exchange, id, out, rule.name, |writer| {
-        write_notification(writer, rule.name, &params, Some(form))
+        write_notification_with(writer, rule.name, &params, meta, Some(form))
     });
     exchange.token = token;
+    exchange.related = related;
     sent
 }

@@ -256,7 +256,7 @@ impl Peer {
         let ttl = match member(task, "ttl").filter(|ttl| *ttl != "null") {
             None => None,
             Some(ttl) => {
-                let millis = ttl.parse().map_err(|_| Misfit::at("task.ttl", Problem::WrongType))?;
+                let millis = whole(ttl).ok_or(Misfit::at("task.ttl", Problem::WrongType))?;
                 Some(Duration::from_millis(millis))
             }
         };
@@ -338,6 +338,15 @@ impl Peer {
         let mut reception = Reception { config, result_type, arrival, out };
         self.violation_with(violation, detail.as_ref(), &mut reception)
     }
+}
+
+/// A number that is not negative and has no fraction, however it is written.
+fn whole(literal: &str) -> Option<u64> {
+    literal.parse().ok().or_else(|| {
+        let number: f64 = literal.parse().ok()?;
+        let whole = number as u64;
+        (whole as f64 == number).then_some(whole)
+    })
 }
 
 impl<'a> IncomingRequest<'a> {

@@ -102,17 +102,23 @@ impl Mail {
 
     /// A task has changed.
     pub(super) fn changed(&mut self, key: TaskKey, record: &mut Record) {
+        record.links.is_told = false;
+        self.asks(key, record);
         let links = &mut record.links;
-        links.is_told = false;
-        if let Some(home) = links.home
-            && !replace(&mut links.is_posted, true)
-        {
-            self.post(home, Notice::Changed(key));
-        }
         for (listen, is_posted) in &mut links.watchers {
             if !replace(is_posted, true) {
                 self.post(listen.connection(), Notice::Watched(*listen, key));
             }
+        }
+    }
+
+    /// A task asks for something; it is no news that it does.
+    pub(super) fn asks(&mut self, key: TaskKey, record: &mut Record) {
+        let links = &mut record.links;
+        if let Some(home) = links.home
+            && !replace(&mut links.is_posted, true)
+        {
+            self.post(home, Notice::Changed(key));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What is kept of a task.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,7 +11,7 @@ use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Number, member};
+use crate::json::{Elements, Number, Str, member};
 use crate::peer::{Kept, Principal};
 use crate::rpc::Recycle;
 use crate::time::Instant;
@@ -142,6 +143,16 @@ impl Record {
         }
     }
 
+    /// What is said of it to people. In a session a tool that has failed has to say something.
+    pub(crate) fn message_in_session(&self) -> Option<Cow<'_, str>> {
+        match (&self.message, &self.state) {
+            (None, State::Completed(result)) if self.status_in_session() == Status::Failed => {
+                first_line_of(result).map(Cow::Owned)
+            }
+            (message, _) => message.as_deref().map(Cow::Borrowed),
+        }
+    }
+
     /// Whether it was begun in a session.
     pub(crate) const fn is_of_session(&self) -> bool {
         !self.revision.is_stateless()
@@ -151,6 +162,14 @@ impl Record {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.ttl.map(|ttl| self.created + ttl)
     }
+}
+
+/// What a tool says, as far as a line goes.
+fn first_line_of(result: &str) -> Option<String> {
+    const MOST: usize = 200;
+    let text = Elements::of(member(result, "content")?)
+        .find_map(|one| member(one.borrowed()?, "text").and_then(Str::from_literal))?;
+    Some(text.chars().take_while(|end| *end != '\n').take(MOST).collect())
 }
 
 /// Whether a result says that a tool has failed.

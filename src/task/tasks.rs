@@ -10,8 +10,10 @@ use super::error::TaskError;
 use super::mail::{Mail, Notice};
 use super::new::{NewTask, Origin};
 use super::record::{Asking, Links, Record};
+use super::status::Status;
 use super::view::TaskView;
 use crate::handle::{ConnectionNumber, InboundId, Place};
+use crate::json::Number;
 use crate::peer::Principal;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
@@ -153,11 +155,9 @@ impl Tasks {
     ) -> Result<TaskKey, TaskError> {
         let ttl = new.ttl.unwrap_or_else(|| self.config.kept_for(origin.ttl));
         let poll_interval = Some(new.poll_interval.unwrap_or(self.config.poll_interval));
-        let connection = Some(origin.connection);
-        // Where there are no sessions nobody is told but those who look or have subscribed.
-        let home = connection.filter(|_| !origin.revision.is_stateless());
-        let token = origin.token;
-        let links = Links { home, token, token_of: connection, ..Links::default() };
+        // Nobody is told of it before it has been announced.
+        let token_of = Some(origin.connection);
+        let links = Links { token: origin.token, token_of, ..Links::default() };
         let serial = self.next_serial;
         let record = Record {
             id: new.id,
@@ -188,9 +188,6 @@ impl Tasks {
             return Err(TaskError::TooManyTasks);
         }
         let (owner, serial, deadline) = (record.owner, record.serial, record.deadline());
-        if let Some(home) = record.links.home {
-            self.mail.know(home);
-        }
         let hash = hash(&record.id);
         let place = self.table.insert(|slot| *slot = record);
         self.next_serial = self.next_serial.max(serial + 1);
@@ -290,6 +287,27 @@ impl Tasks {
         self.mail.forget(connection);
     }
 
+    /// A task has been announced on a connection. Where there are no sessions nobody is told of it but those
+    /// who look or have subscribed.
+    pub(crate) fn announced(
+        &mut self,
+        key: TaskKey,
+        connection: ConnectionNumber,
+        progress: Option<Number>,
+    ) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        record.links.progress = progress;
+        if !record.is_of_session() {
+            return;
+        }
+        self.mail.know(connection);
+        record.links.home = Some(connection);
+        // What has happened to it meanwhile.
+        if record.status() != Status::Working || record.updated != record.created {
+            self.mail.changed(key, record);
+        }
+    }
+
     pub(crate) fn next_notice(&self, connection: ConnectionNumber) -> Option<Notice> {
         self.mail.next(connection)
     }
@@ -338,7 +356,7 @@ impl Tasks {
             }
         }
         if record.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
-            mail.changed(key, record);
+            mail.asks(key, record);
         }
     }
 

@@ -94,14 +94,30 @@ pub(crate) struct InSession<'t>(pub(crate) &'t Record);
 
 impl Serialize for InSession<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let record = self.0;
-        let mut task = serializer.serialize_map(None)?;
-        begin(&mut task, record, record.status_in_session())?;
-        task.serialize_entry("ttl", &record.ttl.map(millis))?;
-        if let Some(interval) = record.poll_interval {
-            task.serialize_entry("pollInterval", &millis(interval))?;
-        }
-        task.end()
+        in_session(self.0, self.0.status_in_session(), serializer)
+    }
+}
+
+fn in_session<S: Serializer>(
+    record: &Record,
+    status: Status,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut task = serializer.serialize_map(None)?;
+    begin(&mut task, record, (status, record.message_in_session().as_deref()))?;
+    task.serialize_entry("ttl", &record.ttl.map(millis))?;
+    if let Some(interval) = record.poll_interval {
+        task.serialize_entry("pollInterval", &millis(interval))?;
+    }
+    task.end()
+}
+
+/// A task as it was when it was begun: whatever has happened since is told later.
+struct New<'t>(&'t Record);
+
+impl Serialize for New<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        in_session(self.0, Status::Working, serializer)
     }
 }
 
@@ -125,7 +141,7 @@ impl Serialize for ImmediateResponse<'_> {
 impl Serialize for CreatedInSession<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut result = serializer.serialize_map(None)?;
-        result.serialize_entry("task", &InSession(self.task))?;
+        result.serialize_entry("task", &New(self.task))?;
         if let Some(text) = self.immediate_response {
             result.serialize_entry("_meta", &ImmediateResponse(text))?;
         }
@@ -144,7 +160,7 @@ impl Serialize for Alone<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let record = self.task;
         let mut task = serializer.serialize_map(None)?;
-        begin(&mut task, record, record.status())?;
+        begin(&mut task, record, (record.status(), record.message.as_deref()))?;
         task.serialize_entry("ttlMs", &record.ttl.map(millis))?;
         if let Some(interval) = record.poll_interval {
             task.serialize_entry("pollIntervalMs", &millis(interval).max(1))?;
@@ -154,7 +170,9 @@ impl Serialize for Alone<'_> {
             State::InputRequired => {
                 task.serialize_entry("inputRequests", &Requests(&record.wanted))?;
             }
-            State::Completed(result) => task.serialize_entry("result", &Raw::trusted(result))?,
+            State::Completed(result) => {
+                task.serialize_entry("result", &Raw::trusted(&result_alone(record, result)))?;
+            }
             State::Failed(error) => task.serialize_entry("error", error)?,
             State::Working | State::Cancelled => {}
         }
@@ -163,10 +181,14 @@ impl Serialize for Alone<'_> {
 }
 
 /// What both dialects have.
-fn begin<M: SerializeMap>(task: &mut M, record: &Record, status: Status) -> Result<(), M::Error> {
+fn begin<M: SerializeMap>(
+    task: &mut M,
+    record: &Record,
+    (status, message): (Status, Option<&str>),
+) -> Result<(), M::Error> {
     task.serialize_entry("taskId", &record.id)?;
     task.serialize_entry("status", status.name())?;
-    if let Some(message) = &record.message {
+    if let Some(message) = message {
         task.serialize_entry("statusMessage", message)?;
     }
     task.serialize_entry("createdAt", &timestamp::written(record.created))?;
@@ -212,10 +234,21 @@ impl Serialize for StoredError {
     }
 }
 
+/// The result of a task where there are no sessions, which says of what kind it is.
+fn result_alone<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
+    match result.strip_prefix('{').filter(|_| task.is_of_session()) {
+        Some("}") => Cow::Owned(format!("{KIND}}}")),
+        Some(rest) => Cow::Owned(format!("{KIND},{rest}")),
+        None => Cow::Borrowed(result),
+    }
+}
+
+/// How the result of a task that was begun without a session begins.
+const KIND: &str = r#"{"resultType":"complete""#;
+
 /// The result of a task as a session gets it: one of where there are none says there of what kind it is, and
 /// says so first.
 pub(crate) fn result_in_session<'t>(task: &Record, result: &'t str) -> Cow<'t, str> {
-    const KIND: &str = r#"{"resultType":"complete""#;
     match result.strip_prefix(KIND).filter(|_| !task.is_of_session()) {
         Some(rest) => Cow::Owned(format!("{{{}", rest.strip_prefix(',').unwrap_or(rest))),
         None => Cow::Borrowed(result),

@@ -44,7 +44,7 @@ impl Tasks {
     ) -> Result<(), TaskError> {
         let record = self.becoming(key, Status::Completed)?;
         let text = result_text(record, result, self.config.result_bytes)?;
-        self.end(key, State::Completed(text), now);
+        self.end(key, State::Completed(text), None, now);
         Ok(())
     }
 
@@ -82,10 +82,8 @@ impl Tasks {
         let data = data.map(Raw::from_serialize).transpose()?;
         let data = data.map(|data| String::from(data.as_str()));
         let error = StoredError { code, message: String::from(message), data };
-        if let Some(record) = self.table.get_mut(key.0) {
-            record.message = Some(error.message.clone());
-        }
-        self.end(key, State::Failed(error), now);
+        let message = Some(error.message.clone());
+        self.end(key, State::Failed(error), message, now);
         Ok(())
     }
 
@@ -96,7 +94,7 @@ impl Tasks {
     /// As above.
     pub fn cancel(&mut self, key: TaskKey, now: Instant) -> Result<(), TaskError> {
         self.becoming(key, Status::Cancelled)?;
-        self.end(key, State::Cancelled, now);
+        self.end(key, State::Cancelled, None, now);
         Ok(())
     }
 
@@ -208,9 +206,11 @@ impl Tasks {
         }
     }
 
-    fn end(&mut self, key: TaskKey, state: State, now: Instant) {
+    /// What was said of the work while it went on is not true any more.
+    fn end(&mut self, key: TaskKey, state: State, message: Option<String>, now: Instant) {
         let Some(record) = self.table.get_mut(key.0) else { return };
         record.state = state;
+        record.message = message;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
     }
@@ -328,7 +328,7 @@ impl Tasks {
         let Ok(record) = self.going_on(key) else { return false };
         record.cancel_requested = true;
         if at_once {
-            self.end(key, State::Cancelled, now);
+            self.end(key, State::Cancelled, None, now);
         }
         at_once
     }

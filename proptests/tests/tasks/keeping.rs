@@ -176,7 +176,7 @@ fn a_task_survives_at_every_step() {
     );
     let waits = shown("a", "input_required").begun(1).message("begun").updated(3);
     assert_eq!(undisturbed[2], [changed(&waits), question(1, "p"), question(2, "q")]);
-    let done = shown("a", "completed").begun(1).message("begun").updated(9);
+    let done = shown("a", "completed").begun(1).updated(9);
     let waited = result_of::<ServerSide>(r#""wait""#, "a");
     assert_eq!(undisturbed[8], [changed(&done), waited]);
     assert_eq!(undisturbed[9], [result("9", done)]);

@@ -142,7 +142,8 @@ fn the_extension_reads_a_task_that_was_begun_in_a_session() {
         assert_eq!(side.sent(), [complete("1", &fresh("t", "working"))]);
         tasks.complete(key, &done(), side.now).unwrap();
         serve(&mut side, &mut tasks, &get("2", "t"));
-        let ended = detailed("t", "completed", &format!(r#""result":{{{DONE}}}"#));
+        let result = format!(r#""result":{{"resultType":"complete",{DONE}}}"#);
+        let ended = detailed("t", "completed", &result);
         let status = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{}}}"#,
             shown_in_session("t", "completed")
@@ -157,7 +158,7 @@ fn the_extension_reads_a_task_that_was_begun_in_a_session() {
     }
 }
 
-/// Proves M-TASKX-23, M-TASKX-32: a tool that has failed is a task that has failed in a session,
+/// Proves M-TASKX-23, M-TASKX-32, L-TASK-32: a tool that has failed is a task that has failed in a session,
 /// and one that is complete without one.
 #[test]
 fn a_failed_tool_has_another_status_in_a_session() {
@@ -168,7 +169,9 @@ fn a_failed_tool_has_another_status_in_a_session() {
     let failure = r#""result":{"resultType":"complete","content":[{"type":"text","text":"no luck"}],"isError":true}"#;
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "completed", failure)));
     open_session(&mut host.side, "");
-    let failed = shown_in_session("t", "failed");
+    // In a session a failure says why.
+    let failed = shown_in_session("t", "failed")
+        .replace(r#""failed","#, r#""failed","statusMessage":"no luck","#);
     host.answers(&get_in_session("2", "t"), &plain("2", failed.trim_matches(['{', '}'])));
 }
 
