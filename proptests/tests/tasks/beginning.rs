@@ -20,8 +20,8 @@ fn created(id: &str, task: impl std::fmt::Display) -> String {
     result(id, format!(r#"{{"task":{task}}}"#))
 }
 
-/// Proves L-TASK-01, L-CAP-18: what a side takes as a task is what it declares, in the words of the
-/// protocol and in no others.
+/// Proves L-CAP-01, L-CAP-02, L-TASK-01, L-CAP-18: what a side takes as a task is what it declares,
+/// in the words of the protocol and in no others.
 #[test]
 fn tasks_are_declared() {
     let mut server = ServerSide::with(server_config());
@@ -234,8 +234,8 @@ fn an_id_is_as_random_as_what_it_is_made_of() {
     assert_eq!(NewTask::id_of([0xa5; 16]), "a5".repeat(16));
 }
 
-/// Proves L-TASK-23, L-TASK-24, L-TASK-74, L-AMB-23: how long a task is kept is said, whoever
-/// decided on it, and is never less than nothing.
+/// Proves L-JSONRPC-29, L-TASK-23, L-TASK-24, L-TASK-74, L-AMB-23: how long a task is kept is said,
+/// whoever decided on it, and is never less than nothing.
 #[test]
 fn a_task_says_how_long_it_is_kept() {
     fn check<H: Host>() {

@@ -63,8 +63,8 @@ fn each_request_needs_its_capability() {
     assert_eq!(served(ClientSide::plain()), [false; 4]);
 }
 
-/// Proves L-CAP-18, L-TASK-03: each kind of request becomes a task if it is declared, and not
-/// because another one is.
+/// Proves L-SAMP-02, L-SAMP-18, L-ELIC-28, L-CAP-18, L-TASK-03: each kind of request becomes a task
+/// if it is declared, and not because another one is.
 #[test]
 fn each_kind_of_task_is_declared() {
     let elicit = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;

@@ -33,7 +33,8 @@ fn walk<H: Host>(stage: &mut Stage<H>) -> Vec<String> {
     }
 }
 
-/// Proves L-TASK-60: a list comes in pages, and each but the last says where the next one begins.
+/// Proves L-PAGE-03, L-TASK-60: a list comes in pages, and each but the last says where the next
+/// one begins.
 #[test]
 fn tasks_are_listed_page_by_page() {
     fn check<H: Host>() {
@@ -64,7 +65,8 @@ fn tasks_are_listed_page_by_page() {
     on_both!(check);
 }
 
-/// Proves L-TASK-61: a cursor is one that this list has given to this requestor, or it is refused.
+/// Proves L-PAGE-09, L-TASK-61: a cursor is one that this list has given to this requestor, or it
+/// is refused.
 #[test]
 fn a_list_knows_its_own_cursors() {
     fn check<H: Host>() {
