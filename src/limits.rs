@@ -63,7 +63,8 @@ pub struct Limits {
     ///
     /// Default 1024. One more is refused with its own id and `-32603`.
     pub inbound_requests: u32,
-    /// Most calls of ours that may be pending at the same time. Default 1024.
+    /// Most calls of ours that may be pending at the same time. Default 1024. What is asked about those
+    /// that have become tasks comes on top, up to three times as many.
     pub outbound_calls: u32,
     /// Bytes of calls and notifications made before the handshake is over, kept until it is.
     ///

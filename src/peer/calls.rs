@@ -56,13 +56,25 @@ impl Peer {
         options: CallOptions,
         now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
+        self.prepare_one_of(config.limits.outbound_calls, config, method, options, now)
+    }
+
+    /// The same, if fewer than so many calls are pending.
+    pub(super) fn prepare_one_of(
+        &mut self,
+        most: u32,
+        config: &ConnectionConfig,
+        method: &str,
+        options: CallOptions,
+        now: impl Into<Option<Instant>>,
+    ) -> Result<Order, CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
         }
         if method == "initialize" {
             return Err(CallError::Reserved);
         }
-        if config.limits.outbound_calls <= self.outbound.len() {
+        if most <= self.outbound.len() {
             return Err(CallError::TooManyCalls);
         }
         let parent = options.parent.and_then(|parent| self.inbound.get(parent.0));
@@ -220,11 +232,14 @@ impl Peer {
     }
 
     /// It is this late, for the calls that were made without knowing that.
-    pub(super) fn date_calls(&mut self, now: Instant) {
+    pub(super) fn date_calls(&mut self, config: &ConnectionConfig, now: Instant) {
         let time = self.clock.at(now);
         while let Some(call) = self.unsettled.undated.pop_front() {
             if let Some(entry) = self.outbound.get_mut(call.0) {
                 entry.idle_deadline = entry.idle.map(|idle| time + idle);
+                if entry.purpose == Purpose::TaskStep {
+                    entry.total_deadline = config.timeouts.total.map(|total| time + total);
+                }
                 self.set_deadline(call);
             }
         }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
 
 use super::context::RequestContext;
 use super::event::{CancelCause, Cancelled, PeerEvent};
@@ -10,7 +11,6 @@ use super::outlets::{Lane, Observation, Outlets};
 use super::progress::Delayed;
 use super::receive::IncomingRequest;
 use super::rules::{Kept, elicitation_id};
-use super::tracking::Related;
 use super::{ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
@@ -19,6 +19,16 @@ use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, Number, Str, Writer};
 use crate::rpc::{Ending, Id, Recycle};
 use crate::session::Phase;
+
+/// A text that is nobody's business.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Unprinted(pub(super) String);
+
+impl fmt::Debug for Unprinted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.len().fmt(formatter)
+    }
+}
 
 /// What is kept of a request until it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,7 +50,9 @@ pub(super) struct Exchange {
     pub(super) token: String,
     pub(super) progress: Option<Number>,
     pub(super) delayed: Option<Box<Delayed>>,
-    pub(super) related: Related,
+    /// The metadata by which it belongs to a task of the peer, and its answer, too: a literal. Empty if it
+    /// belongs to none.
+    pub(super) related: Unprinted,
     /// The peer has cancelled it, and the application has not been told yet.
     pub(super) marked: bool,
 }

@@ -85,7 +85,7 @@ impl Peer {
         };
         let ticket = TaskTicket::new(snapshot.id.to_str().into_owned(), self.method_of(call));
         let tracked = Tracked::of(&snapshot, TaskOptions::new(), (Instant::EPOCH, 0));
-        self.track(call, tracked, None);
+        self.track(call, tracked);
         let cancelled = self.ask_to_cancel(reception.config, call, reception.out);
         self.end_call(call);
         Some(PeerEvent::OrphanTask(OrphanTask { ticket, cancelled }))
@@ -94,9 +94,12 @@ impl Peer {
     /// A call ends: it stands for no task any more.
     pub(super) fn forget_task(&mut self, call: CallId) {
         let Some(tracked) = self.outbound.get(call.0).and_then(Call::tracked) else { return };
-        if self.tracked.get(&tracked.id) == Some(&call) {
+        if !self.polls.is_empty() {
+            self.polls.clear(call.0.index);
+        }
+        if self.tracked.0.get(&tracked.id) == Some(&call) {
             let id = tracked.id.clone();
-            self.tracked.remove(&id);
+            self.tracked.0.remove(&id);
         }
     }
 

@@ -11,7 +11,6 @@ use super::outlets::{Lane, Observation, Outlets};
 use super::rare::{Empty, Rare};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::Expectation;
-use super::tracking::Step;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Queue, Room, Serial, Tag};
@@ -231,16 +230,11 @@ impl Peer {
             let (call, error) = self.held.refused.pop_front()?;
             // It may have been cancelled meanwhile.
             if let Some(entry) = self.outbound.get(call.0) {
-                let parent = entry.parent.filter(|_| entry.purpose == Purpose::Input);
-                if let Some(Step { of, .. }) = entry.step() {
-                    self.end_call(call);
-                    if self.tracked_part(of).is_none() {
-                        continue;
-                    }
-                    let event = self.end_event(of, Outcome::NotMade(error));
-                    self.end_call(of);
-                    return Some(event);
+                if entry.purpose == Purpose::TaskStep {
+                    self.step_refused(call, error);
+                    continue;
                 }
+                let parent = entry.parent.filter(|_| entry.purpose == Purpose::Input);
                 let event = self.end_event(call, Outcome::NotMade(error));
                 self.end_call(call);
                 if let Some(parent) = parent {
@@ -262,16 +256,17 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         while let Some(call) = self.held.queue.drain().find_map(|(_, waiting)| waiting.call) {
+            if self.outbound.get(call.0).is_some_and(Call::is_nobodys) {
+                self.end_call(call);
+                continue;
+            }
             let parent = self
                 .outbound
                 .get(call.0)
                 .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
-            // What is told to nobody ends with what it was made for.
-            let is_nobodys = self.outbound.get(call.0).is_some_and(Call::is_nobodys);
             let event = self.end_event(call, Outcome::Unsent);
             self.end_call(call);
             let event = match parent {
-                _ if is_nobodys => None,
                 Some(parent) => self.input_failed(config, parent, out),
                 None => Some(event),
             };

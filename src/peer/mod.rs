@@ -191,6 +191,8 @@ pub(crate) struct Peer {
     bridges: Rare<Bridges>,
     /// The calls that have become tasks of the peer.
     tracked: Rare<TrackedCalls>,
+    /// When something is to be done about those, on a clock that never stands still.
+    polls: Rare<Deadlines>,
     /// A request that stands alone has been served.
     has_served_alone: bool,
     /// How often the lists of the peer have changed.
@@ -275,6 +277,7 @@ impl Peer {
             deadlines: Deadlines::default(),
             clock: Clock::default(),
             progress_deadlines: Rare::EMPTY,
+            polls: Rare::EMPTY,
             batches: Rare::EMPTY,
             held: Rare::EMPTY,
             interests: Interests::new(LoggingLevel::Debug),

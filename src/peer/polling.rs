@@ -8,17 +8,21 @@ use super::calls::Sink;
 use super::event::{CallEnded, Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
 use super::receive::{Incoming, Reception};
-use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Tracked, part};
+use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Telling, Tracked, part};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::CallId;
-use crate::json::{EncodeError, Raw, Str, member};
+use crate::json::{EncodeError, MemberTexts, Raw, Str, member};
+use crate::model::TaskStatus;
 use crate::rpc::{ErrorObject, GivenUp};
 use crate::time::Instant;
 
 /// After how many bad answers in a row a task is not asked about any more.
 const MOST_FAILURES: u32 = 5;
+
+/// How many calls a call that has become a task stands for, with the questions about it.
+const STEPS: u32 = 4;
 
 /// The params of a question about a task.
 struct About<'t> {
@@ -36,6 +40,11 @@ impl Serialize for About<'_> {
         }
         params.end()
     }
+}
+
+/// Whether a result has nothing but metadata: some servers answer so if there is no result.
+fn says_nothing(result: &str) -> bool {
+    MemberTexts::of(result).all(|(key, _)| key == "_meta" || key == "resultType")
 }
 
 /// # Asking about it
@@ -69,13 +78,16 @@ impl Peer {
         let standing = tracked.standing;
         let waits_for_result = in_session
             && tracked.result.is_none()
-            && matches!(standing, Standing::InputRequired | Standing::Ended);
+            && (standing == Standing::Ended
+                || (standing == Standing::InputRequired && !tracked.ends_first));
         if waits_for_result {
             let asked = self.take_step(config, call, (StepKind::Result, None), Some(now), out);
             self.note_step(call, asked, now, |tracked, step| tracked.result = Some(step));
         }
         let has_result = self.tracked_part(call).is_some_and(|tracked| tracked.result.is_some());
-        if !(standing.is_final() && in_session && has_result) {
+        if standing.is_final() && in_session && has_result {
+            self.ask_later(call, None);
+        } else {
             self.ask_in_a_while(call, now);
         }
     }
@@ -99,7 +111,9 @@ impl Peer {
             StepKind::Cancel => (RequestKind::CancelTask, CallOptions::new()),
         };
         let method = asks.rule().name;
-        let mut order = self.prepare_call(config, method, options, now)?;
+        // Calls that have become tasks must not keep each other from being asked about.
+        let most = config.limits.outbound_calls.saturating_mul(STEPS);
+        let mut order = self.prepare_one_of(most, config, method, options, now)?;
         order.entry.purpose = Purpose::TaskStep;
         order.entry.task = part(TaskPart::Step(Step { of: call, kind }));
         let params = About { id: &id, inputs };
@@ -129,24 +143,60 @@ impl Peer {
             }
             // The end of the connection ends the call.
             Err(CallError::Closed) => {}
-            Err(error) => self.is_stuck(call, error),
+            Err(error) => {
+                self.ask_later(call, None);
+                self.is_stuck(call, error);
+            }
         }
     }
 
     pub(super) fn ask_in_a_while(&mut self, call: CallId, now: Instant) {
-        let time = self.clock.at(now);
         let Some(tracked) = self.outbound.get_mut(call.0).and_then(Call::tracked_mut) else {
             return;
         };
-        let at = time + tracked.wait();
+        let at = match tracked.ask_at {
+            Some(at) => at,
+            None => now + tracked.wait(),
+        };
         self.ask_later(call, Some(at));
     }
 
+    /// When the next thing is to be done about a task: it is asked about, or it is lost.
     fn ask_later(&mut self, call: CallId, at: Option<Instant>) {
-        if let Some(entry) = self.outbound.get_mut(call.0) {
-            entry.again_at = at;
+        let Some(tracked) = self.outbound.get_mut(call.0).and_then(Call::tracked_mut) else {
+            return;
+        };
+        tracked.ask_at = at;
+        let next = at.into_iter().chain(tracked.lost_at).min();
+        match (next, self.outbound.id(call.0)) {
+            (Some(next), Some(id)) => self.polls.set(call.0.index, id, next),
+            _ if self.polls.is_empty() => {}
+            _ => self.polls.clear(call.0.index),
         }
-        self.set_deadline(call);
+    }
+
+    /// Asks about every task whose time for it has come. Gives one that is lost.
+    pub(super) fn ask_about_due(
+        &mut self,
+        config: &ConnectionConfig,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<PeerEvent<'static>> {
+        while let Some((_, index)) = self.polls.first().filter(|(at, _)| *at <= now) {
+            self.polls.clear(index);
+            let Some(place) = self.outbound.place_of(index) else { continue };
+            let call = CallId(place);
+            let Some(tracked) = self.tracked_part(call) else { continue };
+            if tracked.lost_at.is_some_and(|lost_at| lost_at <= now) {
+                if let Incoming::Event(event) = self.finish(call, Outcome::TaskLost, out) {
+                    return Some(event);
+                }
+                continue;
+            }
+            self.bring_inputs(config, call, Some(now), out);
+            self.ask_about(config, call, now, out);
+        }
+        None
     }
 
     pub(super) fn tracked_part(&self, call: CallId) -> Option<&Tracked> {
@@ -197,8 +247,7 @@ impl Peer {
         match kind {
             StepKind::Get => tracked.get = None,
             StepKind::Result => tracked.result = None,
-            StepKind::Update => tracked.update = None,
-            StepKind::Cancel => {}
+            StepKind::Update | StepKind::Cancel => {}
         }
     }
 
@@ -264,12 +313,8 @@ impl Peer {
     ) -> Option<Incoming<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         tracked.failures = 0;
-        let taken = tracked.take_in(&snapshot);
-        let (standing, lost_at) = (tracked.standing, tracked.lost_at(&snapshot));
-        if let Some(entry) = self.outbound.get_mut(call.0).filter(|_| taken.is_some()) {
-            entry.total_deadline = lost_at;
-        }
-        if standing == Standing::Cancelled {
+        let telling = tracked.take_in(&snapshot);
+        if tracked.standing == Standing::Cancelled {
             return Some(self.finish(call, Outcome::TaskCancelled, reception.out));
         }
         if self.is_stateless() {
@@ -277,12 +322,12 @@ impl Peer {
                 let outcome = self.inlined(call, snapshot.text, bytes, reception.config);
                 return Some(self.finish(call, outcome, reception.out));
             }
-            if taken.is_some() {
+            if telling != Telling::Stale {
                 let now = reception.arrival.now;
                 self.take_task_inputs(reception.config, call, snapshot.text, now);
             }
         }
-        let event = (taken == Some(true)).then(|| self.update_of(call, snapshot));
+        let event = (telling == Telling::News).then(|| self.update_of(call, snapshot));
         self.look_after(reception.config, call, reception.arrival.now, reception.out);
         event.map(Incoming::Event)
     }
@@ -305,7 +350,7 @@ impl Peer {
             (Some(result), None) => {
                 self.judged(call, Outcome::Result(Raw::trusted(result)), bytes, config)
             }
-            (None, Some(error)) => Outcome::PeerError(error),
+            (None, Some(error)) => self.judged(call, Outcome::PeerError(error), bytes, config),
             _ => Outcome::Malformed { kind: ViolationKind::InvalidResult, message: bytes.into() },
         }
     }
@@ -318,23 +363,27 @@ impl Peer {
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
-        let is_over = self.tracked_part(call)?.standing.is_final();
-        match outcome {
-            outcome @ Outcome::Result(_) => {
-                let outcome = self.judged(call, outcome, bytes, reception.config);
-                Some(self.finish(call, outcome, reception.out))
-            }
-            outcome @ Outcome::PeerError(_) if is_over => {
-                Some(self.finish(call, outcome, reception.out))
-            }
-            // It can be the error of the task, or an error about it: how the task is tells which.
-            Outcome::PeerError(_) => {
-                let (config, now) = (reception.config, reception.arrival.now);
-                self.ask_about(config, call, now, reception.out);
-                None
-            }
-            outcome => self.failed_to_hear(call, outcome, reception.arrival.now, reception.out),
+        let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
+        let is_answer =
+            matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_str()));
+        let is_lost = matches!(
+            &outcome,
+            Outcome::PeerError(error) if error.code == ErrorCode::INVALID_PARAMS
+        ) && Snapshot::read(&tracked.latest)
+            .is_some_and(|known| known.status == TaskStatus::Completed);
+        if is_lost {
+            // It had a result, so that this is not what it came to.
+            return Some(self.finish(call, Outcome::TaskLost, reception.out));
         }
+        if is_answer || tracked.standing.is_final() {
+            let outcome = self.judged(call, outcome, bytes, reception.config);
+            return Some(self.finish(call, outcome, reception.out));
+        }
+        // It can be what the task came to, or be about the task: how that is tells which. Nor is it waited
+        // for again before it has ended, or both sides would ask and refuse without a pause.
+        tracked.ends_first = true;
+        self.ask_about(reception.config, call, reception.arrival.now, reception.out);
+        None
     }
 
     /// A call that has become a task ends.
@@ -345,12 +394,14 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Incoming<'a> {
         self.stop_asking(call, out);
+        let entry = self.outbound.get(call.0);
+        let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
         self.end_call(call);
         Incoming::Event(PeerEvent::CallEnded(CallEnded {
             call,
             outcome,
             stale: false,
-            needed_input: false,
+            needed_input,
         }))
     }
 
@@ -359,6 +410,18 @@ impl Peer {
         let result = self.tracked_part(call).and_then(|tracked| tracked.result);
         if let Some(step) = result.filter(|step| self.outbound.get(step.0).is_some()) {
             self.give_up(step, GivenUp::Cancelled, None, out);
+        }
+    }
+
+    /// A question about a task may not be asked in the session as it is.
+    pub(super) fn step_refused(&mut self, step: CallId, error: CallError) {
+        let Some(Step { of: call, kind }) = self.outbound.get(step.0).and_then(Call::step) else {
+            return;
+        };
+        self.end_call(step);
+        self.step_is_over(call, kind);
+        if kind != StepKind::Cancel && self.tracked_part(call).is_some() {
+            self.is_stuck(call, error);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Responses of the peer: which call they end, and how.
 
-use super::call::{Purpose, Whereabouts};
+use super::call::{Call, Purpose, Whereabouts};
 use super::event::{CallEnded, Outcome, PeerEvent, Stray};
 use super::gather::Gathered;
 use super::opening::LateProbe;
@@ -44,7 +44,7 @@ impl Peer {
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
         let by_lane = match reception.arrival.lane {
-            Lane::Call(call) if self.is_pending(call) => Some(call),
+            Lane::Call(call) if self.awaits_answer(call) => Some(call),
             _ => None,
         };
         match by_lane.or(self.initialize) {
@@ -56,12 +56,15 @@ impl Peer {
     /// The call that this id belongs to. One that is still held cannot have been answered.
     pub(super) fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
         let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
-        let entry = self.outbound.get(place)?;
-        let is_here = matches!(
-            entry.whereabouts,
-            Whereabouts::Held(_) | Whereabouts::Answered | Whereabouts::Withdrawn
-        );
-        (!is_here).then_some(CallId(place))
+        let is_there = self.outbound.get(place).is_some_and(is_there);
+        is_there.then_some(CallId(place))
+    }
+
+    /// Whether a call of the application, or a question about a task, can be answered.
+    fn awaits_answer(&self, call: CallId) -> bool {
+        let is_step = |entry: &Call| entry.purpose == Purpose::TaskStep;
+        let entry = self.outbound.get(call.0);
+        entry.is_some_and(is_there) && (self.is_pending(call) || entry.is_some_and(is_step))
     }
 
     /// Whether a call of ours with this id was cancelled or timed out not long ago.
@@ -250,6 +253,14 @@ impl Peer {
             self.elicitations.add(&id, config.limits.elicitations);
         }
     }
+}
+
+/// Whether the peer may have heard of a call, and has not answered.
+const fn is_there(entry: &Call) -> bool {
+    !matches!(
+        entry.whereabouts,
+        Whereabouts::Held(_) | Whereabouts::Answered | Whereabouts::Withdrawn
+    )
 }
 
 /// Whether a list of roots has one that is no file.

@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use core::fmt;
 
 use super::call::{Call, CallError, Whereabouts};
 use super::event::{Outcome, PeerEvent};
@@ -26,10 +27,18 @@ use crate::task::{EXTENSION, RELATED};
 use crate::time::Instant;
 
 /// The calls that have become tasks, by the ids of those.
-pub(super) type TrackedCalls = BTreeMap<String, CallId>;
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct TrackedCalls(pub(super) BTreeMap<String, CallId>);
 
 impl Empty for TrackedCalls {
-    const EMPTY: &'static Self = &Self::new();
+    const EMPTY: &'static Self = &Self(BTreeMap::new());
+}
+
+/// Without the ids.
+impl fmt::Debug for TrackedCalls {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.values()).finish()
+    }
 }
 
 impl Peer {
@@ -76,6 +85,8 @@ impl Peer {
         let entry = self.outbound.get(call.0)?;
         let text = result.borrowed()?;
         if self.is_stateless() {
+            // What MCP does not have, or the machine is not to look at, may be anything.
+            entry.kind?;
             if result_type != ResultType::Task {
                 return None;
             }
@@ -90,7 +101,8 @@ impl Peer {
         self.session.filter(|session| session.theirs.contains(capability))?;
         let task = member(text, "task").filter(|task| task.starts_with('{'))?;
         if entry.task_options().is_some() {
-            return Some(Snapshot::read(task));
+            let meta = member(text, "_meta");
+            return Some(Snapshot::read(task).map(|task| Snapshot { meta, ..task }));
         }
         let is_result = ["content", "action"].iter().any(|name| member(text, name).is_some());
         (!is_result && member(task, "taskId").is_some()).then_some(None)
@@ -116,25 +128,24 @@ impl Peer {
             let id = snapshot.id.to_str().into_owned();
             let ticket = TaskTicket::new(id, kind.rule().name);
             let task = Raw::trusted(snapshot.text);
-            return Some(Gathered::Ends(Outcome::Task(BegunTask { ticket, task })));
+            let meta = snapshot.meta.map(Raw::trusted);
+            return Some(Gathered::Ends(Outcome::Task(BegunTask { ticket, task, meta })));
         }
         let (now, most_kept) = (reception.arrival.now, reception.config.limits.kept_bytes);
-        let tracked = Tracked::of(&snapshot, options, (self.clock.at(now), most_kept));
-        let lost_at = tracked.lost_at(&snapshot);
-        self.track(call, tracked, lost_at);
+        self.track(call, Tracked::of(&snapshot, options, (now, most_kept)));
         let event = self.update_of(call, snapshot);
         self.look_after(reception.config, call, now, reception.out);
         Some(Gathered::Became(event))
     }
 
     /// From now on a call is a task.
-    pub(super) fn track(&mut self, call: CallId, tracked: Tracked, lost_at: Option<Instant>) {
-        self.tracked.insert(tracked.id.clone(), call);
+    pub(super) fn track(&mut self, call: CallId, tracked: Tracked) {
+        self.tracked.0.insert(tracked.id.clone(), call);
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         entry.whereabouts = Whereabouts::Answered;
         entry.idle = None;
         entry.idle_deadline = None;
-        entry.total_deadline = lost_at;
+        entry.total_deadline = None;
         entry.pause = None;
         entry.params.clear();
         // What was asked for before it became a task has been answered.
@@ -145,9 +156,10 @@ impl Peer {
 
     pub(super) fn update_of<'a>(&self, call: CallId, snapshot: Snapshot<'a>) -> PeerEvent<'a> {
         let method = self.method_of(call);
-        let Snapshot { id, status, message, text, .. } = snapshot;
+        let Snapshot { id, status, message, text, meta, .. } = snapshot;
+        let (task, meta) = (Raw::trusted(text), meta.map(Raw::trusted));
         let ticket = TaskTicket::new(id.to_str().into_owned(), method);
-        PeerEvent::Task(TaskUpdate { call, ticket, status, message, task: Raw::trusted(text) })
+        PeerEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
     }
 
     pub(super) fn method_of(&self, call: CallId) -> &'static str {
@@ -157,12 +169,12 @@ impl Peer {
 
     /// The call that has become this task.
     pub(super) fn call_of_task(&self, id: &str) -> Option<CallId> {
-        self.tracked.get(id).copied()
+        self.tracked.0.get(id).copied()
     }
 
     /// The call that a request of the peer belongs to, because the call has become a task.
     pub(crate) fn needed_for(&self, request: &IncomingRequest<'_>) -> Option<CallId> {
-        if self.tracked.is_empty() {
+        if self.tracked.0.is_empty() {
             return None;
         }
         let id = member(member(request.meta?, RELATED)?, "taskId").and_then(Str::from_literal)?;
@@ -192,8 +204,8 @@ impl Peer {
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
         let call = self.register(entry);
         let id = ticket.task_id.clone();
-        let (begun, most_kept) = (self.clock.at(now), config.limits.kept_bytes);
-        self.track(call, Tracked { id, options, begun, most_kept, ..Tracked::default() }, None);
+        let (begun, most_kept) = (now, config.limits.kept_bytes);
+        self.track(call, Tracked { id, options, begun, most_kept, ..Tracked::default() });
         self.ask_about(config, call, now, out);
         Ok(call)
     }

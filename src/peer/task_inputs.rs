@@ -2,6 +2,7 @@
 //! peer answer by answer.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::event::CancelCause;
 use super::gather::{Gathering, Need, Wanted};
@@ -27,22 +28,50 @@ impl Peer {
     ) {
         let requests = member(snapshot, "inputRequests").filter(|text| text.starts_with('{'));
         let requests = requests.unwrap_or("{}");
-        self.withdraw_unwanted(call, requests);
+        let named = self.named_inputs(call, requests);
+        self.withdraw_unwanted(call, &named);
+        let mut room = self.room_for_inputs(config, call, &named);
         for (key, request) in MemberTexts::of(requests) {
             let key = key.to_str();
             if self.knows_input(call, &key) {
                 continue;
             }
-            match self.readable_input(config, call, &key, request) {
-                Some(wanted) => self.want_input(config, call, wanted, now),
-                None => self.note(ViolationKind::InvalidResult),
-            }
+            let Some(wanted) = self.readable_input(config, call, &key, request) else {
+                self.note(ViolationKind::InvalidResult);
+                continue;
+            };
+            let Some(index) = room.next() else {
+                self.note(ViolationKind::InvalidResult);
+                break;
+            };
+            self.want_input(config, (call, index), wanted, now);
         }
     }
 
-    fn knows_input(&self, call: CallId, key: &str) -> bool {
+    fn known_inputs(&self, call: CallId) -> &[Wanted] {
         let gathering = self.outbound.get(call.0).and_then(|entry| entry.gathering.as_deref());
-        gathering.is_some_and(|known| known.wanted.iter().any(|wanted| wanted.key == key))
+        gathering.map_or(&[], |gathering| &gathering.wanted)
+    }
+
+    /// Which of the things that a task has ever asked for it still asks for. One pass, however many there
+    /// are.
+    fn named_inputs(&self, call: CallId, requests: &str) -> Vec<bool> {
+        let known = self.known_inputs(call);
+        let mut named = alloc::vec![false; known.len()];
+        if known.is_empty() {
+            return named;
+        }
+        for (key, _) in MemberTexts::of(requests) {
+            let of_this = known.iter().zip(&mut named).filter(|(one, _)| key == *one.key);
+            of_this.for_each(|(_, named)| *named = true);
+        }
+        named
+    }
+
+    fn knows_input(&self, call: CallId, key: &str) -> bool {
+        // What was taken back can be asked again.
+        let is_open = |one: &Wanted| one.place.is_some() || one.answer.is_some();
+        self.known_inputs(call).iter().any(|one| one.key == key && is_open(one))
     }
 
     /// Something that a task may ask for.
@@ -54,9 +83,7 @@ impl Peer {
         request: &str,
     ) -> Option<Wanted> {
         let entry = self.outbound.get(call.0)?;
-        let known = entry.gathering.as_ref().map_or(0, |known| known.wanted.len());
-        let is_full = config.limits.input_requests as usize <= known
-            || config.limits.inbound_requests <= self.inbound.len();
+        let is_full = config.limits.inbound_requests <= self.inbound.len();
         let method = member(request, "method").and_then(Str::from_literal)?;
         let kind = RequestKind::of(&method)?;
         let params = member(request, "params").filter(|params| *params != "null");
@@ -67,34 +94,50 @@ impl Peer {
         self.may_be_wanted(&wanted, entry.narrowed).then_some(wanted)
     }
 
+    /// Where among all that a task has asked for there is room for more: behind them, and where something
+    /// is that it does not name any more.
+    fn room_for_inputs(
+        &self,
+        config: &ConnectionConfig,
+        call: CallId,
+        named: &[bool],
+    ) -> impl Iterator<Item = u32> + use<> {
+        let is_over =
+            |one: &Wanted| one.place.is_none() && (one.answer.is_none() || one.is_brought);
+        let known = self.known_inputs(call);
+        let over: Vec<u32> = (0..)
+            .zip(known.iter().zip(named))
+            .filter(|(_, (one, named))| !**named && is_over(one))
+            .map(|(index, _)| index)
+            .collect();
+        // No more than a limit of 32 bits.
+        let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        (count..config.limits.input_requests).chain(over)
+    }
+
     fn want_input(
         &mut self,
         config: &ConnectionConfig,
-        call: CallId,
+        (call, index): (CallId, u32),
         mut wanted: Wanted,
         now: Instant,
     ) {
-        let known = self.outbound.get(call.0).and_then(|entry| entry.gathering.as_deref());
-        let index = known.map_or(0, |known| known.wanted.len());
-        // No more than a limit of 32 bits.
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
         wanted.place = Some(self.admit_need(config, &wanted, Need { call, index }, now));
-        if let Some(entry) = self.outbound.get_mut(call.0) {
-            entry.gathering.get_or_insert_default().wanted.push(wanted);
+        let Some(entry) = self.outbound.get_mut(call.0) else { return };
+        let known = &mut entry.gathering.get_or_insert_default().wanted;
+        match known.get_mut(index as usize) {
+            Some(slot) => *slot = wanted,
+            None => known.push(wanted),
         }
     }
 
     /// Takes back what the application was asked and nobody waits for any more.
-    fn withdraw_unwanted(&mut self, call: CallId, requests: &str) {
+    fn withdraw_unwanted(&mut self, call: CallId, named: &[bool]) {
         let gathering =
             self.outbound.get_mut(call.0).and_then(|entry| entry.gathering.as_deref_mut());
         let Some(Gathering { wanted, .. }) = gathering else { return };
-        let mut places: alloc::vec::Vec<Place> = alloc::vec::Vec::new();
-        for one in wanted.iter_mut().filter(|one| one.place.is_some()) {
-            if member(requests, &one.key).is_none() {
-                places.extend(one.place.take());
-            }
-        }
+        let unnamed = wanted.iter_mut().zip(named).filter(|(_, named)| !**named);
+        let places: Vec<Place> = unnamed.filter_map(|(one, _)| one.place.take()).collect();
         for place in places {
             self.withdraw_need(place, CancelCause::CallEnded);
         }
@@ -118,15 +161,14 @@ impl Peer {
         let inputs = object_of(answers);
         let step = self.take_step(config, call, (StepKind::Update, Some(&inputs)), now, out);
         // Without room for it, it is brought with the next question.
-        let Ok(step) = step else { return };
+        if step.is_err() {
+            return;
+        }
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         if let Some(gathering) = entry.gathering.as_deref_mut() {
             for one in gathering.wanted.iter_mut().filter(|one| one.answer.is_some()) {
                 one.is_brought = true;
             }
-        }
-        if let Some(tracked) = entry.tracked_mut() {
-            tracked.update = Some(step);
         }
     }
 

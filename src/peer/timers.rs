@@ -5,7 +5,6 @@ use super::call::{Call, Purpose};
 use super::event::{Cause, Expiry, Outcome, PeerEvent};
 use super::gather::InputRequested;
 use super::outlets::Outlets;
-use super::receive::Incoming;
 use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Number;
@@ -40,6 +39,7 @@ impl Peer {
             self.deadlines.first().and_then(|(at, _)| self.clock.when(at)),
             self.pause_deadline().map(|(at, _)| at),
             self.progress_deadlines.first().map(|(at, _)| at),
+            self.polls.first().map(|(at, _)| at),
             self.silence_deadline(),
             self.drain_deadline(),
         ];
@@ -59,7 +59,7 @@ impl Peer {
             self.unsubscribe_unwanted(config, now, out);
         }
         if !self.unsettled.undated.is_empty() {
-            self.date_calls(now);
+            self.date_calls(config, now);
         }
         if core::mem::take(&mut self.has_news) {
             return Some(Elapsed::News);
@@ -86,6 +86,9 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
         while self.send_due_progress(config, now, out) {}
+        if let Some(event) = self.ask_about_due(config, now, out) {
+            return Some(Elapsed::Event(event));
+        }
         if let Some(elapsed) = self.next_expiry(config, now, out) {
             return Some(elapsed);
         }
@@ -143,15 +146,7 @@ impl Peer {
             if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
                 return Some(Elapsed::HandshakeTimedOut);
             }
-            if call.tracked().is_some() && call.again_at.is_some_and(|again| again <= now) {
-                self.bring_inputs(config, CallId(place), Some(real), out);
-                self.ask_about(config, CallId(place), real, out);
-            } else if call.tracked().is_some() {
-                let incoming = self.finish(CallId(place), Outcome::TaskLost, out);
-                if let Incoming::Event(event) = incoming {
-                    return Some(Elapsed::Event(event));
-                }
-            } else if call.purpose == Purpose::TaskStep {
+            if call.purpose == Purpose::TaskStep {
                 if let Some(event) = self.step_expired(CallId(place), real, out) {
                     return Some(Elapsed::Event(event));
                 }

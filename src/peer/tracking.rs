@@ -2,13 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
 use super::call::Call;
 use super::event::Outcome;
-use super::gather::Wanted;
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::model::TaskStatus;
@@ -94,18 +92,6 @@ impl fmt::Debug for TaskTicket {
     }
 }
 
-/// The metadata by which a request belongs to a task of the peer, and its answer, too: a literal. Empty if it
-/// belongs to none.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Related(pub(super) String);
-
-/// Without the id of the task.
-impl fmt::Debug for Related {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Related({} bytes)", self.0.len())
-    }
-}
-
 /// What a call has to do with a task.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum TaskPart {
@@ -151,20 +137,31 @@ pub(super) struct Tracked {
     /// When it changed last, in the words of the peer.
     pub(super) updated: Option<i128>,
     pub(super) interval: Option<Duration>,
-    /// When it was heard of first, on the clock of the calls.
+    /// When it was heard of first.
     pub(super) begun: Instant,
+    /// When the peer may have forgotten it.
+    pub(super) lost_at: Option<Instant>,
+    /// When it is asked about next.
+    pub(super) ask_at: Option<Instant>,
     /// How often it was asked about without a word of how long to wait.
     pub(super) asked: u32,
     /// How often in a row there was no good answer.
     pub(super) failures: u32,
+    /// The peer does not let this side wait for what it comes to before it has ended.
+    pub(super) ends_first: bool,
     /// The questions that are on their way.
     pub(super) get: Option<CallId>,
     pub(super) result: Option<CallId>,
-    pub(super) update: Option<CallId>,
-    /// The application has asked for it to be cancelled.
-    pub(super) is_unwanted: bool,
-    /// What it has asked for, where there are no sessions.
-    pub(super) inputs: Vec<Wanted>,
+}
+
+/// What is to be made of what the peer says of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// It is older than what is known.
+    Stale,
+    /// It is known.
+    Known,
+    News,
 }
 
 /// How far a task is, as far as that matters here.
@@ -253,7 +250,6 @@ impl fmt::Debug for Tracked {
             .debug_struct("Tracked")
             .field("standing", &self.standing)
             .field("failures", &self.failures)
-            .field("inputs", &self.inputs.len())
             .finish_non_exhaustive()
     }
 }
@@ -268,6 +264,8 @@ pub(super) struct Snapshot<'a> {
     pub(super) interval: Option<Duration>,
     /// The whole of it.
     pub(super) text: &'a str,
+    /// What was said with it, if it is not the whole of an answer.
+    pub(super) meta: Option<&'a str>,
 }
 
 impl<'a> Snapshot<'a> {
@@ -291,6 +289,7 @@ impl<'a> Snapshot<'a> {
             interval: millis("pollInterval", "pollIntervalMs")
                 .filter(|interval| !interval.is_zero()),
             text,
+            meta: None,
         })
     }
 
@@ -319,28 +318,29 @@ impl Tracked {
         tracked
     }
 
-    /// When the peer may have forgotten it. Clocks differ, so that it is measured from when it was heard of.
-    pub(super) fn lost_at(&self, snapshot: &Snapshot<'_>) -> Option<Instant> {
-        snapshot.ttl.map(|ttl| self.begun + ttl)
-    }
-
     /// Takes in what is newer than what is known: what is final stays, otherwise the later time wins, and
-    /// at the same time what came later. `None` if it is not newer, otherwise whether it says anything new.
-    pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> Option<bool> {
+    /// at the same time what came later.
+    pub(super) fn take_in(&mut self, snapshot: &Snapshot<'_>) -> Telling {
         let standing = snapshot.standing();
         let is_older = self.updated.zip(snapshot.updated).is_some_and(|(known, new)| new < known);
         if self.standing.is_final() || (is_older && !standing.is_final()) {
-            return None;
+            return Telling::Stale;
         }
         self.standing = standing;
+        // Clocks differ, so that it is measured from when it was heard of.
+        self.lost_at = snapshot.ttl.map(|ttl| self.begun + ttl);
         self.updated = snapshot.updated.or(self.updated);
-        self.interval = snapshot.interval;
         let is_news = !Snapshot::read(&self.latest).is_some_and(|known| known.says_like(snapshot));
+        if is_news || self.interval != snapshot.interval {
+            // What says nothing new does not put off the next question.
+            self.ask_at = None;
+        }
+        self.interval = snapshot.interval;
         self.latest.clear();
         if snapshot.text.len() <= self.most_kept {
             self.latest.push_str(snapshot.text);
         }
-        Some(is_news)
+        if is_news { Telling::News } else { Telling::Known }
     }
 
     /// How long to wait before the next question.
@@ -360,10 +360,11 @@ impl Tracked {
 
     /// How the call ends if nobody asks about the task any more on this connection.
     pub(super) fn left(&self, method: &'static str) -> Outcome<'static> {
-        let task = if self.latest.is_empty() { "null" } else { &self.latest };
+        let task = if self.latest.is_empty() { Raw::NULL } else { Raw::trusted(&self.latest) };
         Outcome::Task(BegunTask {
             ticket: TaskTicket::new(self.id.clone(), method),
-            task: Raw::trusted(task).into_owned(),
+            task: task.into_owned(),
+            meta: None,
         })
     }
 }
@@ -377,12 +378,16 @@ pub struct BegunTask<'a> {
     /// What is known of it: in a session a [`Task`](crate::model::Task), where there are no sessions what
     /// the extension has for that. `null` if that is nothing.
     pub task: Raw<'a>,
+    /// What a session has beside it, if the call has become a task just now: there may be something to
+    /// tell a model at once (`io.modelcontextprotocol/model-immediate-response`).
+    pub meta: Option<Raw<'a>>,
 }
 
 impl BegunTask<'_> {
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> BegunTask<'static> {
-        BegunTask { ticket: self.ticket, task: self.task.into_owned() }
+        let meta = self.meta.map(Raw::into_owned);
+        BegunTask { ticket: self.ticket, task: self.task.into_owned(), meta }
     }
 }
 
@@ -400,6 +405,9 @@ pub struct TaskUpdate<'a> {
     pub message: Option<Str<'a>>,
     /// All that the peer says of it.
     pub task: Raw<'a>,
+    /// What a session has beside it, if the call has become a task just now: there may be something to
+    /// tell a model at once (`io.modelcontextprotocol/model-immediate-response`).
+    pub meta: Option<Raw<'a>>,
 }
 
 impl TaskUpdate<'_> {
@@ -412,6 +420,7 @@ impl TaskUpdate<'_> {
             status,
             message: self.message.map(Str::into_owned),
             task: self.task.into_owned(),
+            meta: self.meta.map(Raw::into_owned),
         }
     }
 }

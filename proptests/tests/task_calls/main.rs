@@ -1,6 +1,20 @@
 //! Calls that become tasks of the other side, from the call to its outcome.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod both_eras;
+mod by_hand;
+mod cancelling;
+mod crowded;
+mod hostile;
+mod kit;
+mod model;
+mod odd_answers;
+mod races;
+mod reconnecting;
+mod server_asks;
+mod sessions;
+mod stateless;
+mod timing;
+mod tool_level;
 mod world;

@@ -1,0 +1,108 @@
+//! Tasks that the application looks after itself.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, TaskOptions};
+
+use super::kit::*;
+
+/// The call ends with the task, all of it, and nothing is asked about it.
+#[test]
+fn a_task_by_hand_ends_its_call() {
+    for alone in [false, true] {
+        for first in ["working", "input_required", "completed", "someday"] {
+            let mut side = if alone { without_session() } else { in_session() };
+            let by_hand = CallOptions::new().task(TaskOptions::new().by_hand());
+            let call = call_with(&mut side, by_hand);
+            assert_eq!(side.sent().len(), 1);
+            let answer = if alone { created_alone(2, first) } else { created(2, first) };
+            let event = side.receive(&answer);
+            let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
+            let Outcome::Task(begun) = ended.outcome else { panic!("no task") };
+            assert_eq!((ended.call, &*begun.ticket.task_id), (call, "t-1"));
+            assert_eq!(begun.ticket.method, "tools/call");
+            if !alone {
+                assert_eq!(begun.task.as_str(), task(first));
+            }
+            assert_eq!(begun.task.get("status").unwrap().as_str(), format!("{first:?}"));
+            is_over(&mut side);
+        }
+    }
+}
+
+/// Proves L-TASK-59, L-TASK-64, L-CAP-17, L-AMB-25 for what the application asks by itself: it is asked as it says, and answered as any call.
+#[test]
+fn the_application_asks_about_tasks_like_about_anything() {
+    let all = r#","tasks":{"list":{},"cancel":{},"requests":{}}"#;
+    let cases = [
+        (all, [true, true, true, true]),
+        (r#","tasks":{}"#, [true, true, false, false]),
+        (r#","tasks":{"list":{}}"#, [true, true, true, false]),
+        (r#","tasks":{"cancel":{}}"#, [true, true, false, true]),
+        ("", [false; 4]),
+    ];
+    for (tasks, allowed) in cases {
+        let revision = mcp_sansio::Revision::V2025_11_25;
+        let mut side = in_session_with(of_sessions(), revision, tasks);
+        let mut id = 2;
+        for (method, allowed) in ["get", "result", "list", "cancel"].into_iter().zip(allowed) {
+            let params = Raw::new(if method == "list" { "{}" } else { r#"{"taskId":"t-1"}"# });
+            let (params, name) = (params.unwrap(), format!("tasks/{method}"));
+            let (options, now) = (CallOptions::new(), side.now);
+            let call = side.client.call_method(&name, &params, options, now, &mut side.out);
+            assert_eq!(call.is_ok(), allowed, "{tasks} {method}");
+            let Ok(call) = call else { continue };
+            assert_eq!(side.sent().len(), 1);
+            let answer = result(id, &task("completed"));
+            assert_eq!(
+                ended(side.receive(&answer)),
+                (call, format!("result {}", task("completed")))
+            );
+            id += 1;
+        }
+        is_over(&mut side);
+    }
+}
+
+/// News of a task that the machine does not look after goes to the application.
+#[test]
+fn news_of_tasks_by_hand_goes_to_the_application() {
+    let mut side = in_session();
+    let by_hand = CallOptions::new().task(TaskOptions::new().by_hand());
+    call_with(&mut side, by_hand);
+    drop(side.receive(&created(2, "working")));
+    let news = side.receive(&status(&task("completed")));
+    let Some(ClientEvent::Notification(notification)) = news else { panic!("{news:?}") };
+    assert_eq!(notification.params.unwrap().as_str(), task("completed"));
+    let (asked, needed_for) = question(side.receive(&nested(70)));
+    assert_eq!(needed_for, None);
+    side.respond(asked, ANSWER);
+    assert!(side.sent().last().unwrap().contains("related-task"));
+    is_over(&mut side);
+}
+
+/// Proves L-TASK-25 for the requesting side: what is said with a new task reaches the application, looked after or not.
+#[test]
+fn what_is_said_with_a_new_task_is_handed_out() {
+    let meta = r#"{"io.modelcontextprotocol/model-immediate-response":"wait"}"#;
+    let answer = result(2, &format!(r#"{{"task":{},"_meta":{meta}}}"#, task("working")));
+    for by_hand in [false, true] {
+        let mut side = in_session();
+        let options = TaskOptions::new();
+        let options = if by_hand { options.by_hand() } else { options };
+        call_with(&mut side, CallOptions::new().task(options));
+        let said = match side.receive(&answer) {
+            Some(ClientEvent::Task(update)) => update.meta,
+            Some(ClientEvent::CallEnded(ended)) => match ended.outcome {
+                Outcome::Task(begun) => begun.meta,
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(said.unwrap().as_str(), meta);
+        if !by_hand {
+            let news = side.receive(&status(&task_with("working", "01", "")));
+            let Some(ClientEvent::Task(update)) = news else { panic!("{news:?}") };
+            assert_eq!(update.meta, None, "said once");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Calls that are given up, before and after they have become tasks.
+
+use mcp_sansio::{
+    CallError, CallOptions, CancelError, Cancellation, Expiry, NotAllowed, Outcome, Revision,
+    TaskOptions, Timeout,
+};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::*;
+
+const UNCANCELLED: &str = r#","tasks":{"requests":{"tools":{"call":{}}}}"#;
+
+/// A call that asks for a task and has been sent.
+fn sent_with(tasks: &str) -> (ClientSide, mcp_sansio::CallId) {
+    let mut side = in_session_with(of_sessions(), Revision::V2025_11_25, tasks);
+    let call = call(&mut side);
+    assert_eq!(side.sent().len(), 1);
+    (side, call)
+}
+
+/// Proves L-CANCEL-15, M-CANC-19, M-TASKX-44: a call that has become a task is cancelled as a task.
+#[test]
+fn a_task_is_cancelled_by_its_name() {
+    for alone in [false, true] {
+        let (mut side, call) = if alone { with_task_alone() } else { with_task() };
+        let cancelled = side.client.cancel(call, Some("why"), &mut side.out);
+        assert_eq!(cancelled, Ok(Cancellation::Notified));
+        let expected = if alone { about_alone(3, "cancel") } else { about(3, "cancel") };
+        assert_eq!(side.sent(), [expected]);
+        assert!(!side.client.is_pending(call));
+        assert_eq!(side.client.cancel(call, None, &mut side.out), Err(CancelError::NotInFlight));
+        assert_eq!(
+            side.client.cancel_task(call, side.now, &mut side.out),
+            Err(CallError::NotATask)
+        );
+        let answer = if alone { understood(3) } else { result(3, &task("cancelled")) };
+        assert_eq!(told(side.receive(&answer)), "");
+        assert_eq!(told(side.receive(&error(3, -32602))), "stray Completed");
+        is_over(&mut side);
+    }
+}
+
+/// A cancellation that is never answered is not remembered for ever, whatever the timeouts are.
+#[test]
+fn a_cancellation_without_an_answer_is_forgotten() {
+    for (idle, total) in [(Some(60), Some(600)), (None, Some(600)), (Some(60), None)] {
+        let seconds = |seconds: Option<u64>| seconds.map(std::time::Duration::from_secs);
+        let mut config = of_sessions();
+        config.connection.timeouts.idle = seconds(idle);
+        config.connection.timeouts.total = seconds(total);
+        let (mut side, call) = task_in(in_session_with(config, Revision::V2025_11_25, TASKS));
+        _ = side.client.cancel(call, None, &mut side.out).unwrap();
+        assert_eq!(side.sent(), [about(3, "cancel")]);
+        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(all_told(side.elapse(600_000)), [""; 0]);
+        assert_eq!(side.sent(), [timed_out(3)]);
+        is_over(&mut side);
+    }
+}
+
+/// Proves L-TASK-64, L-CAP-17 for the requesting side: a task that may not be cancelled goes on.
+#[test]
+fn a_task_that_may_not_be_cancelled_goes_on() {
+    let uncancelled =
+        || task_in(in_session_with(of_sessions(), Revision::V2025_11_25, UNCANCELLED));
+    let (mut side, call) = uncancelled();
+    let refused = side.client.cancel_task(call, side.now, &mut side.out);
+    assert!(
+        matches!(refused, Err(CallError::NotAllowed(NotAllowed::Capability(_)))),
+        "{refused:?}"
+    );
+    assert_eq!(side.sent(), [""; 0]);
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about(3, "get")], "asking needs no capability of its own");
+    let (mut side, call) = uncancelled();
+    let cancelled = side.client.cancel(call, None, &mut side.out);
+    assert_eq!(cancelled, Ok(Cancellation::TaskGoesOn));
+    is_over(&mut side);
+}
+
+/// Proves L-CANCEL-16, L-RACE-35, L-RACE-37, L-AMB-14: before the task has a name the cancellation waits for it.
+#[test]
+fn an_early_cancellation_is_remembered() {
+    let cases = [
+        (TASKS, created(2, "working"), "orphan t-1", vec![about(3, "cancel")]),
+        (UNCANCELLED, created(2, "working"), "orphan t-1 goes on", vec![]),
+        (TASKS, result(2, DONE), "", vec![]),
+        (TASKS, error(2, -32603), "", vec![]),
+        (TASKS, result(2, r#"{"task":{}}"#), "", vec![]),
+    ];
+    for (tasks, answer, says, sent) in cases {
+        let (mut side, call) = sent_with(tasks);
+        let cancelled = side.client.cancel(call, None, &mut side.out);
+        assert_eq!(cancelled, Ok(Cancellation::Deferred));
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert!(!side.client.is_pending(call));
+        assert_eq!(told(side.receive(&answer)), says, "{answer}");
+        assert_eq!(side.sent(), sent);
+        if !sent.is_empty() {
+            assert_eq!(told(side.receive(&result(3, &task("cancelled")))), "");
+        }
+        is_over(&mut side);
+    }
+}
+
+/// Proves L-TIME-07, L-RACE-36: a call that is not answered in time ends, nothing is cancelled on the wire, and the task that it
+/// becomes after all is cancelled as a task.
+#[test]
+fn a_call_that_times_out_may_still_become_a_task() {
+    for (tasks, says, sent) in [
+        (TASKS, "orphan t-1", vec![about(3, "cancel")]),
+        (UNCANCELLED, "orphan t-1 goes on", vec![]),
+    ] {
+        let (mut side, call) = sent_with(tasks);
+        let events = side.elapse(60_000);
+        assert_eq!(events.len(), 1);
+        let outcome = ended(events.into_iter().next());
+        assert_eq!(outcome, (call, said(&Outcome::TimedOut(Expiry::Idle))));
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(told(side.receive(&created(2, "working"))), says);
+        assert_eq!(side.sent(), sent);
+        if !sent.is_empty() {
+            assert_eq!(told(side.receive(&error(3, -32602))), "");
+        }
+        is_over(&mut side);
+    }
+}
+
+/// What was given up is not waited for forever, and reports nothing meanwhile.
+#[test]
+fn what_was_given_up_is_forgotten_after_a_while() {
+    for by_time in [false, true] {
+        let mut side = in_session();
+        let options = CallOptions::new().task(TaskOptions::new()).progress();
+        let call = call_with(&mut side, options);
+        assert_eq!(side.sent().len(), 1);
+        if by_time {
+            assert_eq!(side.elapse(60_000).len(), 1);
+        } else {
+            _ = side.client.cancel(call, None, &mut side.out).unwrap();
+            assert_eq!(all_told(side.outcomes()), [""; 0]);
+        }
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+        assert_eq!(told(side.receive(progress)), "");
+        assert_eq!(side.client.counts().outbound, 1);
+        assert_eq!(all_told(side.elapse(600_000)), [""; 0]);
+        assert_eq!(side.client.counts().outbound, 0);
+        assert_eq!(told(side.receive(&created(2, "working"))), "stray Completed");
+        is_over(&mut side);
+    }
+}
+
+/// A call of which nothing has been sent is taken back as any other.
+#[test]
+fn a_call_that_was_not_sent_is_taken_back() {
+    let mut side = in_session();
+    let call = call(&mut side);
+    let cancelled = side.client.cancel(call, None, &mut side.out);
+    assert_eq!(cancelled, Ok(Cancellation::Withdrawn));
+    is_over(&mut side);
+}
+
+/// A plain call in a session, and any call without sessions, is cancelled as ever.
+#[test]
+fn a_call_that_asks_for_no_task_is_cancelled_as_ever() {
+    let mut side = in_session();
+    let plain = call_with(&mut side, CallOptions::new());
+    let mut alone = without_session();
+    let task = call(&mut alone);
+    for (mut side, call) in [(side, plain), (alone, task)] {
+        assert_eq!(side.sent().len(), 1);
+        let cancellation = side.client.cancel(call, None, &mut side.out);
+        assert_eq!(cancellation, Ok(Cancellation::Notified));
+        assert_eq!(side.sent(), [cancelled(2)]);
+        assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Cancelled");
+        is_over(&mut side);
+    }
+}
+
+/// Proves L-CANCEL-18 for the requesting side: waiting is given up with the waiting's own id, and only that.
+#[test]
+fn a_cancelled_task_is_not_waited_for() {
+    let (mut side, call) = with_task();
+    assert_eq!(told(side.receive(&status(&task("input_required")))), "task t-1 input_required");
+    assert_eq!(side.sent(), [about(3, "result")]);
+    _ = side.client.cancel(call, None, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [cancelled(3), about(4, "cancel")]);
+    assert_eq!(told(side.receive(&result(4, &task("cancelled")))), "");
+    is_over(&mut side);
+    // Nothing of it has been sent yet.
+    let (mut side, call) = with_task();
+    drop(side.receive(&status(&task("input_required"))));
+    _ = side.client.cancel(call, None, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [about(4, "cancel")]);
+    assert_eq!(told(side.receive(&result(4, &task("cancelled")))), "");
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-40, M-TASKX-43 for clients: a wish to cancel is no end: that is what the task says.
+#[test]
+fn a_cancellation_that_is_waited_for_ends_with_the_task() {
+    let (mut side, call) = with_task();
+    side.client.cancel_task(call, side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [about(3, "cancel")]);
+    assert!(side.client.is_pending(call));
+    assert_eq!(ended(side.receive(&result(3, &task("cancelled")))), (call, "TaskCancelled".into()));
+    is_over(&mut side);
+    let (mut side, call) = with_task_alone();
+    side.client.cancel_task(call, side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [about_alone(3, "cancel")]);
+    assert_eq!(told(side.receive(&understood(3))), "");
+    assert_eq!(side.sent(), [about_alone(4, "get")]);
+    assert_eq!(
+        told(side.receive(&result(4, &task_alone("working", "01", "")))),
+        "task t-1 working"
+    );
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(5, "get")]);
+    let gone = result(5, &task_alone("cancelled", "05", ""));
+    assert_eq!(ended(side.receive(&gone)), (call, "TaskCancelled".into()));
+    is_over(&mut side);
+}
+
+/// A cancellation that is not answered in time leaves the task as it is.
+#[test]
+fn a_cancellation_that_times_out_leaves_the_task() {
+    let (mut side, call) = with_task();
+    side.client.cancel_task(call, side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [about(3, "cancel")]);
+    let slow = task_with("working", "01", r#","pollInterval":3600000"#);
+    assert_eq!(told(side.receive(&status(&slow))), "task t-1 working");
+    assert_eq!(all_told(side.elapse(60_000)), [""; 0]);
+    assert_eq!(side.sent(), [timed_out(3)]);
+    assert!(side.client.is_pending(call));
+    assert!(side.client.poll_timeout().is_some());
+    let done = status(&task_with("completed", "09", ""));
+    assert_eq!(told(side.receive(&done)), "task t-1 completed");
+    assert_eq!(side.sent(), [about(4, "result")]);
+    assert_eq!(ended(side.receive(&result(4, DONE))).0, call);
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-66 for clients: what is cancelled before it is a task is cancelled as a request, and a task that comes anyway is
+/// left to its time.
+#[test]
+fn a_task_that_comes_too_late_is_nobodys() {
+    let mut side = without_session();
+    let never = CallOptions::new().idle(Timeout::Never).total(Timeout::Never);
+    let call = call_with(&mut side, never);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Notified));
+    assert_eq!(side.sent(), [cancelled(2)]);
+    assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Cancelled");
+    is_over(&mut side);
+}

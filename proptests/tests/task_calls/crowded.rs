@@ -1,0 +1,129 @@
+//! Tasks on a connection that has no more room.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallError, CallOptions, Cancellation, Framing, Outbox};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::*;
+
+/// What fills an outbox to its end, and takes that out again.
+fn filled(side: &mut ClientSide) -> Outbox {
+    let mut config = side.client.config().connection.limits.clone();
+    config.outbox_bytes = 1;
+    config.reserve_bytes = 1;
+    std::mem::replace(&mut side.out, Outbox::new(Framing::Messages, &config))
+}
+
+/// Calls that have all become tasks do not keep each other from being asked about.
+#[test]
+fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
+    let mut config = of_no_sessions();
+    config.connection.limits.outbound_calls = 2;
+    let mut side = without_session_with(config);
+    let calls = [call(&mut side), call(&mut side)];
+    let params = Raw::new(r#"{"name":"t"}"#).unwrap();
+    let (options, now) = (CallOptions::new(), side.now);
+    let refused = side.client.call_method("tools/call", &params, options, now, &mut side.out);
+    assert_eq!(refused, Err(CallError::TooManyCalls));
+    assert_eq!(side.sent().len(), 2);
+    drop(side.receive(&created_alone(2, "working")));
+    drop(side.receive(&created_alone(3, "working").replace("t-1", "t-2")));
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(4, "get"), about_alone(5, "get").replace("t-1", "t-2")]);
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(ended(side.receive(&result(4, &done))).0, calls[0]);
+    assert_eq!(ended(side.receive(&result(5, &done.replace("t-1", "t-2")))).0, calls[1]);
+    is_over(&mut side);
+}
+
+/// A cancellation is told although no more calls can be made.
+#[test]
+fn a_task_is_cancelled_although_no_more_calls_can_be_made() {
+    let mut config = of_no_sessions();
+    config.connection.limits.outbound_calls = 1;
+    let (mut side, call) = task_alone_in(without_session_with(config));
+    assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Notified));
+    assert_eq!(side.sent(), [about_alone(3, "cancel")]);
+    assert_eq!(told(side.receive(&understood(3))), "");
+    is_over(&mut side);
+}
+
+/// What there is no room for now is sent later: a question, the wait for the end, an answer.
+#[test]
+fn what_there_is_no_room_for_is_sent_later() {
+    let (mut side, call) = with_task();
+    let roomy = filled(&mut side);
+    assert_eq!(all_told(side.elapse(1_000)), [""; 0]);
+    side.out = roomy;
+    assert_eq!(all_told(side.elapse(1_000)), [""; 0]);
+    assert_eq!(side.sent(), [about(3, "get")]);
+    let roomy = filled(&mut side);
+    let asks = result(3, &task("input_required"));
+    assert_eq!(told(side.receive(&asks)), "task t-1 input_required");
+    side.out = roomy;
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about(4, "get")]);
+    assert_eq!(told(side.receive(&result(4, &task("input_required")))), "");
+    assert_eq!(side.sent(), [about(5, "result")]);
+    assert_eq!(ended(side.receive(&result(5, DONE))).0, call);
+    is_over(&mut side);
+
+    let (mut side, _) = with_task_alone();
+    _ = side.elapse(1_000);
+    let asks = task_alone("input_required", "05", &inputs(&["a"]));
+    _ = side.sent();
+    drop(side.receive(&result(3, &asks)));
+    let asked = questions(side.outcomes());
+    let roomy = filled(&mut side);
+    side.respond(asked[0].0, ANSWER);
+    side.out = roomy;
+    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    _ = side.elapse(1_000);
+    let expected = [update(4, &format!(r#"{{"a":{ANSWER}}}"#)), about_alone(5, "get")];
+    assert_eq!(side.sent(), expected);
+}
+
+/// A cancellation that there is no room for leaves the task to its time, and says so.
+#[test]
+fn a_cancellation_without_room_leaves_the_task() {
+    let (mut side, begun) = with_task();
+    let roomy = filled(&mut side);
+    let refused = side.client.cancel_task(begun, side.now, &mut side.out);
+    assert!(matches!(refused, Err(CallError::Encode(_))), "{refused:?}");
+    assert!(side.client.is_pending(begun));
+    assert_eq!(side.client.cancel(begun, None, &mut side.out), Ok(Cancellation::TaskGoesOn));
+    side.out = roomy;
+    is_over(&mut side);
+    // Nor is there room for it when a task gets its name.
+    let mut side = in_session();
+    let call = call(&mut side);
+    _ = side.sent();
+    _ = side.client.cancel(call, None, &mut side.out).unwrap();
+    let roomy = filled(&mut side);
+    assert_eq!(told(side.receive(&created(2, "working"))), "orphan t-1 goes on");
+    side.out = roomy;
+    is_over(&mut side);
+}
+
+/// A person who is busy already is not asked more than fits, and is asked the rest later.
+#[test]
+fn what_does_not_fit_is_asked_later() {
+    let mut config = of_no_sessions();
+    config.connection.limits.inbound_requests = 1;
+    let (mut side, _) = task_alone_in(without_session_with(config));
+    _ = side.elapse(1_000);
+    _ = side.sent();
+    let asks = task_alone("input_required", "05", &inputs(&["a", "b"]));
+    drop(side.receive(&result(3, &asks)));
+    let mut events = side.outcomes();
+    let (asked, _) = question(events.pop());
+    side.respond(asked, ANSWER);
+    assert_eq!(side.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
+    _ = side.outcomes();
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(5, "get")]);
+    assert_eq!(told(side.receive(&result(5, &asks))), "");
+    let (asked, _) = question(side.outcomes().pop());
+    side.respond(asked, ANSWER);
+    assert_eq!(side.sent(), [update(6, &format!(r#"{{"b":{ANSWER}}}"#))]);
+}

@@ -1,0 +1,307 @@
+//! One side fed by hand, and the messages about tasks that it sends and gets.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{
+    CallId, CallOptions, ClientConfig, ClientEvent, InboundId, Outcome, Revision, RevisionSet,
+    TaskOptions,
+};
+use mcp_sansio_proptests::{ClientSide, config};
+
+/// What servers declare that have tasks of every kind.
+pub(super) const TASKS: &str =
+    r#","tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#;
+
+/// What the client of the kit says of itself where there are no sessions, without braces.
+pub(super) const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+
+/// A client of sessions that knows tasks.
+pub(super) fn of_sessions() -> ClientConfig {
+    of_both_eras(RevisionSet::HANDSHAKE)
+}
+
+/// A client without sessions that knows tasks.
+pub(super) fn of_no_sessions() -> ClientConfig {
+    of_both_eras(RevisionSet::STATELESS)
+}
+
+pub(super) fn of_both_eras(revisions: RevisionSet) -> ClientConfig {
+    let mut config = config::client_of_both_eras();
+    config.capabilities = config.capabilities.with_tasks();
+    config.revisions = revisions;
+    config
+}
+
+/// What a server answers to `initialize`; `tasks` begins with a comma if it says anything of them.
+pub(super) fn opening(revision: Revision, tasks: &str) -> String {
+    result(
+        1,
+        &format!(
+            r#"{{"protocolVersion":"{revision}","capabilities":{{"tools":{{}},"prompts":{{}}{tasks}}},"serverInfo":{{"name":"s","version":"1"}}}}"#
+        ),
+    )
+}
+
+/// What a server without sessions says of itself; `tasks` as above.
+pub(super) fn discovery(tasks: &str) -> String {
+    result(
+        1,
+        &format!(
+            r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}},"prompts":{{}}{tasks}}},"ttlMs":0,"cacheScope":"private"}}"#
+        ),
+    )
+}
+
+/// The same of a server that has the extension.
+pub(super) const EXTENSION: &str = r#","extensions":{"io.modelcontextprotocol/tasks":{}}"#;
+
+/// A client that has asked for a session or after one, and not been answered.
+pub(super) fn begun(config: ClientConfig) -> ClientSide {
+    let mut side = ClientSide::with(config);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent().len(), 1);
+    side
+}
+
+/// A client in a session with a server that has tasks. Its next request has id 2.
+pub(super) fn in_session() -> ClientSide {
+    in_session_with(of_sessions(), Revision::V2025_11_25, TASKS)
+}
+
+pub(super) fn in_session_with(config: ClientConfig, revision: Revision, tasks: &str) -> ClientSide {
+    let mut side = begun(config);
+    let event = side.receive(&opening(revision, tasks));
+    assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+    assert_eq!(side.sent().len(), 1);
+    side
+}
+
+/// A client of a server without sessions that has the extension. Its next request has id 2.
+pub(super) fn without_session() -> ClientSide {
+    without_session_with(of_no_sessions())
+}
+
+pub(super) fn without_session_with(config: ClientConfig) -> ClientSide {
+    let mut side = begun(config);
+    let event = side.receive(&discovery(EXTENSION));
+    assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+    side
+}
+
+/// Calls the tool, as a task if that can be.
+pub(super) fn call(side: &mut ClientSide) -> CallId {
+    call_with(side, CallOptions::new().task(TaskOptions::new()))
+}
+
+pub(super) fn call_with(side: &mut ClientSide, options: CallOptions) -> CallId {
+    let params = Raw::new(r#"{"name":"t"}"#).unwrap();
+    side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap()
+}
+
+/// A client in a session whose call, of id 2, has become the task `t-1`. The next request has id 3.
+pub(super) fn with_task() -> (ClientSide, CallId) {
+    task_in(in_session())
+}
+
+pub(super) fn task_in(mut side: ClientSide) -> (ClientSide, CallId) {
+    let call = call(&mut side);
+    assert_eq!(
+        side.sent(),
+        [r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"task":{},"name":"t"}}"#]
+    );
+    assert_eq!(told(side.receive(&created(2, "working"))), "task t-1 working");
+    assert_eq!(side.sent(), [""; 0]);
+    (side, call)
+}
+
+/// The same without sessions.
+pub(super) fn with_task_alone() -> (ClientSide, CallId) {
+    task_alone_in(without_session())
+}
+
+pub(super) fn task_alone_in(mut side: ClientSide) -> (ClientSide, CallId) {
+    let call = call(&mut side);
+    assert_eq!(side.sent(), [asked_alone(2, "tools/call", r#""name":"t""#)]);
+    assert_eq!(told(side.receive(&created_alone(2, "working"))), "task t-1 working");
+    assert_eq!(side.sent(), [""; 0]);
+    (side, call)
+}
+
+/// A task as sessions have it, a second per question.
+pub(super) fn task(status: &str) -> String {
+    task_with(status, "00", r#","pollInterval":1000"#)
+}
+
+/// The same with the second of its last change, and more.
+pub(super) fn task_with(status: &str, second: &str, more: &str) -> String {
+    format!(
+        r#"{{"taskId":"t-1","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:{second}Z","ttl":null{more}}}"#
+    )
+}
+
+/// A task as the extension has it.
+pub(super) fn task_alone(status: &str, second: &str, more: &str) -> String {
+    format!(
+        r#"{{"resultType":"complete","taskId":"t-1","status":"{status}","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:{second}Z","ttlMs":null,"pollIntervalMs":1000{more}}}"#
+    )
+}
+
+/// The answer that makes a call a task.
+pub(super) fn created(id: u64, status: &str) -> String {
+    result(id, &format!(r#"{{"task":{}}}"#, task(status)))
+}
+
+/// The same without sessions.
+pub(super) fn created_alone(id: u64, status: &str) -> String {
+    let task = task_alone(status, "00", "");
+    result(id, &task.replace(r#""resultType":"complete""#, r#""resultType":"task""#))
+}
+
+/// What a notification says of a task in a session.
+pub(super) fn status(task: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{task}}}"#)
+}
+
+/// A question about the task as it is sent in a session.
+pub(super) fn about(id: u64, method: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/{method}","params":{{"taskId":"t-1"}}}}"#
+    )
+}
+
+/// The same without sessions.
+pub(super) fn about_alone(id: u64, method: &str) -> String {
+    asked_alone(id, &format!("tasks/{method}"), r#""taskId":"t-1""#)
+}
+
+/// A request as the client of the kit sends it without sessions; `params` are those without `_meta`.
+pub(super) fn asked_alone(id: u64, method: &str, params: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{{META}}}}}}}"#
+    )
+}
+
+/// Answers to what a task asks for, as they are sent.
+pub(super) fn update(id: u64, answers: &str) -> String {
+    asked_alone(id, "tasks/update", &format!(r#""taskId":"t-1","inputResponses":{answers}"#))
+}
+
+/// The empty result by which a server without sessions says that it has understood.
+pub(super) fn understood(id: u64) -> String {
+    result(id, r#"{"resultType":"complete"}"#)
+}
+
+pub(super) fn cancelled(id: u64) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+    )
+}
+
+pub(super) fn timed_out(id: u64) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the request timed out"}}}}"#
+    )
+}
+
+pub(super) fn result(id: u64, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+pub(super) fn error(id: u64, code: i64) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"m"}}}}"#)
+}
+
+/// A form that a task of a session asks the user to fill in.
+pub(super) fn nested(id: u64) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"message":"m","requestedSchema":{{"type":"object","properties":{{}}}},"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":"t-1"}}}}}}}}"#
+    )
+}
+
+/// What a task without sessions asks for: a form for each key.
+pub(super) fn inputs(keys: &[&str]) -> String {
+    let form = r#"{"method":"elicitation/create","params":{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
+    let members: Vec<String> = keys.iter().map(|key| format!(r#""{key}":{form}"#)).collect();
+    format!(r#","inputRequests":{{{}}}"#, members.join(","))
+}
+
+/// What a person answers.
+pub(super) const ANSWER: &str = r#"{"action":"accept","content":{}}"#;
+
+/// What a tool comes to.
+pub(super) const DONE: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+/// The request to the application that has come.
+#[track_caller]
+pub(super) fn question(event: Option<ClientEvent<'static>>) -> (InboundId, Option<CallId>) {
+    match event {
+        Some(ClientEvent::Request(request)) => (request.id, request.needed_for),
+        other => panic!("nothing is asked: {other:?}"),
+    }
+}
+
+/// The questions among what has come, and nothing else.
+#[track_caller]
+pub(super) fn questions(events: Vec<ClientEvent<'static>>) -> Vec<(InboundId, Option<CallId>)> {
+    events.into_iter().map(|event| question(Some(event))).collect()
+}
+
+/// What an event says, in short; nothing if there is none.
+pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
+    let Some(event) = event else { return String::new() };
+    match &event {
+        ClientEvent::Task(update) => {
+            assert_eq!(update.ticket.method, "tools/call");
+            let message = update.message.as_ref().map(|message| format!(" ({})", message.to_str()));
+            let message = message.unwrap_or_default();
+            format!("task {} {}{message}", update.ticket.task_id, update.status.as_str())
+        }
+        ClientEvent::OrphanTask(orphan) => {
+            let goes_on = if orphan.cancelled { "" } else { " goes on" };
+            format!("orphan {}{goes_on}", orphan.ticket.task_id)
+        }
+        ClientEvent::CallEnded(ended) => said(&ended.outcome),
+        ClientEvent::Request(_) => String::from("asked"),
+        ClientEvent::Cancelled(cancelled) => format!("withdrawn {:?}", cancelled.cause),
+        ClientEvent::Violation(violation) => format!("violation {:?}", violation.kind),
+        ClientEvent::Stray(stray) => format!("stray {:?}", stray.cause),
+        ClientEvent::Notification(notification) => format!("notified {}", notification.method),
+        ClientEvent::Progress(progress) => format!("progress {:?}", progress.progress),
+        other => format!("{other:?}"),
+    }
+}
+
+/// What an outcome says, in short.
+pub(super) fn said(outcome: &Outcome<'_>) -> String {
+    match outcome {
+        Outcome::Result(result) => format!("result {}", result.as_str()),
+        Outcome::PeerError(error) => format!("error {}", error.code.get()),
+        Outcome::Malformed { kind, .. } => format!("malformed {kind:?}"),
+        Outcome::Task(begun) => format!("left {} {}", begun.ticket.task_id, begun.task.as_str()),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The same of many.
+pub(super) fn all_told(events: Vec<ClientEvent<'static>>) -> Vec<String> {
+    events.into_iter().map(|event| told(Some(event))).collect()
+}
+
+/// The call that has ended, and how.
+#[track_caller]
+pub(super) fn ended(event: Option<ClientEvent<'static>>) -> (CallId, String) {
+    match event {
+        Some(ClientEvent::CallEnded(ended)) => (ended.call, said(&ended.outcome)),
+        other => panic!("no call has ended: {other:?}"),
+    }
+}
+
+/// Nothing is left, nothing happens any more, and nothing is sent.
+#[track_caller]
+pub(super) fn is_over(side: &mut ClientSide) {
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(all_told(side.elapse(36_000_000)), [""; 0]);
+    assert_eq!(side.sent(), [""; 0]);
+    let counts = side.client.counts();
+    assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
+    assert_eq!(side.client.poll_timeout(), None);
+}

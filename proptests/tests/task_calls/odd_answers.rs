@@ -1,0 +1,232 @@
+//! Answers that are not quite as they ought to be, and what is seen of tasks from outside.
+
+use mcp_sansio::{Arrival, ClientEvent, Lane, Outbox, Outlets};
+
+use super::kit::*;
+
+/// The answer that makes a call a task, with this task.
+fn created_with(task: &str) -> String {
+    result(2, &format!(r#"{{"task":{task}}}"#))
+}
+
+/// Proves L-TASK-28, L-AMB-23: what is missing or strange about a task is nobody's loss.
+#[test]
+fn tasks_may_lack_all_but_a_name_and_a_status() {
+    let odd = [
+        r#"{"taskId":"t-1","status":"working"}"#,
+        r#"{"taskId":"t-1","status":"working","createdAt":7,"lastUpdatedAt":"yesterday"}"#,
+        r#"{"taskId":"t-1","status":"working","ttl":"long","pollInterval":{}}"#,
+        r#"{"taskId":"t-1","status":"working","ttl":-1,"pollInterval":1e300}"#,
+        r#"{"taskId":"t-1","status":"working","ttl":18446744073709551615}"#,
+        r#"{"taskId":"t-1","status":"working","ttl":99999999999999999999999}"#,
+        r#"{"status":"working","x":[],"taskId":"t-1","_meta":7}"#,
+    ];
+    for odd in odd {
+        let mut side = in_session();
+        let call = call(&mut side);
+        _ = side.sent();
+        assert_eq!(told(side.receive(&created_with(odd))), "task t-1 working", "{odd}");
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about(3, "get")], "{odd}");
+        assert_eq!(told(side.receive(&result(3, odd))), "");
+        _ = side.elapse(2_000);
+        assert_eq!(side.sent(), [about(4, "get")], "{odd}");
+        drop(side.receive(&result(4, r#"{"taskId":"t-1","status":"completed"}"#)));
+        assert_eq!(side.sent(), [about(5, "result")], "{odd}");
+        assert_eq!(ended(side.receive(&result(5, DONE))).0, call);
+        is_over(&mut side);
+    }
+}
+
+/// Proves L-TASK-28, M-TASKX-13: a status that nobody knows is no end; a task without a name or a status is none.
+#[test]
+fn an_unknown_status_is_no_end() {
+    let (mut side, _) = with_task();
+    for (id, (status, says)) in
+        (3..).zip([("someday", "task t-1 someday"), ("someday", ""), ("", "task t-1 ")])
+    {
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about(id, "get")]);
+        assert_eq!(told(side.receive(&result(id, &task(status)))), says);
+    }
+    let none = [
+        r#"{"status":"working"}"#,
+        r#"{"taskId":"","status":"working"}"#,
+        r#"{"taskId":7,"status":"working"}"#,
+        r#"{"taskId":"t-1"}"#,
+        r#"{"taskId":"t-1","status":null}"#,
+    ];
+    for none in none {
+        let mut side = in_session();
+        let called = call(&mut side);
+        _ = side.sent();
+        let answer = side.receive(&created_with(none));
+        assert_eq!(ended(answer), (called, "malformed InvalidResult".into()), "{none}");
+        is_over(&mut side);
+        let mut side = without_session();
+        let called = call(&mut side);
+        _ = side.sent();
+        let task = none.replacen('{', r#"{"resultType":"task","#, 1);
+        let answer = side.receive(&result(2, &task));
+        assert_eq!(ended(answer), (called, "malformed InvalidResult".into()), "{none}");
+        is_over(&mut side);
+    }
+}
+
+/// Proves M-TASKX-11, M-AMB-15: an answer about a task may say that it is one.
+#[test]
+fn an_answer_about_a_task_may_say_that_it_is_one() {
+    for kind in [r#""resultType":"task","#, "", r#""resultType":"complete","#] {
+        let (mut side, call) = with_task_alone();
+        for (id, status) in [(3, "working"), (4, "completed")] {
+            _ = side.elapse(1_000);
+            assert_eq!(side.sent(), [about_alone(id, "get")]);
+            let more = if status == "working" { "" } else { r#","result":{"content":[]}"# };
+            let answer = task_alone(status, "05", more);
+            let answer = answer.replace(r#""resultType":"complete","#, kind);
+            let event = side.receive(&result(id, &answer));
+            if status == "completed" {
+                assert_eq!(ended(event), (call, r#"result {"content":[]}"#.into()), "{kind}");
+            }
+        }
+        _ = side.outcomes();
+        is_over(&mut side);
+    }
+}
+
+/// A first status that is not `working` is taken as it is.
+#[test]
+fn a_task_may_begin_in_any_state() {
+    for first in ["input_required", "completed", "failed"] {
+        let mut side = in_session();
+        let call = call(&mut side);
+        _ = side.sent();
+        assert_eq!(told(side.receive(&created(2, first))), format!("task t-1 {first}"));
+        assert_eq!(side.sent(), [about(3, "result")], "{first}");
+        assert_eq!(ended(side.receive(&result(3, DONE))).0, call);
+        is_over(&mut side);
+    }
+    let ends = [
+        ("completed", r#","result":{"content":[]}"#, r#"result {"content":[]}"#),
+        ("failed", r#","error":{"code":-7,"message":"m"}"#, "error -7"),
+        ("cancelled", "", "TaskCancelled"),
+    ];
+    for (first, more, says) in ends {
+        let mut side = without_session();
+        let call = call(&mut side);
+        _ = side.sent();
+        drop(side.receive(&created_alone(2, first)));
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(3, "get")], "{first}");
+        let answer = result(3, &task_alone(first, "00", more));
+        assert_eq!(ended(side.receive(&answer)), (call, says.into()));
+        is_over(&mut side);
+    }
+    let mut side = in_session();
+    let cancelled = call(&mut side);
+    _ = side.sent();
+    assert_eq!(told(side.receive(&created(2, "cancelled"))), "task t-1 cancelled");
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about(3, "get")]);
+    assert_eq!(
+        ended(side.receive(&result(3, &task("cancelled")))),
+        (cancelled, "TaskCancelled".into())
+    );
+    is_over(&mut side);
+}
+
+/// Two calls with one task: a fault of the server, and each call has its outcome.
+#[test]
+fn one_task_for_two_calls_ends_both() {
+    let (mut side, first) = with_task();
+    let second = call(&mut side);
+    _ = side.sent();
+    assert_eq!(told(side.receive(&created(3, "working"))), "task t-1 working");
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about(4, "get"), about(5, "get")]);
+    assert_eq!(ended(side.receive(&result(4, &task("cancelled")))).0, first);
+    assert_eq!(ended(side.receive(&status(&task("cancelled")))).0, second);
+    assert_eq!(told(side.receive(&result(5, &task("cancelled")))), "");
+    is_over(&mut side);
+}
+
+/// An answer to `tasks/result` that is no answer is one to the call.
+#[test]
+fn a_broken_result_ends_the_call() {
+    let (mut side, call) = with_task();
+    drop(side.receive(&status(&task("completed"))));
+    assert_eq!(side.sent(), [about(3, "result")]);
+    let event = side.receive(r#"{"jsonrpc":"2.0","id":3,"result":7}"#);
+    let (ended, says) = ended(event);
+    assert_eq!(ended, call);
+    assert!(says.starts_with("malformed "), "{says}");
+    is_over(&mut side);
+}
+
+/// What is printed of a machine, an event or a ticket names no task and says nothing that was said.
+#[test]
+fn nothing_that_is_printed_says_which_task_it_is() {
+    let secret = |text: &str| {
+        text.replace("t-1", "S3CRET")
+            .replace(r#""done""#, r#""S3CRET""#)
+            .replace(r#""m""#, r#""S3CRET""#)
+    };
+    let mut side = in_session();
+    call(&mut side);
+    let mut printed = Vec::new();
+    let messages = [
+        created(2, "working"),
+        status(&task_with("input_required", "05", r#","statusMessage":"S3CRET""#)),
+        nested(70),
+        status(&task_with("completed", "09", "")),
+        result(3, DONE),
+    ];
+    for message in messages {
+        let event = side.receive(&secret(&message));
+        printed.push(format!("{event:?}"));
+        printed.push(format!("{:?} {:?}", side.client, side.out));
+    }
+    let mut alone = without_session();
+    call(&mut alone);
+    drop(alone.receive(&secret(&created_alone(2, "working"))));
+    _ = alone.elapse(1_000);
+    let asks = task_alone("input_required", "05", &inputs(&["S3CRET"]));
+    printed.push(format!("{:?}", alone.receive(&secret(&result(3, &asks)))));
+    printed.push(format!("{:?}", alone.client));
+    printed.push(format!("{:?}", alone.outcomes()));
+    alone.client.disconnected(mcp_sansio::Cause::EndOfInput, alone.now);
+    printed.push(format!("{:?}", alone.outcomes()));
+    for text in printed {
+        assert!(!text.contains("S3CRET"), "{text}");
+    }
+}
+
+/// One outbox, and the lane that was asked for last.
+struct Lanes<'o>(&'o mut Outbox, Lane);
+
+impl Outlets for Lanes<'_> {
+    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+        self.1 = lane;
+        self.0
+    }
+}
+
+/// An error that names no request answers what its carrier says, also a question about a task, and nothing that was answered.
+#[test]
+fn an_error_without_an_id_answers_the_question_of_its_lane() {
+    let (mut side, call) = with_task();
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32602,"message":"m"}}"#;
+    let late = Arrival::from(side.now).lane(Lane::Call(call));
+    let event = side.client.receive(error, late, &mut side.out).map(ClientEvent::into_owned);
+    assert!(matches!(event, Some(ClientEvent::PeerFault(_))), "{event:?}");
+    assert!(side.client.is_pending(call));
+    side.now = side.now + std::time::Duration::from_secs(1);
+    let mut lanes = Lanes(&mut side.out, Lane::Connection);
+    assert_eq!(side.client.handle_timeout(side.now, &mut lanes), None);
+    let lane = lanes.1;
+    assert_eq!(side.sent(), [about(3, "get")]);
+    let arrival = Arrival::from(side.now).lane(lane);
+    let event = side.client.receive(error, arrival, &mut side.out).map(ClientEvent::into_owned);
+    assert_eq!(ended(event), (call, "TaskLost".into()));
+    is_over(&mut side);
+}

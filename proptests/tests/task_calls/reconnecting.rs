@@ -1,0 +1,362 @@
+//! Connections that end while there are tasks, and tasks that are gone on with on the next one.
+
+use std::time::Duration;
+
+use mcp_sansio::{
+    CallError, CallId, CallOptions, Cause, ClientConfig, ClientEvent, ConnectionNumber, Outcome,
+    Revision, TaskOptions, TaskTicket,
+};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::*;
+
+/// A ticket that has been written down and read again.
+fn kept(ticket: &TaskTicket) -> TaskTicket {
+    let text = serde_json::to_string(ticket).unwrap();
+    assert_eq!(text, r#"{"taskId":"t-1","method":"tools/call"}"#.replace("taskId", "task_id"));
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Every step of the life of a task, in a session: what is done, and what is known of it then.
+fn steps() -> Vec<(&'static str, ClientSide, CallId, String)> {
+    let mut steps = Vec::new();
+    let (side, call) = with_task();
+    steps.push(("begun", side.clone(), call, task("working")));
+    let mut asked = side.clone();
+    _ = asked.elapse(1_000);
+    steps.push(("asked about", asked.clone(), call, task("working")));
+    _ = asked.sent();
+    steps.push(("asked about and sent", asked, call, task("working")));
+    for status in ["input_required", "completed", "failed"] {
+        let mut waiting = side.clone();
+        drop(waiting.receive(&super::kit::status(&task(status))));
+        steps.push((status, waiting.clone(), call, task(status)));
+        _ = waiting.sent();
+        steps.push((status, waiting.clone(), call, task(status)));
+        drop(waiting.receive(&nested(70)));
+        steps.push((status, waiting, call, task(status)));
+    }
+    let mut cancelling = side;
+    cancelling.client.cancel_task(call, cancelling.now, &mut cancelling.out).unwrap();
+    steps.push(("to be cancelled", cancelling, call, task("working")));
+    steps
+}
+
+/// Proves M-TASKX-50, L-TASK-76 for the requesting side: a task outlives its connection in every state, and the call ends with
+/// what is needed to go on with it, once.
+#[test]
+fn the_end_of_a_connection_leaves_the_task() {
+    for (name, side, call, known) in steps() {
+        for cause in [Cause::EndOfInput, Cause::ReadFailed, Cause::WriteFailed] {
+            let mut side = side.clone();
+            side.client.disconnected(cause, side.now);
+            let events = side.outcomes();
+            let mut outcomes = events.iter().filter_map(|event| match event {
+                ClientEvent::CallEnded(ended) => Some((ended.call, &ended.outcome)),
+                _ => None,
+            });
+            let Some((ended, Outcome::Task(begun))) = outcomes.next() else {
+                panic!("{name}: {events:?}");
+            };
+            assert_eq!((ended, begun.task.as_str()), (call, &*known), "{name}");
+            assert_eq!(outcomes.next(), None, "{name}");
+            assert_eq!(events.last(), Some(&ClientEvent::Closed { cause }), "{name}");
+            _ = side.sent();
+            is_over(&mut side);
+
+            let mut next = in_session();
+            let ticket = kept(&begun.ticket);
+            let now = next.now;
+            let resumed = next.client.resume_task(&ticket, TaskOptions::new(), now, &mut next.out);
+            let resumed = resumed.unwrap();
+            assert_eq!(next.sent(), [about(3, "get")]);
+            let event = next.receive(&result(3, &task("working")));
+            let Some(ClientEvent::Task(update)) = event else { panic!("{event:?}") };
+            assert_eq!((update.call, update.ticket), (resumed, ticket));
+            drop(next.receive(&status(&task("completed"))));
+            assert_eq!(next.sent(), [about(4, "result")]);
+            let (ended, says) = super::kit::ended(next.receive(&result(4, DONE)));
+            assert_eq!((ended, says), (resumed, format!("result {DONE}")));
+            is_over(&mut next);
+        }
+    }
+}
+
+/// Proves M-TASKX-50, M-TASKX-61: the same without sessions, up to the questions of the task.
+#[test]
+fn a_task_without_a_session_is_gone_on_with() {
+    let (mut side, call) = with_task_alone();
+    _ = side.elapse(1_000);
+    let asks = task_alone("input_required", "05", &inputs(&["a"]));
+    drop(side.receive(&result(3, &asks)));
+    assert_eq!(questions(side.outcomes()).len(), 1);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let events = side.outcomes();
+    let ticket = events.into_iter().find_map(|event| match event {
+        ClientEvent::CallEnded(ended) => match ended.outcome {
+            Outcome::Task(begun) => {
+                assert_eq!((ended.call, begun.task.as_str()), (call, &*asks));
+                Some(begun.ticket)
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    _ = side.sent();
+    is_over(&mut side);
+    for gone in [false, true] {
+        let mut next = without_session();
+        let ticket = kept(ticket.as_ref().unwrap());
+        let now = next.now;
+        let resumed = next.client.resume_task(&ticket, TaskOptions::new(), now, &mut next.out);
+        assert_eq!(next.sent(), [about_alone(3, "get")]);
+        if gone {
+            assert_eq!(
+                ended(next.receive(&error(3, -32602))),
+                (resumed.unwrap(), "TaskLost".into())
+            );
+        } else {
+            assert_eq!(told(next.receive(&result(3, &asks))), "task t-1 input_required");
+            let asked = questions(next.outcomes());
+            assert_eq!(asked[0].1, Some(resumed.unwrap()));
+            next.respond(asked[0].0, ANSWER);
+            assert_eq!(next.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
+            assert_eq!(told(next.receive(&understood(4))), "");
+            assert_eq!(all_told(next.outcomes()), [""; 0]);
+            _ = next.elapse(1_000);
+            assert_eq!(next.sent(), [about_alone(5, "get")]);
+            let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+            assert_eq!(told(next.receive(&result(5, &done))), format!("result {DONE}"));
+        }
+        is_over(&mut next);
+    }
+}
+
+/// Proves M-TASKX-67, M-R-29: a call whose connection ends before it is a task is lost like any other.
+#[test]
+fn a_call_that_is_no_task_yet_is_lost() {
+    for (mut side, is_sent) in
+        [(in_session(), true), (in_session(), false), (without_session(), true)]
+    {
+        let call = call(&mut side);
+        if is_sent {
+            _ = side.sent();
+        }
+        side.client.disconnected(Cause::EndOfInput, side.now);
+        let says = if is_sent { "Closed(EndOfInput)" } else { "Unsent" };
+        let mut events = side.outcomes().into_iter();
+        assert_eq!(ended(events.next()), (call, says.into()));
+        assert_eq!(told(events.next()), "Closed { cause: EndOfInput }");
+        assert_eq!(events.next(), None);
+        is_over(&mut side);
+    }
+    // One that was given up has had its outcome.
+    let mut side = in_session();
+    let call = call(&mut side);
+    _ = side.sent();
+    _ = side.client.cancel(call, None, &mut side.out).unwrap();
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(all_told(side.outcomes()), ["Closed { cause: EndOfInput }"]);
+    is_over(&mut side);
+}
+
+/// What is resumed can be ended again before anything is heard of it.
+#[test]
+fn nothing_is_known_of_a_task_that_nothing_was_heard_of() {
+    let ticket = TaskTicket::new("t-1", "tools/call");
+    for mut side in [in_session(), without_session()] {
+        let now = side.now;
+        side.client.resume_task(&ticket, TaskOptions::new(), now, &mut side.out).unwrap();
+        side.client.disconnected(Cause::EndOfInput, side.now);
+        let events = all_told(side.outcomes());
+        assert_eq!(events, ["left t-1 null", "Closed { cause: EndOfInput }"]);
+        _ = side.sent();
+        is_over(&mut side);
+    }
+}
+
+/// A connection that is shut down does not wait for tasks, and asks about them no more.
+#[test]
+fn draining_does_not_wait_for_tasks() {
+    for (name, mut side, call, _) in steps() {
+        if name == "to be cancelled" || side.client.counts().inbound != 0 {
+            continue;
+        }
+        side.client.shut_down(Duration::from_secs(5), side.now);
+        let events = side.outcomes();
+        let (ended, says) = ended(events.get(1).cloned());
+        assert_eq!(ended, call, "{name}");
+        assert!(says.starts_with("left t-1 {"), "{name}: {says}");
+        assert_eq!(told(events.last().cloned()), "Closed { cause: ShutDown }");
+        assert_eq!(events.len(), 3, "{name}: {events:?}");
+        _ = side.sent();
+        is_over(&mut side);
+    }
+}
+
+/// While something else is waited for, an answer that is on its way still ends the task.
+#[test]
+fn a_draining_connection_hears_of_its_tasks() {
+    for is_heard in [false, true] {
+        let (mut side, call) = with_task();
+        _ = side.elapse(1_000);
+        let other = side.call("prompts/get");
+        assert_eq!(side.sent().len(), 2);
+        side.client.shut_down(Duration::from_secs(5), side.now);
+        assert_eq!(side.outcomes().len(), 1);
+        if is_heard {
+            let gone = side.receive(&result(3, &task("cancelled")));
+            assert_eq!(ended(gone), (call, "TaskCancelled".into()));
+        } else {
+            assert_eq!(told(side.receive(&result(3, &task("working")))), "");
+            assert_eq!(all_told(side.elapse(2_000)), [""; 0]);
+            assert_eq!(side.sent(), [""; 0], "it takes no more work");
+        }
+        assert_eq!(ended(side.receive(&result(4, r#"{"messages":[]}"#))).0, other);
+        let mut events = all_told(side.outcomes());
+        assert_eq!(events.pop().unwrap(), "Closed { cause: ShutDown }");
+        assert_eq!(events.len(), usize::from(!is_heard));
+        is_over(&mut side);
+    }
+}
+
+/// What nobody can have made is refused, and leaves nothing.
+#[test]
+fn what_was_no_task_is_not_resumed() {
+    let mut side = in_session();
+    let resume = |side: &mut ClientSide, method: &str| {
+        let ticket = TaskTicket::new("t-1", method);
+        side.client.resume_task(&ticket, TaskOptions::new(), side.now, &mut side.out)
+    };
+    for method in ["tools/list", "tasks/get", "x/y", ""] {
+        let refused = resume(&mut side, method);
+        assert!(matches!(refused, Err(CallError::NotAllowed(_))), "{method}");
+    }
+    is_over(&mut side);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    assert_eq!(side.outcomes().len(), 1);
+    assert_eq!(resume(&mut side, "tools/call"), Err(CallError::Closed));
+    is_over(&mut side);
+}
+
+/// A server that has no tasks cannot be asked about one: the call says so, and nothing else does.
+#[test]
+fn a_server_without_tasks_is_not_asked() {
+    let latest = Revision::V2025_11_25;
+    let ticket = TaskTicket::new("t-1", "tools/call");
+    let cases = [opening(latest, ""), opening(Revision::V2025_06_18, TASKS)];
+    for answer in cases {
+        for early in [true, false] {
+            let mut side = begun(of_sessions());
+            let resume = |side: &mut ClientSide| {
+                let options = TaskOptions::new();
+                side.client.resume_task(&ticket, options, side.now, &mut side.out).unwrap()
+            };
+            let resumed = early.then(|| resume(&mut side));
+            let event = side.receive(&answer);
+            assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+            let resumed = resumed.unwrap_or_else(|| resume(&mut side));
+            let events = side.outcomes();
+            assert_eq!(events.len(), 1, "{answer} {early} {events:?}");
+            let (ended, says) = ended(events.into_iter().next());
+            assert_eq!(ended, resumed);
+            assert!(says.starts_with("NotMade(NotAllowed("), "{says}");
+            _ = side.sent();
+            is_over(&mut side);
+        }
+    }
+}
+
+/// A task can be gone on with before the connection is open, in each era.
+#[test]
+fn a_task_is_resumed_as_soon_as_the_connection_is_open() {
+    let ticket = TaskTicket::new("t-1", "tools/call");
+    for (config, answer, asked) in [
+        (of_sessions(), opening(Revision::V2025_11_25, TASKS), about(3, "get")),
+        (of_no_sessions(), discovery(EXTENSION), about_alone(3, "get")),
+    ] {
+        let mut side = begun(config);
+        let now = side.now;
+        let call = side.client.resume_task(&ticket, TaskOptions::new(), now, &mut side.out);
+        assert_eq!(side.sent(), [""; 0]);
+        drop(side.receive(&answer));
+        assert_eq!(side.sent().last(), Some(&asked));
+        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        assert_eq!(ended(side.receive(&error(3, -32602))), (call.unwrap(), "TaskLost".into()));
+        is_over(&mut side);
+    }
+    // Or the connection never opens.
+    for shuts_down in [true, false] {
+        let mut side = begun(of_sessions());
+        let now = side.now;
+        side.client.resume_task(&ticket, TaskOptions::new(), now, &mut side.out).unwrap();
+        if shuts_down {
+            side.client.shut_down(Duration::from_secs(5), side.now);
+            _ = side.elapse(5_000);
+        } else {
+            side.client.disconnected(Cause::EndOfInput, side.now);
+            let events = all_told(side.outcomes());
+            assert_eq!(events.iter().filter(|event| *event == "left t-1 null").count(), 1);
+            assert!(events.iter().all(|event| event != "Unsent"), "{events:?}");
+        }
+        _ = side.sent();
+        is_over(&mut side);
+    }
+}
+
+/// Calls that are made before it is known what the server can do become tasks as soon as that is known.
+#[test]
+fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
+    let hour = TaskOptions::new().ttl(Duration::from_secs(3_600));
+    let plain = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#;
+    let asks = plain.replace(r#"{"name""#, r#"{"task":{"ttl":3600000},"name""#);
+    let alone = asked_alone(2, "tools/call", r#""name":"t""#);
+    let refused = String::from("NotMade(NotAllowed(");
+    type Case = (fn() -> ClientConfig, String, TaskOptions, Result<String, String>);
+    let latest = Revision::V2025_11_25;
+    let cases: [Case; 7] = [
+        (of_sessions, opening(latest, TASKS), hour, Ok(asks.clone())),
+        (of_sessions, opening(latest, TASKS), hour.required(), Ok(asks)),
+        (of_sessions, opening(latest, ""), hour, Ok(plain.into())),
+        (of_sessions, opening(latest, ""), hour.required(), Err(refused.clone())),
+        (of_sessions, opening(Revision::V2025_06_18, TASKS), hour, Ok(plain.into())),
+        (of_sessions, opening(Revision::V2024_11_05, ""), hour.required(), Err(refused)),
+        (of_no_sessions, discovery(EXTENSION), hour.required(), Ok(alone)),
+    ];
+    for (config, answer, options, expected) in cases {
+        let mut side = begun(config());
+        let call = call_with(&mut side, CallOptions::new().task(options));
+        drop(side.receive(&answer));
+        let sent = side.sent();
+        let events = side.outcomes();
+        match expected {
+            Ok(request) => {
+                assert_eq!(sent.last(), Some(&request));
+                assert_eq!(all_told(events), [""; 0]);
+                assert_eq!(ended(side.receive(&error(2, -1))).0, call);
+            }
+            Err(start) => {
+                assert!(sent.iter().all(|sent| !sent.contains("tools/call")));
+                let (ended, says) = ended(events.into_iter().next());
+                assert_eq!(ended, call);
+                assert!(says.starts_with(&start), "{says}");
+            }
+        }
+        is_over(&mut side);
+    }
+}
+
+/// A handle of the last connection means nothing on the next one.
+#[test]
+fn handles_of_the_last_connection_are_stale() {
+    let (side, call) = with_task();
+    let mut next = ClientSide::with(side.client.config().clone());
+    next.client = side.client.successor(ConnectionNumber::new(1));
+    next.client.connect(next.now, &mut next.out).unwrap();
+    drop(next.receive(&opening(Revision::V2025_11_25, TASKS)));
+    let ticket = TaskTicket::new("t-1", "tools/call");
+    let now = next.now;
+    next.client.resume_task(&ticket, TaskOptions::new(), now, &mut next.out).unwrap();
+    assert_eq!(next.client.cancel_task(call, now, &mut next.out), Err(CallError::NotATask));
+    assert!(next.client.cancel(call, None, &mut next.out).is_err());
+}

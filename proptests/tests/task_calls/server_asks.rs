@@ -1,0 +1,239 @@
+//! Servers that ask clients for tasks: of a model, and of the user. Only in sessions of 2025-11-25.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{
+    CallError, CallId, CallOptions, Cancellation, Cause, Outcome, Revision, ServerEvent,
+    TaskOptions,
+};
+use mcp_sansio_proptests::{ServerSide, config};
+
+use super::kit::{about, created, error, result, said, status, task, timed_out};
+
+const CREATE: &str = "sampling/createMessage";
+const ELICIT: &str = "elicitation/create";
+
+/// The params of such a request.
+fn params(method: &str) -> &'static str {
+    match method {
+        CREATE => {
+            r#""messages":[{"role":"user","content":{"type":"text","text":"?"}}],"maxTokens":7"#
+        }
+        _ => {
+            r#""message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}}"#
+        }
+    }
+}
+
+/// What a client answers to it.
+fn answer(method: &str) -> &'static str {
+    match method {
+        CREATE => r#"{"role":"assistant","content":{"type":"text","text":"!"},"model":"m"}"#,
+        _ => r#"{"action":"accept","content":{"a":"b"}}"#,
+    }
+}
+
+/// What clients declare that have tasks for both.
+const BOTH: &str = r#","tasks":{"cancel":{},"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}"#;
+
+/// A server in a session with a client that has these tasks. Its first request has id 1.
+fn in_session(revision: Revision, tasks: &str) -> ServerSide {
+    let mut side = ServerSide::with(config::server());
+    let opened = side.receive(&format!(
+        r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"sampling":{{}},"elicitation":{{}}{tasks}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    ));
+    assert!(matches!(opened, Some(ServerEvent::Opened(_))), "{opened:?}");
+    drop(side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+    assert_eq!(side.sent().len(), 1);
+    side
+}
+
+fn ask(side: &mut ServerSide, method: &str, options: TaskOptions) -> Result<CallId, CallError> {
+    let text = format!("{{{}}}", params(method));
+    let options = CallOptions::new().task(options);
+    let params = Raw::new(&text).unwrap();
+    side.server.call_method(method, &params, options, side.now, &mut side.out)
+}
+
+/// A server whose request, of id 1, has become a task.
+fn with_task(method: &str) -> (ServerSide, CallId) {
+    let mut side = in_session(Revision::V2025_11_25, BOTH);
+    let call = ask(&mut side, method, TaskOptions::new()).unwrap();
+    assert_eq!(side.sent(), [request(method, r#""task":{},"#)]);
+    assert_eq!(told(side.receive(&created(1, "working"))), "task t-1 working");
+    (side, call)
+}
+
+fn request(method: &str, task: &str) -> String {
+    let params = params(method);
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{task}{params}}}}}"#)
+}
+
+fn told(event: Option<ServerEvent<'static>>) -> String {
+    match event {
+        None => String::new(),
+        Some(ServerEvent::Task(update)) => {
+            format!("task {} {}", update.ticket.task_id, update.status.as_str())
+        }
+        Some(ServerEvent::CallEnded(ended)) => said(&ended.outcome),
+        Some(ServerEvent::OrphanTask(orphan)) => {
+            format!("orphan {} {}", orphan.ticket.task_id, orphan.cancelled)
+        }
+        Some(other) => format!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn is_over(side: &mut ServerSide) {
+    assert_eq!(side.sent(), [""; 0]);
+    assert_eq!(side.elapse(36_000_000), []);
+    let counts = side.server.counts();
+    assert_eq!((counts.inbound, counts.outbound, counts.held_bytes), (0, 0, 0));
+    assert_eq!((side.sent().len(), side.server.poll_timeout()), (0, None));
+}
+
+/// Proves L-TASK-02, L-TASK-14, L-TASK-16: a server asks for a task what the client has declared for tasks, and nothing else.
+#[test]
+fn a_server_asks_for_the_tasks_that_the_client_declared() {
+    let latest = Revision::V2025_11_25;
+    let sampling = r#","tasks":{"requests":{"sampling":{"createMessage":{}}}}"#;
+    let elicitation = r#","tasks":{"requests":{"elicitation":{"create":{}}}}"#;
+    let cases = [
+        (latest, BOTH, [true, true]),
+        (latest, sampling, [true, false]),
+        (latest, elicitation, [false, true]),
+        (latest, "", [false, false]),
+        (latest, r#","tasks":{"requests":{"tools":{"call":{}}}}"#, [false, false]),
+        (Revision::V2025_06_18, BOTH, [false, false]),
+    ];
+    for (revision, tasks, as_tasks) in cases {
+        for (method, as_task) in [CREATE, ELICIT].into_iter().zip(as_tasks) {
+            let mut side = in_session(revision, tasks);
+            ask(&mut side, method, TaskOptions::new()).unwrap();
+            let task = if as_task { r#""task":{},"# } else { "" };
+            let sent = side.sent();
+            assert_eq!(sent, [request(method, task)], "{revision} {tasks}");
+            assert_eq!(
+                told(side.receive(&result(1, answer(method)))),
+                format!("result {}", answer(method))
+            );
+            let insisting = ask(&mut side, method, TaskOptions::new().required());
+            assert_eq!(insisting.is_ok(), as_task, "{revision} {tasks} {method}");
+        }
+    }
+}
+
+/// Proves L-TASK-27, L-TASK-35, L-TASK-43 for servers: the result is of the kind that was asked for, and one that does not fit the form is none.
+#[test]
+fn a_task_of_a_client_ends_with_what_was_asked_for() {
+    for method in [CREATE, ELICIT] {
+        let (mut side, call) = with_task(method);
+        assert_eq!(side.elapse(999), []);
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(side.elapse(1), []);
+        assert_eq!(side.sent(), [about(2, "get")]);
+        assert_eq!(told(side.receive(&result(2, &task("completed")))), "task t-1 completed");
+        assert_eq!(side.sent(), [about(3, "result")]);
+        assert!(side.server.is_pending(call));
+        let says = told(side.receive(&result(3, answer(method))));
+        assert_eq!(says, format!("result {}", answer(method)));
+        is_over(&mut side);
+    }
+    let (mut side, _) = with_task(ELICIT);
+    drop(side.receive(&status(&task("completed"))));
+    assert_eq!(side.sent(), [about(2, "result")]);
+    let misfit = r#"{"action":"accept","content":{"a":7}}"#;
+    assert_eq!(told(side.receive(&result(2, misfit))), "malformed InvalidResult");
+    is_over(&mut side);
+}
+
+/// Proves L-TASK-58, L-RACE-46 for servers: news counts whichever side has the task.
+#[test]
+fn news_of_the_tasks_of_a_client_counts() {
+    for (news, says) in [("cancelled", "TaskCancelled"), ("working", "")] {
+        let (mut side, _) = with_task(CREATE);
+        assert_eq!(told(side.receive(&status(&task(news)))), says);
+    }
+}
+
+/// Proves L-CANCEL-15, L-CANCEL-16, L-CAP-17 for servers: a task of a client is cancelled as one, if the client lets it be.
+#[test]
+fn a_server_cancels_the_task_of_a_client() {
+    let (mut side, call) = with_task(ELICIT);
+    let cancelled = side.server.cancel(call, None, &mut side.out);
+    assert_eq!(cancelled, Ok(Cancellation::Notified));
+    assert_eq!(side.sent(), [about(2, "cancel")]);
+    assert_eq!(told(side.receive(&result(2, &task("cancelled")))), "");
+    is_over(&mut side);
+    let uncancelled = BOTH.replace(r#""cancel":{},"#, "");
+    for (tasks, is_told) in [(BOTH, true), (&uncancelled, false)] {
+        let mut side = in_session(Revision::V2025_11_25, tasks);
+        let call = ask(&mut side, CREATE, TaskOptions::new()).unwrap();
+        _ = side.sent();
+        let cancelled = side.server.cancel(call, None, &mut side.out);
+        assert_eq!(cancelled, Ok(Cancellation::Deferred));
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(told(side.receive(&created(1, "working"))), format!("orphan t-1 {is_told}"));
+        assert_eq!(side.sent().len(), usize::from(is_told));
+        if is_told {
+            assert_eq!(told(side.receive(&error(2, -32602))), "");
+        }
+        is_over(&mut side);
+    }
+}
+
+/// Proves L-TIME-07 for servers: a person may take long, and then nothing is cancelled that could be a task.
+#[test]
+fn a_question_that_times_out_may_still_become_a_task() {
+    let mut side = in_session(Revision::V2025_11_25, BOTH);
+    ask(&mut side, ELICIT, TaskOptions::new()).unwrap();
+    _ = side.sent();
+    let mut events = side.elapse(900_000);
+    assert_eq!(told(events.pop()), "TimedOut(Total)");
+    assert_eq!((side.sent().len(), events.len()), (0, 0));
+    assert_eq!(told(side.receive(&created(1, "working"))), "orphan t-1 true");
+    assert_eq!(side.sent(), [about(2, "cancel")]);
+    assert_eq!(side.outcomes(), []);
+    assert_eq!(side.elapse(60_000), []);
+    assert_eq!(side.sent(), [timed_out(2)]);
+    is_over(&mut side);
+}
+
+/// Proves L-TASK-76, M-TASKX-50 for servers: a task of a client outlives the connection, and is gone on with.
+#[test]
+fn a_server_goes_on_with_the_task_of_a_client() {
+    for method in [CREATE, ELICIT] {
+        let (mut side, call) = with_task(method);
+        side.server.disconnected(Cause::ReadFailed, side.now);
+        let mut events = side.outcomes().into_iter();
+        let Some(ServerEvent::CallEnded(ended)) = events.next() else { panic!("no end") };
+        let Outcome::Task(begun) = ended.outcome else { panic!("no task") };
+        assert_eq!(ended.call, call);
+        assert_eq!(events.len(), 1, "and it is closed");
+        is_over(&mut side);
+        let mut next = in_session(Revision::V2025_11_25, BOTH);
+        let now = next.now;
+        let resumed =
+            next.server.resume_task(&begun.ticket, TaskOptions::new(), now, &mut next.out);
+        assert_eq!(next.sent(), [about(2, "get")]);
+        assert_eq!(told(next.receive(&result(2, &task("completed")))), "task t-1 completed");
+        assert_eq!(next.sent(), [about(3, "result")]);
+        assert!(next.server.is_pending(resumed.unwrap()));
+        let says = told(next.receive(&result(3, answer(method))));
+        assert_eq!(says, format!("result {}", answer(method)));
+        is_over(&mut next);
+    }
+}
+
+/// A server whose input has ended does not wait for what no answer can reach.
+#[test]
+fn a_server_without_input_leaves_its_tasks() {
+    let (mut side, _) = with_task(CREATE);
+    side.server.disconnected(Cause::EndOfInput, side.now);
+    let events = side.outcomes();
+    let left = events.iter().filter(
+        |event| matches!(event, ServerEvent::CallEnded(ended) if matches!(ended.outcome, Outcome::Task(_))),
+    );
+    assert_eq!(left.count(), 1, "{events:?}");
+    _ = side.sent();
+    is_over(&mut side);
+}

@@ -1,0 +1,384 @@
+//! Calls that a server without sessions answers with tasks, message by message.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallError, CallId, CallOptions, ClientEvent, ErrorCode};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::*;
+
+/// A client whose task asks for these things, and has been heard to. The next request has id 4.
+fn with_inputs(keys: &[&str]) -> (ClientSide, CallId, Vec<mcp_sansio::InboundId>) {
+    let (mut side, call) = with_task_alone();
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(3, "get")]);
+    let asks = result(3, &task_alone("input_required", "05", &inputs(keys)));
+    assert_eq!(told(side.receive(&asks)), "task t-1 input_required");
+    let asked = questions(side.outcomes());
+    assert!(asked.iter().all(|(_, needed_for)| *needed_for == Some(call)));
+    assert_eq!(side.sent(), [""; 0]);
+    (side, call, asked.into_iter().map(|(id, _)| id).collect())
+}
+
+/// Proves M-TASKX-01, M-TASKX-07, M-TASKX-48, M-TASKX-60, M-TASKX-62, M-ERA-26 for tasks: every request says that
+/// this side knows tasks, and a task is asked about until it says what it has come to.
+#[test]
+fn a_task_is_asked_about_until_it_says_what_it_has_come_to() {
+    let (mut side, call) = with_task_alone();
+    for id in 3..6 {
+        assert_eq!(all_told(side.elapse(999)), [""; 0]);
+        assert_eq!(side.sent(), [""; 0]);
+        _ = side.elapse(1);
+        assert_eq!(side.sent(), [about_alone(id, "get")]);
+        assert_eq!(told(side.receive(&result(id, &task_alone("working", "00", "")))), "");
+    }
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(6, "get")]);
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(ended(side.receive(&result(6, &done))), (call, format!("result {DONE}")));
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-07, M-TASKX-65: a server may answer at once, whatever the client knows.
+#[test]
+fn a_server_may_answer_without_a_task() {
+    let mut side = without_session();
+    let call = call_with(&mut side, CallOptions::new());
+    assert_eq!(side.sent(), [asked_alone(2, "tools/call", r#""name":"t""#)]);
+    let done = r#"{"resultType":"complete","content":[]}"#;
+    assert_eq!(ended(side.receive(&result(2, done))), (call, format!("result {done}")));
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-60, M-TASKX-61, M-R-28: what has become of a task is what becomes of its call.
+#[test]
+fn a_task_ends_its_call_as_it_has_ended() {
+    let is_error = r#"{"content":[],"isError":true}"#;
+    let typed = r#"{"resultType":"complete","content":[]}"#;
+    let finished = |status, more: &str| result(3, &task_alone(status, "05", more));
+    let cases = [
+        (finished("completed", &format!(r#","result":{is_error}"#)), format!("result {is_error}")),
+        (finished("completed", &format!(r#","result":{typed}"#)), format!("result {typed}")),
+        (finished("failed", r#","error":{"code":-7,"message":"m"}"#), "error -7".into()),
+        (finished("cancelled", ""), "TaskCancelled".into()),
+        (error(3, -32602), "TaskLost".into()),
+        (error(3, -32601), "error -32601".into()),
+        (error(3, -32021), "error -32021".into()),
+        (finished("completed", ""), "malformed InvalidResult".into()),
+        (finished("failed", ""), "malformed InvalidResult".into()),
+        (finished("completed", r#","result":7"#), "malformed InvalidResult".into()),
+        (
+            finished("completed", r#","result":{},"error":{"code":1,"message":"m"}"#),
+            "malformed InvalidResult".into(),
+        ),
+        (
+            finished("completed", r#","result":{"resultType":"input_required"}"#),
+            "malformed InvalidResult".into(),
+        ),
+    ];
+    for (answer, says) in cases {
+        let (mut side, call) = with_task_alone();
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(3, "get")]);
+        assert_eq!(ended(side.receive(&answer)), (call, says), "{answer}");
+        is_over(&mut side);
+    }
+}
+
+/// Proves M-TASKX-60: a result that comes by way of a task is checked as one that does not.
+#[test]
+fn the_result_of_a_task_is_checked_like_any_other() {
+    for (checks, says) in [(false, r#"result {"content":7}"#), (true, "malformed InvalidResult")] {
+        let mut config = of_no_sessions();
+        config.connection.check_results = checks;
+        let (mut side, call) = task_alone_in(without_session_with(config));
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(3, "get")]);
+        let done = task_alone("completed", "09", r#","result":{"content":7}"#);
+        assert_eq!(ended(side.receive(&result(3, &done))), (call, says.into()));
+        is_over(&mut side);
+    }
+}
+
+/// Proves M-TASKX-08, M-RES-04: a task is an answer only to a call of a tool by a client that knows tasks.
+#[test]
+fn a_task_is_no_answer_to_anything_else() {
+    let mut ignorant = of_no_sessions();
+    ignorant.capabilities.extensions = None;
+    let known = of_no_sessions;
+    let cases = [
+        (ignorant, "tools/call", CallOptions::new()),
+        (known(), "prompts/get", CallOptions::new()),
+        (known(), "tools/call", CallOptions::new().capabilities(mcp_sansio::CapabilitySet::NONE)),
+    ];
+    for (config, method, options) in cases {
+        let mut side = without_session_with(config);
+        let params = Raw::new(r#"{"name":"t"}"#).unwrap();
+        let call =
+            side.client.call_method(method, &params, options, side.now, &mut side.out).unwrap();
+        let sent = side.sent();
+        if options != CallOptions::new() {
+            assert!(!sent[0].contains("io.modelcontextprotocol/tasks"), "{}", sent[0]);
+        }
+        let answer = side.receive(&created_alone(2, "working"));
+        assert_eq!(ended(answer), (call, "malformed InvalidResult".into()), "{method}");
+        is_over(&mut side);
+    }
+}
+
+/// What the machine is not to look at may be anything.
+#[test]
+fn what_is_passed_on_may_be_a_task() {
+    let mut config = of_no_sessions();
+    config.connection.relay = mcp_sansio::Relay::Everything;
+    let mut side = without_session_with(config);
+    let call = call_with(&mut side, CallOptions::new());
+    assert_eq!(side.sent().len(), 1);
+    let (ended, says) = ended(side.receive(&created_alone(2, "working")));
+    assert_eq!(ended, call);
+    assert!(says.starts_with(r#"result {"resultType":"task","taskId":"t-1""#), "{says}");
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-51, M-TASKX-52, M-TASKX-53: each thing is asked once, as if the server had asked for it by itself, and each answer
+/// is brought when it is there.
+#[test]
+fn what_a_task_asks_for_is_asked_once_and_brought_answer_by_answer() {
+    let (mut side, call, asked) = with_inputs(&["a", "b"]);
+    assert_eq!(asked.len(), 2);
+    for id in 4..7 {
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(id, "get")], "it is asked about meanwhile");
+        let again = task_alone("input_required", "05", &inputs(&["a", "b"]));
+        assert_eq!(told(side.receive(&result(id, &again))), "");
+        assert_eq!(all_told(side.outcomes()), [""; 0], "each is asked once");
+    }
+    side.respond(asked[1], ANSWER);
+    assert_eq!(side.sent(), [update(7, &format!(r#"{{"b":{ANSWER}}}"#))]);
+    assert_eq!(told(side.receive(&understood(7))), "");
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(8, "get")]);
+    // The server has not got round to it yet.
+    let again = task_alone("input_required", "05", &inputs(&["a", "b"]));
+    assert_eq!(told(side.receive(&result(8, &again))), "");
+    assert_eq!(all_told(side.outcomes()), [""; 0], "and is not asked again");
+    side.respond(asked[0], ANSWER);
+    assert_eq!(side.sent(), [update(9, &format!(r#"{{"a":{ANSWER}}}"#))]);
+    assert_eq!(told(side.receive(&understood(9))), "");
+    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(10, "get")]);
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    let event = side.receive(&result(10, &done));
+    let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
+    assert_eq!((ended.call, ended.needed_input), (call, true));
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-52, M-R-26: answers that may not have come are brought again, with the next question.
+#[test]
+fn answers_that_were_lost_are_brought_again() {
+    for answer in [Some(-32603), None] {
+        let (mut side, _, asked) = with_inputs(&["a", "b"]);
+        let both = format!(r#"{{"a":{ANSWER},"b":{ANSWER}}}"#);
+        side.respond(asked[0], ANSWER);
+        assert_eq!(side.sent(), [update(4, &format!(r#"{{"a":{ANSWER}}}"#))]);
+        side.respond(asked[1], ANSWER);
+        assert_eq!(side.sent(), [update(5, &format!(r#"{{"b":{ANSWER}}}"#))]);
+        assert_eq!(all_told(side.outcomes()), [""; 0]);
+        match answer {
+            Some(code) => assert_eq!(told(side.receive(&error(4, code))), ""),
+            None => {
+                // The answer to the question comes, and no other.
+                _ = side.elapse(1_000);
+                assert_eq!(side.sent(), [about_alone(6, "get")]);
+                let same = task_alone("input_required", "05", &inputs(&["a", "b"]));
+                let same = same.replace("1000", "120000");
+                assert_eq!(told(side.receive(&result(6, &same))), "");
+                assert_eq!(all_told(side.elapse(59_000)), [""; 0]);
+                assert_eq!(side.sent(), [timed_out(4), timed_out(5)]);
+                assert_eq!(all_told(side.elapse(61_000)), [""; 0]);
+                assert_eq!(side.sent(), [update(7, &both), about_alone(8, "get")]);
+                continue;
+            }
+        }
+        assert_eq!(side.sent(), [""; 0]);
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [update(6, &both), about_alone(7, "get")]);
+        assert_eq!(told(side.receive(&understood(6))), "");
+        let same = task_alone("input_required", "05", &inputs(&["a", "b"]));
+        assert_eq!(told(side.receive(&result(7, &same))), "");
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(8, "get")], "once is enough");
+    }
+}
+
+/// Proves M-TASKX-54, M-R-27: what the task does not ask for any more is taken back.
+#[test]
+fn what_is_not_asked_for_any_more_is_taken_back() {
+    let (mut side, call, asked) = with_inputs(&["a", "b"]);
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(4, "get")]);
+    // Somebody else has answered the first, and it asks for a third.
+    let other = task_alone("input_required", "06", &inputs(&["b", "c"]));
+    assert_eq!(told(side.receive(&result(4, &other))), "task t-1 input_required");
+    let events = side.outcomes();
+    let (taken, new): (Vec<_>, Vec<_>) =
+        events.into_iter().partition(|event| matches!(event, ClientEvent::Cancelled(_)));
+    assert_eq!(all_told(taken), ["withdrawn CallEnded"]);
+    let new = questions(new);
+    assert_eq!(new.len(), 1);
+    let answer = Raw::new(ANSWER).unwrap();
+    assert!(side.client.respond(asked[0], &answer, &mut side.out).is_err());
+    side.respond(new[0].0, ANSWER);
+    assert_eq!(side.sent(), [update(5, &format!(r#"{{"c":{ANSWER}}}"#))]);
+    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(6, "get")]);
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    assert_eq!(ended(side.receive(&result(6, &done))).0, call);
+    assert_eq!(all_told(side.outcomes()), ["withdrawn CallEnded"], "the end takes the rest back");
+    assert_eq!(told(side.receive(&understood(5))), "");
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-37 for clients: what may not be asked is not, and all else is.
+#[test]
+fn what_may_not_be_asked_is_left_out() {
+    let odd = [
+        r#"{"method":"tools/list"}"#,
+        r#"{"method":"x/y","params":{}}"#,
+        r#"{"method":7}"#,
+        r#"{"params":{}}"#,
+        r#"{"method":"elicitation/create"}"#,
+        r#"{"method":"elicitation/create","params":[]}"#,
+        "7",
+    ];
+    for one in odd {
+        let (mut side, _) = with_task_alone();
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(3, "get")]);
+        let good = inputs(&["good"]);
+        let mixed = good.replace(r#"{"good""#, &format!(r#"{{"odd":{one},"good""#));
+        let asks = task_alone("input_required", "05", &mixed);
+        assert_eq!(told(side.receive(&result(3, &asks))), "task t-1 input_required");
+        let events = all_told(side.outcomes());
+        assert_eq!(events, ["violation InvalidResult", "asked"], "{one}");
+    }
+    // Without the capability it may not be asked either.
+    let mut config = of_no_sessions();
+    config.capabilities.elicitation = None;
+    let mut side = without_session_with(config);
+    call(&mut side);
+    assert_eq!(told(side.receive(&created_alone(2, "working"))), "task t-1 working");
+    _ = side.elapse(1_000);
+    let asks = task_alone("input_required", "05", &inputs(&["a"]));
+    assert_eq!(told(side.receive(&result(3, &asks))), "task t-1 input_required");
+    assert_eq!(all_told(side.outcomes()), ["violation InvalidResult"]);
+}
+
+/// However long a task goes on, it can ask for more: only what it asks for at the same time is bounded.
+#[test]
+fn a_task_may_ask_for_more_than_fits_at_once() {
+    let mut config = of_no_sessions();
+    config.connection.limits.input_requests = 2;
+    let (mut side, _) = task_alone_in(without_session_with(config));
+    for (round, id) in (3..).step_by(2).take(6).enumerate() {
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(id, "get")]);
+        let key = format!("k{round}");
+        let asks = task_alone("input_required", &format!("1{round}"), &inputs(&[&key]));
+        assert_eq!(told(side.receive(&result(id, &asks))), "task t-1 input_required");
+        let asked = questions(side.outcomes());
+        assert_eq!(asked.len(), 1, "{round}");
+        side.respond(asked[0].0, ANSWER);
+        assert_eq!(side.sent(), [update(id + 1, &format!(r#"{{"{key}":{ANSWER}}}"#))]);
+        assert_eq!(told(side.receive(&understood(id + 1))), "");
+        assert_eq!(all_told(side.outcomes()), [""; 0]);
+    }
+    _ = side.elapse(1_000);
+    assert_eq!(side.sent(), [about_alone(15, "get")]);
+    let asks = task_alone("input_required", "30", &inputs(&["x", "y", "z"]));
+    assert_eq!(told(side.receive(&result(15, &asks))), "task t-1 input_required");
+    assert_eq!(all_told(side.outcomes()), ["violation InvalidResult", "asked", "asked"]);
+}
+
+/// Something that is refused ends the call, which asks about the task no more, and the task is not
+/// wanted any more.
+#[test]
+fn a_refused_question_ends_the_call() {
+    let (mut side, call, asked) = with_inputs(&["a", "b"]);
+    let code = ErrorCode::new(-1);
+    side.client.reject(asked[0], code, "no", &mut side.out).unwrap();
+    let events = side.outcomes();
+    let told: Vec<_> = events
+        .into_iter()
+        .map(|event| match event {
+            ClientEvent::CallEnded(ended) => {
+                assert_eq!((ended.call, ended.needed_input), (call, true));
+                said(&ended.outcome)
+            }
+            other => told(Some(other)),
+        })
+        .collect();
+    assert_eq!(told, ["withdrawn CallEnded", &format!("InputRefused({code:?})")]);
+    assert_eq!(side.sent(), [about_alone(4, "cancel")]);
+    assert!(side.receive(&understood(4)).is_none());
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-31, M-ERA-27: a session has its own tasks, whatever extensions there are.
+#[test]
+fn a_session_knows_nothing_of_the_extension() {
+    let revision = mcp_sansio::Revision::V2025_11_25;
+    let mut side = in_session_with(of_sessions(), revision, &format!("{TASKS}{EXTENSION}"));
+    let call = call_with(&mut side, CallOptions::new());
+    assert_eq!(side.sent().len(), 1);
+    let answer = created_alone(2, "working");
+    let (ended, says) = ended(side.receive(&answer));
+    assert_eq!(ended, call);
+    assert!(says.starts_with("result "), "it is no task: {says}");
+    let params = Raw::new(r#"{"taskId":"t-1","inputResponses":{}}"#).unwrap();
+    let (options, now) = (CallOptions::new(), side.now);
+    let refused = side.client.call_method("tasks/update", &params, options, now, &mut side.out);
+    assert!(matches!(refused, Err(CallError::NotAllowed(_))), "{refused:?}");
+    is_over(&mut side);
+    let mut side = without_session();
+    for method in ["tasks/result", "tasks/list"] {
+        let refused = side.client.call_method(method, &params, options, now, &mut side.out);
+        assert!(matches!(refused, Err(CallError::NotAllowed(_))), "{method} {refused:?}");
+    }
+    is_over(&mut side);
+}
+
+/// Proves M-TASKX-49, M-R-25: news by subscription counts, and the task is asked about all the same.
+#[test]
+fn a_subscription_to_a_task_does_not_replace_asking() {
+    let (mut side, call) = with_task_alone();
+    let filter = mcp_sansio::model::SubscriptionFilter::new().with_task("t-1");
+    let listening = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
+    let asked = r#""notifications":{"taskIds":["t-1"]}"#;
+    assert_eq!(side.sent(), [asked_alone(3, "subscriptions/listen", asked)]);
+    let tagged = |method: &str, rest: &str| {
+        let tag = r#""_meta":{"io.modelcontextprotocol/subscriptionId":3}"#;
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{tag},{rest}}}}}"#
+        )
+    };
+    let granted = side.receive(&tagged("subscriptions/acknowledged", asked));
+    assert!(matches!(granted, Some(ClientEvent::Subscription(_))), "{granted:?}");
+    for (id, (status, says)) in
+        (4..).zip([("working", ""), ("input_required", "task t-1 input_required")])
+    {
+        _ = side.elapse(1_000);
+        assert_eq!(side.sent(), [about_alone(id, "get")]);
+        assert_eq!(told(side.receive(&result(id, &task_alone("working", "00", "")))), "");
+        let news = task_alone(status, "00", "").replace(r#""resultType":"complete","#, "");
+        let news = news.trim_start_matches('{').trim_end_matches('}');
+        assert_eq!(told(side.receive(&tagged("tasks", news))), says);
+    }
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    let done = done.replace(r#""resultType":"complete","#, "");
+    let done = done.strip_prefix('{').and_then(|done| done.strip_suffix('}')).unwrap();
+    assert_eq!(ended(side.receive(&tagged("tasks", done))), (call, format!("result {DONE}")));
+    assert!(side.client.is_pending(listening));
+}

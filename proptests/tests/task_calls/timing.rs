@@ -1,0 +1,280 @@
+//! When tasks are asked about, and for how long.
+
+use std::time::Duration;
+
+use mcp_sansio::{CallOptions, Instant, TaskOptions};
+use mcp_sansio_proptests::ClientSide;
+
+use super::kit::*;
+
+/// Waits for the next question, of this id, and says how long that took.
+#[track_caller]
+fn waits(side: &mut ClientSide, id: u64) -> u64 {
+    let due = side.client.poll_timeout().unwrap();
+    let wait = due - side.now;
+    let milliseconds = u64::try_from(wait.as_millis()).unwrap();
+    if 0 < milliseconds {
+        assert_eq!(all_told(side.elapse(milliseconds - 1)), [""; 0]);
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(all_told(side.elapse(1)), [""; 0]);
+    }
+    assert_eq!(side.sent(), [about(id, "get")]);
+    milliseconds
+}
+
+/// Proves L-TASK-36, M-TASKX-48, M-TASKX-57: the server says how long to wait, each time anew, and without a word it is longer each time.
+#[test]
+fn the_latest_interval_counts() {
+    let (mut side, _) = with_task();
+    let rounds = [
+        (r#","pollInterval":2500"#, 1_000),
+        (r#","pollInterval":300"#, 2_500),
+        (r#","pollInterval":1500.0"#, 300),
+        (r#","pollInterval":0"#, 1_500),
+        ("", 5_000),
+        (r#","pollInterval":-5"#, 5_000),
+        (r#","pollInterval":"soon""#, 5_000),
+        (r#","pollInterval":1"#, 5_000),
+        (r#","pollInterval":18446744073709551615"#, 10),
+        (r#","pollInterval":1000"#, 3_600_000),
+    ];
+    for (id, (interval, wait)) in (3..).zip(rounds) {
+        assert_eq!(waits(&mut side, id), wait, "before {interval}");
+        assert_eq!(told(side.receive(&result(id, &task_with("working", "00", interval)))), "");
+    }
+}
+
+/// Proves L-TASK-36, M-TASKX-48 where the server does not say: at first after a second, then less and less often, or as often as the
+/// application likes.
+#[test]
+fn without_an_interval_it_is_asked_less_and_less_often() {
+    let often = TaskOptions::new().poll_interval(Duration::from_millis(70));
+    for (options, expected) in
+        [(TaskOptions::new(), [1_000, 2_000, 4_000, 5_000, 5_000]), (often, [70; 5])]
+    {
+        let mut side = in_session();
+        call_with(&mut side, CallOptions::new().task(options));
+        assert_eq!(side.sent().len(), 1);
+        let answer = format!(r#"{{"task":{}}}"#, task_with("working", "00", ""));
+        assert_eq!(told(side.receive(&result(2, &answer))), "task t-1 working");
+        for (id, wait) in (3..).zip(expected) {
+            assert_eq!(waits(&mut side, id), wait);
+            assert_eq!(told(side.receive(&result(id, &task_with("working", "00", "")))), "");
+        }
+    }
+}
+
+/// Proves L-TASK-35, M-TASKX-48 while a person is asked: somebody else may have ended the task, so that it is asked about as ever.
+#[test]
+fn a_task_is_asked_about_while_a_person_thinks() {
+    let (mut side, call) = with_task();
+    let (asked, _) = question(side.receive(&nested(70)));
+    for id in 3..6 {
+        assert_eq!(waits(&mut side, id), 1_000);
+        assert_eq!(told(side.receive(&result(id, &task("working")))), "");
+    }
+    assert_eq!(waits(&mut side, 6), 1_000);
+    assert_eq!(ended(side.receive(&result(6, &task("cancelled")))), (call, "TaskCancelled".into()));
+    side.respond(asked, ANSWER);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(all_told(side.outcomes()), [""; 0]);
+    is_over(&mut side);
+}
+
+/// The same while the application has stopped the timers of its calls.
+#[test]
+fn a_task_is_asked_about_while_calls_do_not_age() {
+    let (mut side, _) = with_task();
+    side.client.pause(side.now);
+    assert_eq!(waits(&mut side, 3), 1_000);
+    assert_eq!(told(side.receive(&result(3, &task("working")))), "");
+    side.client.resume(side.now);
+    assert_eq!(waits(&mut side, 4), 1_000);
+}
+
+/// Proves L-TASK-56 for news that says nothing: it does not put off the question, whatever a server repeats.
+#[test]
+fn repeated_news_does_not_put_off_the_question() {
+    for older in ["00", "01"] {
+        let (mut side, _) = with_task();
+        let current = task_with("working", "01", r#","pollInterval":1000"#);
+        assert_eq!(told(side.receive(&status(&current))), "task t-1 working");
+        for _ in 0..9 {
+            assert_eq!(all_told(side.elapse(100)), [""; 0]);
+            let again = task_with("working", older, r#","pollInterval":1000"#);
+            assert_eq!(told(side.receive(&status(&again))), "");
+        }
+        assert_eq!(all_told(side.elapse(100)), [""; 0]);
+        assert_eq!(side.sent(), [about(3, "get")]);
+    }
+    // A shorter interval counts at once.
+    let (mut side, _) = with_task();
+    _ = side.elapse(100);
+    let faster = task_with("working", "00", r#","pollInterval":200"#);
+    assert_eq!(told(side.receive(&status(&faster))), "");
+    assert_eq!(waits(&mut side, 3), 200);
+}
+
+/// Proves L-AMB-54: the timeouts of a call are for the way to the task, not for the task.
+#[test]
+fn a_task_takes_as_long_as_it_takes() {
+    let (mut side, call) = with_task();
+    for id in 3..40 {
+        let slow = task_with("working", "00", r#","pollInterval":600000"#);
+        _ = waits(&mut side, id);
+        assert_eq!(told(side.receive(&result(id, &slow))), "");
+    }
+    assert!(side.client.is_pending(call));
+}
+
+/// Proves M-TASKX-55, M-TASKX-57: a task that has not ended when its time is over is lost, measured from when it was heard of.
+#[test]
+fn a_task_that_outlives_its_time_is_lost() {
+    let with = |ttl: &str| task_with("working", "00", "").replace(r#""ttl":null"#, ttl);
+    let cases = [
+        (r#""ttl":3000"#, None, 3_000),
+        (r#""ttl":3000.5"#, None, 3_000),
+        (r#""ttl":0"#, None, 0),
+        (r#""ttl":500"#, None, 500),
+        // The latest word counts.
+        (r#""ttl":60000"#, Some(r#""ttl":2500"#), 2_500),
+        (r#""ttl":2500"#, Some(r#""ttl":60000"#), 60_000),
+    ];
+    for (ttl, later, lost_at) in cases {
+        let mut side = in_session();
+        let call = call(&mut side);
+        let created = result(2, &format!(r#"{{"task":{}}}"#, with(ttl)));
+        assert_eq!(told(side.receive(&created)), "task t-1 working");
+        let begun = side.now;
+        let mut later = later;
+        loop {
+            side.now = side.client.poll_timeout().unwrap().max(side.now);
+            let mut events = side.outcomes();
+            if let Some(event) = events.pop() {
+                assert_eq!(ended(Some(event)), (call, "TaskLost".into()));
+                assert_eq!(side.now - begun, Duration::from_millis(lost_at), "{ttl}");
+                break;
+            }
+            for sent in side.sent().iter().filter(|sent| sent.contains("tasks/get")) {
+                let id: serde_json::Value = serde_json::from_str(sent).unwrap();
+                let now = with(later.take().unwrap_or(ttl));
+                let now = if lost_at == 60_000 { now.replace(ttl, r#""ttl":60000"#) } else { now };
+                let now = if lost_at == 2_500 { now.replace(ttl, r#""ttl":2500"#) } else { now };
+                assert_eq!(told(side.receive(&result(id["id"].as_u64().unwrap(), &now))), "");
+            }
+        }
+        _ = side.sent();
+    }
+    // Without a time it is never lost.
+    let (mut side, call) = with_task();
+    for id in 3..50 {
+        _ = waits(&mut side, id);
+        let slow = task_with("working", "00", r#","pollInterval":3600000"#);
+        assert_eq!(told(side.receive(&result(id, &slow))), "");
+    }
+    assert!(side.client.is_pending(call));
+}
+
+/// Nobody is asked about a task whose time is over already.
+#[test]
+fn a_task_whose_time_is_over_is_not_asked_about() {
+    let mut side = in_session();
+    call(&mut side);
+    let short = task("working").replace(r#""ttl":null"#, r#""ttl":5000"#);
+    assert_eq!(
+        told(side.receive(&result(2, &format!(r#"{{"task":{short}}}"#)))),
+        "task t-1 working"
+    );
+    _ = side.sent();
+    assert_eq!(all_told(side.elapse(3_600_000)), ["TaskLost"]);
+    is_over(&mut side);
+}
+
+/// A question that is not answered in time is asked again, later and later, and after five times not any more.
+#[test]
+fn unanswered_questions_are_asked_again_a_few_times() {
+    for answer in ["", "error", "nothing", "another"] {
+        let (mut side, call) = with_task();
+        let mut wait = 1_000;
+        for id in 3..8 {
+            assert_eq!(waits(&mut side, id), wait, "{answer} {id}");
+            let says = match answer {
+                "" => {
+                    let events = side.elapse(60_000);
+                    assert_eq!(side.sent(), [timed_out(id)]);
+                    all_told(events).pop().unwrap_or_default()
+                }
+                "error" => told(side.receive(&error(id, -32603))),
+                "nothing" => told(side.receive(&result(id, "{}"))),
+                _ => {
+                    let other = task("completed").replace("t-1", "t-2");
+                    told(side.receive(&result(id, &other)))
+                }
+            };
+            if id < 7 {
+                assert_eq!(says, "");
+                wait *= 2;
+                continue;
+            }
+            let expected = match answer {
+                "" => "TimedOut(Idle)",
+                "error" => "error -32603",
+                _ => "malformed InvalidResult",
+            };
+            assert_eq!(says, expected);
+            assert!(!side.client.is_pending(call));
+        }
+        is_over(&mut side);
+    }
+}
+
+/// One good answer makes up for the bad ones before it.
+#[test]
+fn only_failures_in_a_row_count() {
+    let (mut side, call) = with_task();
+    for id in 3..40 {
+        _ = waits(&mut side, id);
+        let answer = if id % 4 == 0 { result(id, &task("working")) } else { error(id, -32603) };
+        assert_eq!(told(side.receive(&answer)), "");
+    }
+    assert!(side.client.is_pending(call));
+}
+
+/// Proves L-TIME-08, L-RACE-42: waiting has its own timeout, which ends the waiting and not the task, and it is waited for again.
+#[test]
+fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
+    for end in ["input_required", "completed"] {
+        let (mut side, call) = with_task();
+        let slow = |status| task_with(status, "01", r#","pollInterval":3600000"#);
+        drop(side.receive(&status(&slow(end))));
+        assert_eq!(side.sent(), [about(3, "result")]);
+        assert_eq!(all_told(side.elapse(599_999)), [""; 0], "nothing is idle about it");
+        assert_eq!(side.sent(), [""; 0]);
+        assert_eq!(all_told(side.elapse(1)), [""; 0]);
+        assert_eq!(side.sent(), [timed_out(3)]);
+        assert!(side.client.is_pending(call));
+        assert_eq!(told(side.receive(&result(3, DONE))), "stray TimedOut");
+        _ = waits(&mut side, 4);
+        assert_eq!(told(side.receive(&result(4, &slow(end)))), "");
+        assert_eq!(side.sent(), [about(5, "result")]);
+        assert_eq!(ended(side.receive(&result(5, DONE))).0, call);
+        is_over(&mut side);
+    }
+}
+
+/// Whatever has happened, the machine never asks to be woken for nothing.
+#[test]
+fn time_never_stands_at_something_that_is_not_done() {
+    let (mut side, _) = with_task();
+    for _ in 0..30 {
+        let due = side.client.poll_timeout().unwrap();
+        assert!(side.now < due && Instant::EPOCH < due);
+        side.now = due;
+        _ = side.outcomes();
+        _ = side.sent();
+        if side.client.counts().outbound == 0 {
+            return;
+        }
+    }
+    panic!("a server that never answers is asked for ever");
+}
