@@ -15,14 +15,16 @@
 /// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360 + kept)
 ///              + uri_bytes for each that belongs to a task of the peer
 /// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
+/// + tasks      2 * outbound_calls * (2 * uri_bytes + kept_bytes + 1_500)
 /// + held       4 * held_bytes
 /// + listens    2 * listens * subscriptions * (uri_bytes + 64)
 /// + input      the frames of requests and calls that wait for what somebody is asked
 /// ```
 ///
-/// bytes, where `kept` is at most `kept_bytes` (also for a call that has become a task), and 0 unless something has to be remembered of the
+/// bytes, where `kept` is at most `kept_bytes`, and 0 unless something has to be remembered of the
 /// params: a form that is shown to the user, a level, a URI, and all of them where there are no sessions,
-/// because a call may have to be made again. What the application itself keeps comes on top. Vectors double
+/// because a call may have to be made again. `tasks` are calls that have become tasks of the peer, and 0 where
+/// no call does. What the application itself keeps comes on top. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.
 ///
@@ -99,7 +101,7 @@ pub struct Limits {
     /// Most notifications of one subscription of ours that are kept until the server says that it is open.
     /// Default 64.
     pub early_notifications: u32,
-    /// Longest URI of a subscription in bytes. Default 8 KiB.
+    /// Longest URI of a subscription in bytes, and longest id of a task of the peer. Default 8 KiB.
     pub uri_bytes: usize,
     /// How many elicitations by URL are remembered until they are complete, the latest ones.
     /// Default 64.

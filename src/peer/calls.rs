@@ -74,7 +74,7 @@ impl Peer {
         if method == "initialize" {
             return Err(CallError::Reserved);
         }
-        if most <= self.outbound.len() {
+        if most <= self.outbound.len() && !self.forget_abandoned() {
             return Err(CallError::TooManyCalls);
         }
         let parent = options.parent.and_then(|parent| self.inbound.get(parent.0));

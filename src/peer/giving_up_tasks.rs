@@ -9,7 +9,8 @@ use super::receive::Reception;
 use super::tracking::{OrphanTask, StepKind, TaskOptions, TaskTicket, Tracked};
 use super::{ConnectionConfig, Peer, Role};
 use crate::capability::Capability;
-use crate::handle::CallId;
+use crate::handle::{CallId, Place};
+use crate::rpc::GivenUp;
 use crate::time::Instant;
 
 /// How long a call that was given up is remembered because it may become a task.
@@ -66,6 +67,17 @@ impl Peer {
         if deadline.is_none() {
             self.date_later(call);
         }
+    }
+
+    /// Makes room for a call: the one that was given up first is remembered no longer. Says whether there was
+    /// one.
+    pub(super) fn forget_abandoned(&mut self) -> bool {
+        let is_abandoned = |(_, call): &(Place, &Call)| call.purpose == Purpose::Abandoned;
+        let abandoned = self.outbound.iter().find(is_abandoned).map(|(place, _)| place);
+        let Some(place) = abandoned else { return false };
+        self.deadlines.clear(place.index);
+        self.outbound.give_up(place, GivenUp::Cancelled);
+        true
     }
 
     /// A call that was given up has been answered.

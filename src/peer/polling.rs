@@ -407,9 +407,14 @@ impl Peer {
 
     /// Nobody waits any more for what was asked about a task. What is answered soon is left alone.
     pub(super) fn stop_asking(&mut self, call: CallId, out: &mut dyn Outlets) {
-        let result = self.tracked_part(call).and_then(|tracked| tracked.result);
-        if let Some(step) = result.filter(|step| self.outbound.get(step.0).is_some()) {
-            self.give_up(step, GivenUp::Cancelled, None, out);
+        let Some(Tracked { get, result, .. }) = self.tracked_part(call) else { return };
+        // The one has not been asked yet, the other is not answered before the task has ended.
+        let unasked = get.filter(|step| self.is_unsent(*step, out));
+        let steps = [unasked, *result];
+        for step in steps.into_iter().flatten() {
+            if self.outbound.get(step.0).is_some() {
+                self.give_up(step, GivenUp::Cancelled, None, out);
+            }
         }
     }
 

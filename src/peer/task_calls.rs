@@ -117,7 +117,8 @@ impl Peer {
         reception: &mut Reception<'_, '_>,
     ) -> Option<Gathered<'a>> {
         let snapshot = self.task_in(call, result, reception.result_type)?;
-        let Some(snapshot) = snapshot else {
+        let longest = reception.config.limits.uri_bytes;
+        let Some(snapshot) = snapshot.filter(|task| task.id.as_wire().len() <= longest) else {
             let kind = ViolationKind::InvalidResult;
             return Some(Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() }));
         };

@@ -4,16 +4,17 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::call::CallError;
 use super::event::CancelCause;
 use super::gather::{Gathering, Need, Wanted};
 use super::input::object_of;
-use super::outlets::Outlets;
+use super::outlets::{Lane, Outlets};
 use super::tracking::StepKind;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::{CallId, Place};
-use crate::json::{MemberTexts, Str, member};
+use crate::json::{EncodeError, MemberTexts, Str, member};
 use crate::time::Instant;
 
 impl Peer {
@@ -160,9 +161,16 @@ impl Peer {
         let answers = new().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
         let inputs = object_of(answers);
         let step = self.take_step(config, call, (StepKind::Update, Some(&inputs)), now, out);
-        // Without room for it, it is brought with the next question.
-        if step.is_err() {
-            return;
+        match step {
+            Ok(_) => {}
+            // There will never be room for it.
+            Err(error @ CallError::Encode(EncodeError::Full))
+                if out.lane(Lane::Call(call)).is_empty() =>
+            {
+                return self.is_stuck(call, error);
+            }
+            // It is brought with the next question.
+            Err(_) => return,
         }
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         if let Some(gathering) = entry.gathering.as_deref_mut() {

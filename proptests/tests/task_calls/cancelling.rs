@@ -254,3 +254,19 @@ fn a_task_that_comes_too_late_is_nobodys() {
     assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Cancelled");
     is_over(&mut side);
 }
+
+/// What was given up takes no room from what is wanted: at the limit it is remembered no longer.
+#[test]
+fn what_was_given_up_makes_room() {
+    let mut config = of_sessions();
+    config.connection.limits.outbound_calls = 1;
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
+    let first = call(&mut side);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Deferred));
+    let second = call(&mut side);
+    assert!(side.client.is_pending(second));
+    let late = told(side.receive(&created(2, "working")));
+    assert!(late.starts_with("stray") || late.contains("Stray"), "{late}");
+    assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
+}

@@ -14,6 +14,15 @@ fn filled(side: &mut ClientSide) -> Outbox {
     std::mem::replace(&mut side.out, Outbox::new(Framing::Messages, &config))
 }
 
+/// The same, because there is something in it that nobody has read.
+fn crowded(side: &mut ClientSide) -> Outbox {
+    let mut config = side.client.config().connection.limits.clone();
+    config.outbox_bytes = 64;
+    let roomy = std::mem::replace(&mut side.out, Outbox::new(Framing::Messages, &config));
+    side.client.notify_method("x/fill", &(), None, &mut side.out).unwrap();
+    roomy
+}
+
 /// Calls that have all become tasks do not keep each other from being asked about.
 #[test]
 fn tasks_are_asked_about_although_no_more_calls_can_be_made() {
@@ -74,13 +83,30 @@ fn what_there_is_no_room_for_is_sent_later() {
     _ = side.sent();
     drop(side.receive(&result(3, &asks)));
     let asked = questions(side.outcomes());
-    let roomy = filled(&mut side);
+    let roomy = crowded(&mut side);
     side.respond(asked[0].0, ANSWER);
     side.out = roomy;
     assert_eq!(all_told(side.outcomes()), [""; 0]);
     _ = side.elapse(1_000);
     let expected = [update(4, &format!(r#"{{"a":{ANSWER}}}"#)), about_alone(5, "get")];
     assert_eq!(side.sent(), expected);
+}
+
+/// An answer that no outbox will ever hold ends the call, and the task is not asked about any more.
+#[test]
+fn an_answer_that_never_fits_ends_the_call() {
+    let (mut side, call) = with_task_alone();
+    _ = side.elapse(1_000);
+    _ = side.sent();
+    drop(side.receive(&result(3, &task_alone("input_required", "05", &inputs(&["a"])))));
+    let asked = questions(side.outcomes());
+    _ = filled(&mut side);
+    side.respond(asked[0].0, ANSWER);
+    let mut events = side.outcomes().into_iter();
+    let (ended, said) = ended(events.next());
+    assert_eq!((ended, &*said), (call, "NotMade(Encode(Full))"));
+    assert_eq!(events.next(), None);
+    is_over(&mut side);
 }
 
 /// A cancellation that there is no room for leaves the task to its time, and says so.
