@@ -175,7 +175,7 @@
 //! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
 //! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
-//! | a call that was given up became a task after all | chance | [`OrphanTask`]; the peer is told to cancel it |
+//! | a call that was given up became a task after all | chance | [`OrphanTask`], which says whether the peer could be told to cancel it |
 //! | a task that is over is worked on | chance | [`TaskError::Final`](task::TaskError), and nothing happens |
 //! | what a client was asked for did not come | the client | the machine answers the request with a failure, and [`CancelCause::InputFailed`] |
 //! | the end of the connection | anybody | every call ends, every open request is reported, then `Closed` |

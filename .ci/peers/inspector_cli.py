@@ -23,7 +23,7 @@ def run(*arguments):
     return json.loads(done.stdout)
 
 
-equal(len(run("--method", "tools/list")["tools"]), 36)
+equal(len(run("--method", "tools/list")["tools"]), 43)
 result = run("--method", "tools/call", "--tool-name", "echo", "--tool-arg", "text=hi")
 equal(result["content"], [{"type": "text", "text": "hi"}])
 result = run("--method", "tools/call", "--tool-name", "add_numbers",

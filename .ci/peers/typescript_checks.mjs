@@ -15,7 +15,8 @@ export const TOOLS = [
   "test_input_required_result_request_state", "test_input_required_result_tampered_state",
   "test_input_required_result_multiple_inputs", "test_input_required_result_multi_round",
   "test_input_required_result_capabilities", "test_x_mcp_header", "list_roots",
-  "announce_changes", "visit_page", "needs_visit",
+  "announce_changes", "visit_page", "greet", "slow_compute", "failing_job",
+  "protocol_error_job", "confirm_delete", "multi_input", "test_tool_with_task", "needs_visit",
 ];
 
 const ROUND = "test_input_required_result_";

@@ -4,6 +4,10 @@
 use super::features::Feature;
 use crate::version::Revision;
 
+/// The metadata by which a message says in a session that it belongs to a task
+/// ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#associating-task-related-messages)).
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+
 /// The key of a member of `_meta`: a prefix that says whose it is, if there is one, and a name.
 ///
 /// A key that breaks the rules does not make a message invalid: nothing here refuses one. Look at keys

@@ -314,8 +314,8 @@ rules! {
             gated(Capability::PromptsListChanged), EMPTY -> EMPTY;
         RootsChanged = "notifications/roots/list_changed", Client, SESSIONS,
             gated(Capability::RootsListChanged), EMPTY -> EMPTY;
-        TaskStatus = "notifications/tasks/status", Either, ONLY_2025_11_25, None, TASK -> EMPTY;
-        TaskChanged = "notifications/tasks", Server, STATELESS, None, TASK -> EMPTY;
+        TaskChanged = "notifications/tasks/status", Either, ONLY_2025_11_25, None, TASK -> EMPTY;
+        DetailedTaskChanged = "notifications/tasks", Server, STATELESS, None, TASK -> EMPTY;
         ElicitationComplete = "notifications/elicitation/complete", Server, ONLY_2025_11_25,
             gated(Capability::ElicitationUrl), ELICITATION_COMPLETE -> EMPTY;
     }

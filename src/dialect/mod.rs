@@ -19,6 +19,7 @@ pub use meta_key::{InvalidMetaKey, MetaKey};
 pub use methods::NotAllowed;
 
 pub(crate) use capabilities::sayable;
+pub(crate) use meta_key::RELATED;
 
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::map::Map;
+use super::tasks::TASKS_EXTENSION;
 use crate::json::{Kind, Raw};
-use crate::task::EXTENSION;
 
 /// What a client offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,10 +36,12 @@ pub struct ClientCapabilities<'a> {
 }
 
 impl<'a> ClientCapabilities<'a> {
-    /// The same, and it knows tasks of servers without sessions.
+    /// The same, and it knows tasks of servers without sessions, which decide by themselves what becomes one:
+    /// [`CallOptions::total`](crate::CallOptions::total) says for how long at most. What it does itself as a
+    /// task, in sessions, is declared with [`TasksCapability::of_questions`].
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
-        self.extensions.get_or_insert_default().insert(EXTENSION, Raw::EMPTY_OBJECT);
+        self.extensions.get_or_insert_default().insert(TASKS_EXTENSION, Raw::EMPTY_OBJECT);
         self
     }
 
@@ -83,11 +85,12 @@ pub struct ServerCapabilities<'a> {
 }
 
 impl<'a> ServerCapabilities<'a> {
-    /// The same, and calls of its tools may become tasks, in sessions and without them.
+    /// The same, and calls of its tools may become tasks, in sessions and without them. Subscriptions to
+    /// tasks are for the program to grant: see [`task`](crate::task).
     #[must_use]
     pub fn with_tasks(mut self) -> Self {
         self.tasks.get_or_insert(TasksCapability::of_tools());
-        self.extensions.get_or_insert_default().insert(EXTENSION, Raw::EMPTY_OBJECT);
+        self.extensions.get_or_insert_default().insert(TASKS_EXTENSION, Raw::EMPTY_OBJECT);
         self
     }
 

@@ -165,7 +165,7 @@ methods! {
     /// `tasks/cancel`, either way (2025-11-25)
     CancelTask = "tasks/cancel", TaskParams -> Task;
     /// `tasks/cancel`, to a server (from 2026-07-28 on, an extension)
-    EndTask = "tasks/cancel", TaskParams -> Empty;
+    CancelDetailedTask = "tasks/cancel", TaskParams -> Empty;
 }
 
 notifications! {

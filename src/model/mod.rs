@@ -92,8 +92,8 @@ pub use sampling::{
 pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
 pub use subscriptions::{AcknowledgedParams, ListenParams, SubscriptionFilter};
 pub use tasks::{
-    CreateTaskResult, DetailedTask, ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus,
-    UpdateTaskParams,
+    CreateTaskResult, DetailedTask, ListTasksResult, TASKS_EXTENSION, Task, TaskMetadata,
+    TaskParams, TaskStatus, UpdateTaskParams,
 };
 pub use text::Text;
 pub use tools::{

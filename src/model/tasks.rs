@@ -13,6 +13,10 @@ use super::open::open_enum;
 use super::text::Text;
 use crate::json::Raw;
 
+/// The extension by which tasks are had where there are no sessions (from 2026-07-28 on). Both sides
+/// declare it among the extensions of their capabilities.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
 open_enum! {
     /// How far a task is.
     TaskStatus {

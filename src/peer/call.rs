@@ -53,6 +53,8 @@ pub(super) struct Call {
     /// Until when, on the clock that stands still while a person is asked.
     pub(super) idle_deadline: Option<Instant>,
     pub(super) total_deadline: Option<Instant>,
+    /// The application has said so for this call, so that it holds whatever becomes of it.
+    pub(super) is_bounded: bool,
     /// For how long that clock had stood still when the call was made, and how much longer it may.
     pub(super) lag: Duration,
     pub(super) pause: Option<Duration>,
@@ -127,6 +129,7 @@ impl Default for Call {
             idle: None,
             idle_deadline: None,
             total_deadline: None,
+            is_bounded: false,
             lag: Duration::ZERO,
             pause: None,
             lane: Lane::Connection,
@@ -256,7 +259,9 @@ impl CallOptions {
         self
     }
 
-    /// How long to wait for the answer at most, whatever the progress.
+    /// How long to wait for the answer at most, whatever the progress. If it is said here, that is the time of
+    /// a [task](Self::task) as well, which is cancelled then; the time of the configuration ends when a call
+    /// becomes one.
     pub const fn total(mut self, timeout: Timeout) -> Self {
         self.total = timeout;
         self

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::call::{Call, CallError, CallOptions, Purpose, Whereabouts};
+use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
 use super::exchanges::{Exchange, observe_sent};
 use super::gate::Clearance;
 use super::held::Waiting;
@@ -56,13 +56,24 @@ impl Peer {
         options: CallOptions,
         now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
-        self.prepare_one_of(config.limits.outbound_calls, config, method, options, now)
+        let order = self.prepare_one_more(config, method, options, now)?;
+        self.make_room(config)?;
+        Ok(order)
     }
 
-    /// The same, if fewer than so many calls are pending.
-    pub(super) fn prepare_one_of(
+    /// Whether there is room for one more call of the application, or can be made.
+    pub(super) fn make_room(&mut self, config: &ConnectionConfig) -> Result<(), CallError> {
+        let (most, pending) = (config.limits.outbound_calls, self.outbound.len());
+        // What the machine asks about tasks does not count.
+        if pending < most || pending - self.steps() < most || self.forget_abandoned() {
+            return Ok(());
+        }
+        Err(CallError::TooManyCalls)
+    }
+
+    /// The same, however many calls are pending.
+    pub(super) fn prepare_one_more(
         &mut self,
-        most: u32,
         config: &ConnectionConfig,
         method: &str,
         options: CallOptions,
@@ -73,9 +84,6 @@ impl Peer {
         }
         if method == "initialize" {
             return Err(CallError::Reserved);
-        }
-        if most <= self.outbound.len() && !self.forget_abandoned() {
-            return Err(CallError::TooManyCalls);
         }
         let parent = options.parent.and_then(|parent| self.inbound.get(parent.0));
         if parent.is_some_and(Exchange::stands_alone) {
@@ -107,6 +115,7 @@ impl Peer {
             idle,
             idle_deadline: idle.zip(time).map(|(idle, time)| time + idle),
             total_deadline: total.zip(time).map(|(total, time)| time + total),
+            is_bounded: matches!(options.total, Timeout::After(_)),
             lag: now.map(|now| self.clock.lag(now)).unwrap_or_default(),
             // A call without timers has none that could stand still for too long.
             pause: timeouts.person.filter(|_| idle.is_some() || total.is_some()),

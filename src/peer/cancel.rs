@@ -24,8 +24,9 @@ pub enum Cancellation {
     /// The peer is told, with `notifications/cancelled`, or with `tasks/cancel` if the call has become a
     /// task; it may have served the call already.
     Notified,
-    /// The call asks for a task, which cannot be cancelled before it has a name. If it gets one, the peer is
-    /// told then, and [`OrphanTask`](crate::OrphanTask) says so.
+    /// The call asks for a task, which cannot be cancelled before it has a name. If it gets one within ten
+    /// minutes, and there is room to remember it until then, the peer is told, and
+    /// [`OrphanTask`](crate::OrphanTask) says so.
     Deferred,
     /// The call has become a task, and the peer does not let its tasks be cancelled, or there is no room to
     /// tell it. The task goes on.

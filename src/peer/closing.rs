@@ -189,23 +189,26 @@ impl Peer {
         config: &ConnectionConfig,
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
-        let call = CallId(self.outbound.first()?);
-        let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
-        let is_initialize = self.initialize == Some(call);
-        let parent = self
-            .outbound
-            .get(call.0)
-            .and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
-        let is_interest = self.outbound.get(call.0).is_some_and(Call::is_nobodys);
-        let event = self.lose_call(call, cause, out);
-        if is_interest {
-            return self.next_ended_call(config, out);
+        // Not by recursion: there can be many whose end is told to nobody.
+        loop {
+            let call = CallId(self.outbound.first()?);
+            let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
+            let is_initialize = self.initialize == Some(call);
+            let entry = self.outbound.get(call.0);
+            let is_nobodys = entry.is_some_and(Call::is_nobodys);
+            let parent =
+                entry.and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
+            let event = self.lose_call(call, cause, out);
+            let event = match parent {
+                _ if is_nobodys => None,
+                Some(parent) => self.input_failed(config, parent, out),
+                None if is_initialize => return Some(Elapsed::HandshakeLost(cause)),
+                None => Some(event),
+            };
+            if let Some(event) = event {
+                return Some(Elapsed::Event(event));
+            }
         }
-        if let Some(parent) = parent {
-            let event = self.input_failed(config, parent, out);
-            return event.map(Elapsed::Event).or_else(|| self.next_ended_call(config, out));
-        }
-        Some(if is_initialize { Elapsed::HandshakeLost(cause) } else { Elapsed::Event(event) })
     }
 
     /// Why the connection ends.

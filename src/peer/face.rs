@@ -253,7 +253,8 @@ macro_rules! peer_face {
             /// # Errors
             ///
             /// [`CallError::NotATask`] if the call is none; [`CallError::NotAllowed`] if the peer does not let
-            /// its tasks be cancelled. Nothing was sent.
+            /// its tasks be cancelled; [`CallError::Closed`], [`CallError::TooManyCalls`] and
+            /// [`CallError::Encode`] as for any call. Nothing was sent, and the call goes on.
             pub fn cancel_task(
                 &mut self,
                 call: CallId,
@@ -389,8 +390,8 @@ macro_rules! peer_face {
 
             /// Tells on this connection what there is to tell of tasks, as far as there is room: results
             /// that somebody waits for, changes, and what tasks ask for in a session. Call it after a task
-            /// has changed, for every connection that [`Tasks::next_connection`] names; what has found no
-            /// room is told the next time.
+            /// has changed, for every connection that [`Tasks::connections_with_news`] names; what has found
+            /// no room is told the next time.
             pub fn settle_tasks(
                 &mut self,
                 tasks: &mut Tasks,

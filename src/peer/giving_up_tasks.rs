@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::call::{Call, CallError, Purpose};
-use super::event::{Outcome, PeerEvent};
+use super::event::{Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
 use super::receive::Reception;
 use super::tracking::{OrphanTask, StepKind, TaskOptions, TaskTicket, Tracked};
@@ -36,6 +36,20 @@ impl Peer {
     ) -> bool {
         self.may_cancel_task()
             && self.take_step(config, call, (StepKind::Cancel, None), None, out).is_ok()
+    }
+
+    /// A task has not ended in the time that the application has given its call.
+    pub(super) fn task_took_too_long(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        out: &mut dyn Outlets,
+    ) -> PeerEvent<'static> {
+        self.stop_asking(call, out);
+        self.ask_to_cancel(config, call, out);
+        let event = self.end_event(call, Outcome::TimedOut(Expiry::Total));
+        self.end_call(call);
+        event
     }
 
     /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
@@ -95,11 +109,17 @@ impl Peer {
             self.end_call(call);
             return None;
         };
-        let ticket = TaskTicket::new(snapshot.id.to_str().into_owned(), self.method_of(call));
+        let id = snapshot.id.to_str();
+        // A server may give the name of one that somebody waits for.
+        let known = self.call_of_task(&id);
+        let ticket = TaskTicket::new(id.into_owned(), self.method_of(call));
         let tracked = Tracked::of(&snapshot, TaskOptions::new(), (Instant::EPOCH, 0));
         self.track(call, tracked);
         let cancelled = self.ask_to_cancel(reception.config, call, reception.out);
         self.end_call(call);
+        if let Some(known) = known {
+            self.tracked.0.insert(ticket.task_id.clone(), known);
+        }
         Some(PeerEvent::OrphanTask(OrphanTask { ticket, cancelled }))
     }
 

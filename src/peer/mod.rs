@@ -18,7 +18,7 @@
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
 //! | `task_calls`, `tracking`, `polling`, `task_inputs`, `giving_up_tasks` | calls that become tasks of the peer |
 //! | `notify`, `elicitations` | notifications of ours, and who wants them |
-//! | `timers`, `deadlines`, `clock`, `keep_alive` | what is due when |
+//! | `timers`, `clock`, `keep_alive` | what is due when |
 //! | `closing` | how a connection ends |
 //! | `noise` | what is not a message |
 

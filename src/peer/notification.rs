@@ -111,7 +111,10 @@ impl Peer {
         kind: Option<NotificationKind>,
         params: Option<&'a str>,
     ) -> Option<(CallId, Snapshot<'a>)> {
-        if !matches!(kind, Some(NotificationKind::TaskStatus | NotificationKind::TaskChanged)) {
+        if !matches!(
+            kind,
+            Some(NotificationKind::TaskChanged | NotificationKind::DetailedTaskChanged)
+        ) {
             return None;
         }
         let snapshot = Snapshot::read(params?)?;
@@ -129,7 +132,7 @@ impl Peer {
                     | NotificationKind::PromptsChanged
                     | NotificationKind::ResourcesChanged
                     | NotificationKind::ResourceUpdated
-                    | NotificationKind::TaskChanged
+                    | NotificationKind::DetailedTaskChanged
             )
         );
         is_told && self.role == Role::Client && self.is_stateless()

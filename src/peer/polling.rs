@@ -92,6 +92,13 @@ impl Peer {
         }
     }
 
+    /// How many questions about tasks are on their way.
+    pub(super) fn steps(&self) -> u32 {
+        let steps = self.outbound.iter().filter(|(_, call)| call.purpose == Purpose::TaskStep);
+        // No more than there are calls.
+        u32::try_from(steps.count()).unwrap_or(u32::MAX)
+    }
+
     /// Sends a question about a task.
     pub(super) fn take_step(
         &mut self,
@@ -102,9 +109,10 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let Some(tracked) = self.tracked_part(call) else { return Err(CallError::Closed) };
-        let id = tracked.id.clone();
+        let (id, is_over) = (tracked.id.clone(), tracked.standing.is_final());
         let (asks, options) = match kind {
             StepKind::Get => (RequestKind::GetTask, CallOptions::new()),
+            StepKind::Result if is_over => (RequestKind::TaskResult, CallOptions::new()),
             // It is answered when the task has ended.
             StepKind::Result => (RequestKind::TaskResult, CallOptions::new().idle(Timeout::Never)),
             StepKind::Update => (RequestKind::UpdateTask, CallOptions::new()),
@@ -112,8 +120,10 @@ impl Peer {
         };
         let method = asks.rule().name;
         // Calls that have become tasks must not keep each other from being asked about.
-        let most = config.limits.outbound_calls.saturating_mul(STEPS);
-        let mut order = self.prepare_one_of(most, config, method, options, now)?;
+        if config.limits.outbound_calls.saturating_mul(STEPS) <= self.outbound.len() {
+            return Err(CallError::TooManyCalls);
+        }
+        let mut order = self.prepare_one_more(config, method, options, now)?;
         order.entry.purpose = Purpose::TaskStep;
         order.entry.task = part(TaskPart::Step(Step { of: call, kind }));
         let params = About { id: &id, inputs };
@@ -312,7 +322,10 @@ impl Peer {
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
-        tracked.failures = 0;
+        if !tracked.standing.is_final() {
+            // What it came to is asked for, and that it has ended is known.
+            tracked.failures = 0;
+        }
         let telling = tracked.take_in(&snapshot);
         if tracked.standing == Standing::Cancelled {
             return Some(self.finish(call, Outcome::TaskCancelled, reception.out));
@@ -440,9 +453,9 @@ impl Peer {
         let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
         self.give_up(step, GivenUp::TimedOut, Some("the request timed out"), out);
         self.step_is_over(call, kind);
-        self.tracked_part(call)?;
+        let is_over = self.tracked_part(call)?.standing.is_final();
         match kind {
-            StepKind::Get => {
+            StepKind::Get | StepKind::Result if kind == StepKind::Get || is_over => {
                 let outcome = Outcome::TimedOut(Expiry::Idle);
                 match self.failed_to_hear(call, outcome, now, out)? {
                     Incoming::Event(event) => Some(event),
@@ -453,7 +466,7 @@ impl Peer {
                 self.updates_are_lost(call);
                 None
             }
-            StepKind::Result | StepKind::Cancel => {
+            _ => {
                 self.ask_in_a_while(call, now);
                 None
             }

@@ -146,7 +146,7 @@ impl Peer {
         entry.whereabouts = Whereabouts::Answered;
         entry.idle = None;
         entry.idle_deadline = None;
-        entry.total_deadline = None;
+        entry.total_deadline = entry.total_deadline.filter(|_| entry.is_bounded);
         entry.pause = None;
         entry.params.clear();
         // What was asked for before it became a task has been answered.
@@ -194,12 +194,10 @@ impl Peer {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
         }
-        if config.limits.outbound_calls <= self.outbound.len() {
-            return Err(CallError::TooManyCalls);
-        }
         let kind = RequestKind::named(&ticket.method);
         let kind = kind.filter(|kind| kind.task_capability().is_some());
         let kind = kind.ok_or(NotAllowed::Method)?;
+        self.make_room(config)?;
         self.clock.tick(now);
         let entry =
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };

@@ -130,7 +130,7 @@ impl Peer {
     }
 
     fn notify_status(&self, task: &InSession<'_>, out: &mut dyn Outlets) -> Result<(), Later> {
-        let method = NotificationKind::TaskStatus.rule().name;
+        let method = NotificationKind::TaskChanged.rule().name;
         // Nobody may rely on it, so it need not be told later either.
         if self.must_hold(method) {
             return Ok(());
@@ -211,7 +211,7 @@ impl Peer {
             && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
-            let told = tell(exchange, listen, NotificationKind::TaskChanged, &params, out);
+            let told = tell(exchange, listen, NotificationKind::DetailedTaskChanged, &params, out);
             // What will never fit is left out; the client can ask.
             if told == Err(EncodeError::Full) && has_room_later(Lane::Exchange(listen), out) {
                 return Err(Later);
@@ -258,7 +258,8 @@ impl Peer {
             return Err(TaskError::Final(task.status()));
         }
         let is_here = task.links.token_of == Some(self.connection()) && self.phase != Phase::Closed;
-        if task.links.token.is_empty() || !is_here {
+        // Nor is anybody told of one that has not been announced.
+        if task.links.token.is_empty() || task.links.home.is_none() || !is_here {
             return Ok(ProgressReport::NotWanted);
         }
         if task.links.progress.is_some_and(|last| report.progress <= last) {

@@ -146,6 +146,9 @@ impl Peer {
             if matches!(call.purpose, Purpose::Initialize | Purpose::Probe) {
                 return Some(Elapsed::HandshakeTimedOut);
             }
+            if call.tracked().is_some() {
+                return Some(Elapsed::Event(self.task_took_too_long(config, CallId(place), out)));
+            }
             if call.purpose == Purpose::TaskStep {
                 if let Some(event) = self.step_expired(CallId(place), real, out) {
                     return Some(Elapsed::Event(event));

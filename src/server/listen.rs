@@ -17,7 +17,8 @@ use crate::time::Instant;
 #[non_exhaustive]
 pub enum Listening {
     /// Everything that the server offers is granted, and
-    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so.
+    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so. That is not tasks, of which the
+    /// machine does not know whose they are.
     #[default]
     Granted,
     /// The application is asked, with [`Call::Listen`](crate::Call::Listen). It answers with
@@ -57,7 +58,7 @@ impl Server {
 
     /// Grants a subscription, as far as `filter` goes and the server offers it; everything that was asked
     /// for if there is none. The client is told what it gets, and first of all whatever has changed since
-    /// it asked.
+    /// it asked. Tasks are granted by [`grant_with_tasks`](Self::grant_with_tasks) only.
     ///
     /// The subscription lasts until the client cancels it, the connection ends, or the request is
     /// answered with [`respond`](Self::respond) and `()`.

@@ -74,6 +74,7 @@ impl<'a> TaskCall<'a> {
 /// What a request about a task has brought about, for the application to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[must_use = "the work waits for it"]
 pub enum TaskNews {
     /// A task has been cancelled: stop the work. What it comes to is lost.
     Cancelled(super::TaskKey),

@@ -4,8 +4,10 @@ use core::time::Duration;
 
 /// Bounds on tasks, and how they behave.
 ///
-/// With every bound reached, [`Tasks`](super::Tasks) hold `tasks * (result_bytes + inputs * input_bytes +
-/// what is asked for)` bytes and about 600 more for each task.
+/// With every bound reached, [`Tasks`](super::Tasks) hold `tasks * (2 * result_bytes + inputs * input_bytes +
+/// kept_bytes + token_bytes + what is asked for + what is said of it)` bytes, where the third and the fourth
+/// are [limits](crate::Limits) of the connection, and about 800 more for each task and 24 for each request
+/// and subscription that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TasksConfig {

@@ -2,11 +2,13 @@
 
 use super::status::Status;
 use crate::dialect::NotAllowed;
-use crate::error::ErrorCode;
 use crate::json::EncodeError;
 use crate::peer::RespondError;
 
 /// Why something could not be done with a task. Nothing has changed.
+///
+/// A request that could not become a task is still open: reject it, with
+/// [`INTERNAL_ERROR`](crate::ErrorCode::INTERNAL_ERROR) if nothing fits better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -46,13 +48,6 @@ pub enum TaskError {
     /// The request could not be answered.
     #[error("the request could not be answered: {0}")]
     Respond(RespondError),
-}
-
-impl TaskError {
-    /// The code to reject a request with that should have become a task.
-    pub const fn code(self) -> ErrorCode {
-        ErrorCode::INTERNAL_ERROR
-    }
 }
 
 impl From<RespondError> for TaskError {

@@ -55,9 +55,10 @@ impl Mail {
         self.full.contains(&connection)
     }
 
-    pub(super) fn forget(&mut self, connection: ConnectionNumber) {
-        self.boxes.remove(&connection);
+    /// A connection has ended. Gives what has not been told on it.
+    pub(super) fn forget(&mut self, connection: ConnectionNumber) -> VecDeque<Notice> {
         self.full.remove(&connection);
+        self.boxes.remove(&connection).unwrap_or_default()
     }
 
     /// The next thing to tell, which stays.
@@ -115,6 +116,12 @@ impl Mail {
     /// A task asks for something; it is no news that it does.
     pub(super) fn asks(&mut self, key: TaskKey, record: &mut Record) {
         let links = &mut record.links;
+        if links.home.is_some_and(|home| !self.knows(home)) {
+            // That connection has ended: somebody else may wait for the task.
+            let waiters = links.waiters.iter().map(|waiter| waiter.connection());
+            links.home = { waiters }.find(|waiter| self.knows(*waiter));
+            links.is_posted = false;
+        }
         if let Some(home) = links.home
             && !replace(&mut links.is_posted, true)
         {

@@ -78,11 +78,23 @@
 //! - **requests about tasks** ([`TaskCall`]) go to `serve_task`, which says what they mean for the work
 //!   ([`TaskNews`]);
 //! - **what the work comes to** goes to [`Tasks::complete`], [`Tasks::fail`], [`Tasks::require_input`] and
-//!   so on, and after that `settle_tasks` of the connections that [`Tasks::next_connection`] names;
+//!   so on, and after that `settle_tasks` of the connections that [`Tasks::connections_with_news`] names;
 //! - **time** goes to [`Tasks::handle_timeout`], as it goes to the machines;
 //! - in sessions, **answers** to what a task asks for ([`TaskAnswer`](crate::TaskAnswer)) go to
 //!   [`Tasks::answered`];
+//! - **connections** have a number each ([`Server::numbered`](crate::Server::numbered)), because tasks
+//!   know them by that, and their end goes to [`Tasks::disconnected`];
+//! - **who is asking** goes with each message ([`Arrival::principal`](crate::Arrival::principal)) if there
+//!   can be more than one: everybody sees only the tasks that were begun for the same principal;
+//! - **subscriptions to tasks** (`taskIds`) are for the program to grant: it
+//!   [is asked](crate::Listening::Asked), and answers with
+//!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks);
 //! - **to survive a crash**, write down [`Tasks::save`] of every task that changes.
+//!
+//! # How it belongs to the rest
+//!
+//! The values here know nothing of messages in flight. What ties them to a connection is part of the
+//! machine that both roles share, which in turn knows nothing of how tasks are kept.
 
 mod call;
 mod config;
@@ -107,14 +119,10 @@ pub use status::Status;
 pub use tasks::{TaskEvent, TaskKey, Tasks};
 pub use view::TaskView;
 
+pub use crate::model::TASKS_EXTENSION as EXTENSION;
+
+pub(crate) use crate::dialect::RELATED;
 pub(crate) use mail::Notice;
 pub(crate) use new::Origin;
 pub(crate) use record::State;
 pub(crate) use work::Which;
-
-/// The extension by which tasks are had where there are no sessions (from 2026-07-28 on). Both sides
-/// declare it among the extensions of their capabilities.
-pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-
-/// The metadata by which a message says in a session that it belongs to a task.
-pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";

@@ -276,9 +276,6 @@ impl Tasks {
             return Err(RestoreError::Corrupt("id"));
         }
         // There has to be a next one.
-        if record.serial == u64::MAX {
-            return Err(RestoreError::Corrupt("serial"));
-        }
         self.insert(record).map_err(|_| RestoreError::TooManyTasks)
     }
 }

@@ -41,7 +41,8 @@ impl fmt::Debug for TaskKey {
 /// A plain value: no thread, no clock, no connection. The work itself is the application's, which says
 /// here what came of it; [`Server`](crate::Server) and [`Client`](crate::Client) are lent the value to
 /// answer what their peers ask about tasks. What changes here and is to be told on a connection is told by
-/// `settle_tasks` of that connection; [`next_connection`](Self::next_connection) says which one that is.
+/// `settle_tasks` of that connection; [`connections_with_news`](Self::connections_with_news) says which
+/// ones those are.
 ///
 /// Finding, changing, listing and expiring take a time that does not depend on how many tasks there are,
 /// or that grows with its logarithm.
@@ -62,6 +63,7 @@ pub struct Tasks {
 /// What time has brought about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "the work goes on until it is told"]
 pub enum TaskEvent {
     /// A task has been kept for as long as it was to be, and is forgotten: its key is dead, and whoever
     /// waits for it is told that there is no such task. If it was still going on, stop it.
@@ -284,7 +286,14 @@ impl Tasks {
     ///
     /// Call it when the machine has handed out `Closed`, and have a number of its own for every connection.
     pub fn disconnected(&mut self, connection: ConnectionNumber) {
-        self.mail.forget(connection);
+        for notice in self.mail.forget(connection) {
+            let Notice::Changed(key) = notice else { continue };
+            let Some(record) = self.table.get_mut(key.0) else { continue };
+            // Somebody else may wait for the task, who is asked what it needs.
+            if record.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
+                self.mail.asks(key, record);
+            }
+        }
     }
 
     /// A task has been announced on a connection. Where there are no sessions nobody is told of it but those

@@ -77,7 +77,11 @@ fn minutes(offset: &str) -> Option<i64> {
     let offset = offset.strip_prefix(['+', '-'])?;
     let (hours, minutes) = offset.split_at_checked(2)?;
     let minutes = minutes.strip_prefix(':').unwrap_or(minutes);
-    let minutes = if minutes.is_empty() { 0 } else { number(minutes)? };
+    let minutes = match minutes.len() {
+        0 => 0,
+        1 | 2 => number(minutes)?,
+        _ => return None,
+    };
     Some(sign * (number(hours)? * 60 + minutes))
 }
 
@@ -136,6 +140,8 @@ mod tests {
             "2025-13-01T00:00:00Z",
             "2025-11-25T10:30:00.Z",
             "2025-11-25T10:30:00x",
+            "2025-11-25T10:30:00+00:9223372036854775807",
+            "2025-11-25T10:30:00+9223372036854775807",
             "2025-11-2\u{e9}T10:30:00Z",
             "2025-+1-25T10:30:00Z",
         ] {

@@ -10,8 +10,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::timestamp;
-use crate::json::Raw;
+use crate::json::{Raw, Str};
 use crate::peer::Principal;
+use crate::rpc::ErrorObject;
 use crate::time::Instant;
 
 /// A task, to look at.
@@ -59,6 +60,11 @@ impl<'t> TaskView<'t> {
         self.0.ttl
     }
 
+    /// How long to wait between two questions about it.
+    pub const fn poll_interval(&self) -> Option<Duration> {
+        self.0.poll_interval
+    }
+
     /// Whether whoever asked for it wants it cancelled.
     pub const fn is_cancel_requested(&self) -> bool {
         self.0.cancel_requested
@@ -70,6 +76,13 @@ impl<'t> TaskView<'t> {
             State::Completed(result) => Some(Raw::trusted(result)),
             _ => None,
         }
+    }
+
+    /// The error that it has ended with, if it has failed.
+    pub fn error(&self) -> Option<ErrorObject<'t>> {
+        let State::Failed(StoredError { code, message, data }) = &self.0.state else { return None };
+        let (message, data) = (Str::from(&**message), data.as_deref().map(Raw::trusted));
+        Some(ErrorObject { code: *code, message, data })
     }
 
     /// What was answered to what it has asked for last, an object with an answer under each key; a key of

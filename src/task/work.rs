@@ -68,7 +68,8 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// [`TaskError::Encode`] if that could not be written.
+    /// [`TaskError::Encode`] if that could not be written, or is longer than
+    /// [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes).
     pub fn fail_with<T: Serialize + ?Sized>(
         &mut self,
         key: TaskKey,
@@ -81,6 +82,9 @@ impl Tasks {
         let code = code_in(record.revision, code)?;
         let data = data.map(Raw::from_serialize).transpose()?;
         let data = data.map(|data| String::from(data.as_str()));
+        if data.as_ref().is_some_and(|data| self.config.result_bytes < data.len()) {
+            return Err(EncodeError::Full.into());
+        }
         let error = StoredError { code, message: String::from(message), data };
         let message = Some(error.message.clone());
         self.end(key, State::Failed(error), message, now);
@@ -302,10 +306,11 @@ impl Tasks {
 
     /// The connection ended before what a task asks for was answered: it is asked again on the next one.
     pub(crate) fn unanswered(&mut self, key: TaskKey, call: CallId) {
-        let record = self.table.get_mut(key.0);
-        let wanted = record.into_iter().flat_map(|record| &mut record.wanted);
-        for wanted in wanted.filter(|wanted| wanted.progress == Asking::Asked(call)) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        let is_it = |wanted: &&mut Wanted| wanted.progress == Asking::Asked(call);
+        if let Some(wanted) = record.wanted.iter_mut().find(is_it) {
             wanted.progress = Asking::Waits;
+            self.mail.asks(key, record);
         }
     }
 

@@ -10,7 +10,7 @@ use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, ChangedList, Client, Delivery, InboundId, Instant,
-    Log, NotifyError, Outbox, Paging, Phase, Server,
+    Log, NotifyError, Outbox, Paging, Phase, Server, TaskOptions, TaskTicket,
 };
 use serde::Serialize;
 
@@ -94,6 +94,21 @@ impl<M: Machine> Handle<M> {
     ) -> Result<PendingCall<M>, CallError> {
         let params = Raw::from_serialize(params)?;
         self.start(|machine, out, now| machine.call(method, &params, options, now, out))
+    }
+
+    /// Goes on with a task that a call on another connection has become, and waits for nothing: the result is
+    /// that of the call. Tickets come with [`CallFailure::Task`], and with the events that say how far a
+    /// task is.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why the task is not asked about.
+    pub fn resume_task(
+        &self,
+        ticket: &TaskTicket,
+        options: TaskOptions,
+    ) -> Result<PendingCall<M>, CallError> {
+        self.start(|machine, out, now| machine.resume_task(ticket, options, now, out))
     }
 
     fn start(

@@ -8,7 +8,7 @@ use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
     ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
     NotifyError, Outbox, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate,
-    Request, RespondError, Server, ServerEvent, TaskAnswer,
+    Request, RespondError, Server, ServerEvent, TaskAnswer, TaskOptions, TaskTicket,
 };
 
 use crate::host::Host;
@@ -117,6 +117,19 @@ pub(crate) mod sealed {
             reason: Option<&str>,
             out: &mut Outbox,
         ) -> Result<Cancellation, CancelError>;
+        fn resume_task(
+            &mut self,
+            ticket: &TaskTicket,
+            options: TaskOptions,
+            now: Instant,
+            out: &mut Outbox,
+        ) -> Result<CallId, CallError>;
+        fn cancel_task(
+            &mut self,
+            call: CallId,
+            now: Instant,
+            out: &mut Outbox,
+        ) -> Result<(), CallError>;
         fn notify(
             &mut self,
             method: &str,
@@ -258,6 +271,25 @@ macro_rules! machine {
                 out: &mut Outbox,
             ) -> Result<Cancellation, CancelError> {
                 Self::cancel(self, call, reason, out)
+            }
+
+            fn resume_task(
+                &mut self,
+                ticket: &TaskTicket,
+                options: TaskOptions,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Result<CallId, CallError> {
+                Self::resume_task(self, ticket, options, now, out)
+            }
+
+            fn cancel_task(
+                &mut self,
+                call: CallId,
+                now: Instant,
+                out: &mut Outbox,
+            ) -> Result<(), CallError> {
+                Self::cancel_task(self, call, now, out)
             }
 
             fn notify(

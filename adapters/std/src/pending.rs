@@ -198,6 +198,17 @@ impl<M: Machine> PendingCall<M> {
         }
     }
 
+    /// Asks the other side to cancel the task that the call has become, and goes on waiting: for
+    /// [`CallFailure::TaskCancelled`], or for what the task comes to if that is sooner.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why the other side was not asked.
+    pub fn cancel_task(&self) -> Result<(), CallError> {
+        let call = self.call;
+        self.handle.wire().with(|machine, out, now| machine.cancel_task(call, now, out))
+    }
+
     /// Cancels the call: its result is not wanted any more.
     pub fn cancel(mut self, reason: &str) {
         self.give_up(Some(reason));

@@ -18,6 +18,7 @@ use crate::tasks::{Link, Shared, SharedTasks};
 ///
 /// A handle that is dropped before the task has ended, because the work was forgotten or has panicked,
 /// lets the task fail with `-32603`.
+#[must_use = "a task whose handle is dropped fails"]
 pub struct TaskHandle {
     key: TaskKey,
     tasks: SharedTasks,

@@ -71,8 +71,13 @@ pub(crate) trait Link: Send + Sync {
 impl SharedTasks {
     /// No tasks yet.
     ///
-    /// Each task keeps a thread while it is worked on, so
-    /// [`TasksConfig::tasks_of_owner`] bounds how many a client can have.
+    /// Each task keeps a thread of its connection while it is worked on, beside those of other requests as
+    /// long as there are no more than 1,024; further ones count among those. A task that is forgotten keeps
+    /// its thread until the work looks whether anybody wants it
+    /// ([`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled)).
+    ///
+    /// What was saved elsewhere can be brought back with [`with`](Self::with), so that its results can be
+    /// asked for. Work goes on only with tasks that were begun in this process.
     pub fn new(config: TasksConfig) -> Self {
         let shared = Shared { tasks: Tasks::new(config), ..Shared::default() };
         let hub = Hub { clock: Clock::default(), state: Mutex::new(shared) };

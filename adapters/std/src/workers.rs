@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use mcp_sansio::InboundId;
 
+/// How many jobs may run beside those that count.
+const MOST_LENT: usize = 1_024;
+
 /// Jobs and the threads that run them. A thread ends when there is nothing to do.
 pub(crate) struct Workers {
     name: &'static str,
@@ -82,9 +85,13 @@ impl Workers {
         self.add_thread(state)
     }
 
-    /// The job of a request goes on, but need not be waited for: another one may run beside it.
+    /// The job of a request goes on, but need not be waited for: another one may run beside it, unless there
+    /// are very many of these.
     pub(crate) fn lend(self: &Arc<Self>, request: InboundId) {
         let mut state = self.lock();
+        if MOST_LENT <= state.lent.len() {
+            return;
+        }
         state.lent.insert(request);
         if !state.queue.is_empty() {
             // This thread is one of those that get to it.

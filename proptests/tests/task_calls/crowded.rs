@@ -153,3 +153,46 @@ fn what_does_not_fit_is_asked_later() {
     side.respond(asked, ANSWER);
     assert_eq!(side.sent(), [update(6, &format!(r#"{{"b":{ANSWER}}}"#))]);
 }
+
+/// What is asked about tasks takes no room from the calls of the application.
+#[test]
+fn questions_about_tasks_take_no_room_from_calls() {
+    let mut config = of_sessions();
+    config.connection.limits.outbound_calls = 3;
+    let mut side = in_session_with(config, mcp_sansio::Revision::V2025_11_25, TASKS);
+    for (id, name) in [(2, "t-1"), (4, "t-2")] {
+        _ = call(&mut side);
+        drop(side.receive(&created(id, "input_required").replace("t-1", name)));
+    }
+    _ = side.elapse(1_000);
+    assert!(3 < side.client.counts().outbound, "two calls, and more that is asked about them");
+    let third = call(&mut side);
+    assert!(side.client.is_pending(third));
+    let params = Raw::new("{}").unwrap();
+    let (options, now) = (CallOptions::new(), side.now);
+    let fourth = side.client.call_method("tools/list", &params, options, now, &mut side.out);
+    assert_eq!(fourth, Err(CallError::TooManyCalls));
+}
+
+/// However much is asked about tasks when a connection ends, what is told to nobody ends in a loop, not in
+/// as many calls of a function as there are.
+#[test]
+fn the_end_of_many_questions_takes_no_stack() {
+    let work = || {
+        let mut config = of_sessions();
+        config.connection.limits.outbound_calls = 4_000;
+        let mut side = in_session_with(config, mcp_sansio::Revision::V2025_11_25, TASKS);
+        for number in 0..4_000 {
+            _ = call(&mut side);
+            let id = side.sent().pop().unwrap();
+            let id = Raw::new(&id).unwrap().get("id").unwrap().as_str().parse().unwrap();
+            let name = format!("t-{number}");
+            drop(side.receive(&created(id, "input_required").replace("t-1", &name)));
+        }
+        side.client.disconnected(mcp_sansio::Cause::EndOfInput, side.now);
+        assert_eq!(side.outcomes().len(), 4_001);
+        assert_eq!(side.client.counts().outbound, 0);
+    };
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    small.spawn(work).unwrap().join().unwrap();
+}

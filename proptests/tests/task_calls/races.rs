@@ -292,7 +292,7 @@ fn answers_and_cancellations_cross_with_the_end() {
     }
 }
 
-/// Proves M-R-24, M-TASKX-57 for clients: news of an unknown task is nobody's.
+/// Proves M-R-24 for clients: news of an unknown task is nobody's.
 #[test]
 fn news_of_an_unknown_task_changes_nothing() {
     let (mut side, call) = with_task_alone();

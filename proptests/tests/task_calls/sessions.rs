@@ -163,7 +163,7 @@ fn a_failed_task_ends_its_call_with_what_it_says() {
     }
 }
 
-/// Proves L-AMB-18, L-RACE-43 for the requesting side: a task that was cancelled elsewhere is cancelled,
+/// Proves L-TASK-37, L-AMB-18, L-RACE-43 for the requesting side: a task that was cancelled elsewhere is cancelled,
 /// and one that is gone is lost.
 #[test]
 fn a_task_that_is_gone_ends_its_call() {

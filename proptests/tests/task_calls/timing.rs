@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{CallOptions, Instant, TaskOptions};
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallOptions, Instant, TaskOptions, Timeout};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
@@ -243,12 +244,13 @@ fn only_failures_in_a_row_count() {
 /// Proves L-TIME-08, L-RACE-42: waiting has its own timeout, which ends the waiting and not the task, and it is waited for again.
 #[test]
 fn waiting_in_vain_ends_the_waiting_and_not_the_task() {
-    for end in ["input_required", "completed"] {
+    // One that has ended can be answered at once.
+    for (end, patience) in [("input_required", 600_000), ("completed", 60_000)] {
         let (mut side, call) = with_task();
         let slow = |status| task_with(status, "01", r#","pollInterval":3600000"#);
         drop(side.receive(&status(&slow(end))));
         assert_eq!(side.sent(), [about(3, "result")]);
-        assert_eq!(all_told(side.elapse(599_999)), [""; 0], "nothing is idle about it");
+        assert_eq!(all_told(side.elapse(patience - 1)), [""; 0]);
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(all_told(side.elapse(1)), [""; 0]);
         assert_eq!(side.sent(), [timed_out(3)]);
@@ -277,4 +279,53 @@ fn time_never_stands_at_something_that_is_not_done() {
         }
     }
     panic!("a server that never answers is asked for ever");
+}
+
+/// A time that is said for a call holds for the task as well, which is cancelled then.
+#[test]
+fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
+    for (total, ends) in
+        [(Timeout::After(Duration::from_secs(30)), true), (Timeout::Default, false)]
+    {
+        let mut side = in_session();
+        let options = CallOptions::new().task(TaskOptions::new()).total(total);
+        let call = call_with(&mut side, options);
+        _ = side.sent();
+        drop(side.receive(&created(2, "working")));
+        let mut id = 3;
+        let mut ended = Vec::new();
+        for _ in 0..40 {
+            ended.extend(all_told(side.elapse(1_000)));
+            if side.sent().contains(&about(id, "get")) {
+                drop(side.receive(&result(id, &task("working"))));
+                id += 1;
+            }
+        }
+        assert_eq!(side.client.is_pending(call), !ends);
+        let expected: &[&str] = if ends { &["TimedOut(Total)"] } else { &[] };
+        assert_eq!(ended, expected);
+    }
+}
+
+/// A server that says that a task has ended, and never what it came to, does not keep the call for ever.
+#[test]
+fn a_result_that_never_comes_is_not_waited_for_for_ever() {
+    let (mut side, call) = with_task();
+    _ = side.elapse(1_000);
+    _ = side.sent();
+    drop(side.receive(&result(3, &task("completed"))));
+    let mut seconds = 0;
+    while side.client.is_pending(call) {
+        seconds += 1;
+        assert!(seconds < 3_600, "an hour is enough");
+        drop(side.elapse(1_000));
+        for message in side.sent() {
+            let message = Raw::new(&message).unwrap();
+            if message.get("method").is_some_and(|name| name.as_str() == "\"tasks/get\"") {
+                let id = message.get("id").unwrap().as_str().parse().unwrap();
+                drop(side.receive(&result(id, &task("completed"))));
+            }
+        }
+    }
+    is_over(&mut side);
 }

@@ -121,6 +121,41 @@ fn questions_follow_the_requestor() {
     assert_eq!(told(&mut two, &mut tasks), [result_of::<ServerSide>("1", "a")]);
 }
 
+/// If the connection that has asked for the result last ends, those who still wait on another one are asked, whatever is heard of the end first.
+#[test]
+fn who_still_waits_is_asked_when_somebody_else_goes() {
+    for (asks_before, hands_on_first) in [(true, true), (true, false), (false, false)] {
+        let (mut one, mut two, mut tasks) = (numbered(1), numbered(2), quiet());
+        let key = begin(&mut one, &mut tasks, "a", r#""task":{}"#);
+        if asks_before {
+            ask(&mut tasks, key, &one, "r");
+        }
+        _ = serve(&mut one, &mut tasks, &about("1", "result", "a"), 0);
+        _ = serve(&mut two, &mut tasks, &about("1", "result", "a"), 0);
+        _ = told(&mut one, &mut tasks);
+        two.server.disconnected(Cause::ReadFailed, two.now);
+        let outcomes = two.due();
+        if !hands_on_first {
+            tasks.disconnected(ConnectionNumber::new(2));
+        }
+        for heard in outcomes {
+            if let Heard::Answer(answer) = heard {
+                assert_eq!(tasks.answered(&answer, two.now), None);
+            }
+        }
+        tasks.disconnected(ConnectionNumber::new(2));
+        if !asks_before {
+            ask(&mut tasks, key, &one, "r");
+        }
+        let asked = told(&mut one, &mut tasks);
+        let id = if asks_before { 2 } else { 1 };
+        assert_eq!(asked, [question(id)], "{asks_before} {hands_on_first}");
+        complete(&mut tasks, key, &one);
+        assert_eq!(told(&mut one, &mut tasks).last().unwrap(), &result_of::<ServerSide>("1", "a"));
+        assert_eq!(tasks.next_connection(), None);
+    }
+}
+
 /// Proves L-TASK-76: a task goes on when its connection ends; nothing is told there any more, and
 /// what it has asked is asked again where somebody asks for its result.
 #[test]
