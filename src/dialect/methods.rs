@@ -3,8 +3,8 @@
 
 use super::shapes;
 use crate::capability::{Capability, CapabilitySet, Owner};
-use crate::json::Str;
 use crate::json::shape::{Form, Record};
+use crate::json::{Raw, Str, member};
 use crate::version::{Revision, RevisionSet};
 
 /// Which side sends a message.
@@ -383,6 +383,16 @@ impl RequestKind {
         )
     }
 
+    /// The member of its params that names what it is about.
+    const fn named_by(self) -> Option<&'static str> {
+        match self {
+            Self::CallTool | Self::GetPrompt => Some("name"),
+            Self::ReadResource => Some("uri"),
+            Self::GetTask | Self::UpdateTask | Self::CancelTask => Some("taskId"),
+            _ => None,
+        }
+    }
+
     /// Whether it belongs to the extension for tasks where there are no sessions.
     pub(crate) const fn is_of_task_extension(self) -> bool {
         matches!(self, Self::GetTask | Self::UpdateTask | Self::CancelTask)
@@ -410,4 +420,25 @@ impl RequestKind {
             _ => None,
         }
     }
+}
+
+/// What a request is about, in one word: the tool, the prompt, the resource or the task that its params name.
+/// `None` if the method has no such thing, or the params lack it.
+///
+/// From 2026-07-28 on, a client that sends the request by HTTP says it in the header `Mcp-Name` as well
+/// ([transports](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports)), so that what
+/// stands between it and the server need not read the body.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::method::name_in;
+///
+/// let params = Raw::new(r#"{"taskId":"786512e2"}"#)?;
+/// assert_eq!(name_in("tasks/get", &params).unwrap(), "786512e2");
+/// assert_eq!(name_in("tools/list", &params), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn name_in<'p>(method: &str, params: &'p Raw<'_>) -> Option<Str<'p>> {
+    let member_name = RequestKind::named(method)?.named_by()?;
+    member(params.as_str(), member_name).and_then(Str::from_literal)
 }

@@ -16,7 +16,7 @@ pub(crate) mod sampling;
 pub(crate) mod shapes;
 
 pub use meta_key::{InvalidMetaKey, MetaKey};
-pub use methods::NotAllowed;
+pub use methods::{NotAllowed, name_in};
 
 pub(crate) use capabilities::sayable;
 pub(crate) use meta_key::RELATED;

@@ -4,7 +4,7 @@ use super::features::Feature;
 use super::methods::{Declared, NotificationKind, RequestKind, Sender};
 use super::*;
 use crate::capability::{Capability, CapabilitySet, Owner};
-use crate::json::Str;
+use crate::json::{Raw, Str};
 use crate::model::{
     ClientCapabilities, ElicitationCapability, EmptyCapability, ListChanged, ResourcesCapability,
     ServerCapabilities,
@@ -246,4 +246,28 @@ fn a_client_without_forms_offers_no_elicitation_where_there_are_only_forms() {
     assert_eq!(says(&declared), [false, false, true, true]);
     declared.elicitation = Some(ElicitationCapability::default());
     assert_eq!(says(&declared), [false, false, true, true]);
+}
+
+/// Proves M-TASKX-59: what the header `Mcp-Name` of a request says is what its params name.
+#[test]
+fn requests_are_named_by_what_they_are_about() {
+    let params = r#"{"name":"n","uri":"u:/1","taskId":"t\u0031","cursor":"c"}"#;
+    let params = Raw::new(params).expect("it is JSON");
+    for (method, name) in [
+        ("tools/call", Some("n")),
+        ("prompts/get", Some("n")),
+        ("resources/read", Some("u:/1")),
+        ("tasks/get", Some("t1")),
+        ("tasks/update", Some("t1")),
+        ("tasks/cancel", Some("t1")),
+        ("tools/list", None),
+        ("tasks/result", None),
+        ("server/discover", None),
+        ("x/y", None),
+    ] {
+        let named = name_in(method, &params);
+        assert_eq!(named.as_ref().map(Str::to_str).as_deref(), name, "{method}");
+        assert_eq!(name_in(method, &Raw::EMPTY_OBJECT), None);
+        assert_eq!(name_in(method, &Raw::NULL), None);
+    }
 }
