@@ -22,7 +22,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
-use crate::json::{Additions, MemberTexts, MetaAdditions, Raw, Str, fits, member};
+use crate::json::{Additions, MemberTexts, MetaAdditions, Raw, Str, Writer, fits, member};
 use crate::rpc::{Fault, write_result};
 use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
 use crate::task::{
@@ -93,7 +93,7 @@ impl Peer {
             meta: MetaAdditions { members: &[], text: own, reserved },
         };
         let stands_alone = exchange.stands_alone();
-        let write = |writer: &mut crate::json::Writer<'_>| {
+        let write = |writer: &mut Writer<'_>| {
             if stands_alone {
                 let result = Alone { task, detailed: false };
                 return write_result(writer, &wire, &result, alone, None);
@@ -278,16 +278,15 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
-        let is_over = |tasks: &Tasks| tasks.get(key).is_some_and(|task| task.status().is_final());
-        let was_over = is_over(tasks);
-        let was_wanted = !tasks.get(key).is_some_and(|task| task.is_cancel_requested());
+        let before = tasks.get(key).map(|task| (task.status(), task.is_cancel_requested()));
         let at_once = tasks.config().cancel_at_once;
         tasks.wish_cancelled(key, at_once, now);
         self.answer_shortly(config, id, &(), out);
-        Ok(match (was_over, at_once) {
-            (true, _) => None,
-            (false, true) => Some(TaskNews::Cancelled(key)),
-            (false, false) => was_wanted.then_some(TaskNews::CancelRequested(key)),
+        Ok(match before {
+            Some((status, _)) if status.is_final() => None,
+            _ if at_once => Some(TaskNews::Cancelled(key)),
+            Some((_, true)) => None,
+            _ => Some(TaskNews::CancelRequested(key)),
         })
     }
 
@@ -341,7 +340,7 @@ impl Peer {
             return Err(RespondError::Stale);
         };
         let own = self.identity.as_deref();
-        let write = |writer: &mut crate::json::Writer<'_>| {
+        let write = |writer: &mut Writer<'_>| {
             stamped(own, exchange, &wire, |additions| {
                 write_result(writer, &wire, result, additions, None)
             })

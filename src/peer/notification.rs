@@ -38,7 +38,7 @@ impl Peer {
                 if expected == Ok(true)
                     && let Some((call, snapshot)) = self.told_of_task(kind, params)
                 {
-                    return self.seen(call, snapshot, bytes, reception);
+                    return self.seen(call, snapshot, bytes, reception).map(Incoming::Event);
                 }
                 match expected {
                     Ok(true) if self.is_about_subscriptions(kind) => {

@@ -7,7 +7,7 @@ use super::call::{Call, CallError, CallOptions, Purpose, Timeout};
 use super::calls::Sink;
 use super::event::{CallEnded, Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
-use super::receive::{Incoming, Reception};
+use super::receive::Reception;
 use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Telling, Tracked, part};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
@@ -198,10 +198,7 @@ impl Peer {
             let call = CallId(place);
             let Some(tracked) = self.tracked_part(call) else { continue };
             if tracked.lost_at.is_some_and(|lost_at| lost_at <= now) {
-                if let Incoming::Event(event) = self.finish(call, Outcome::TaskLost, out) {
-                    return Some(event);
-                }
-                continue;
+                return Some(self.finish(call, Outcome::TaskLost, out));
             }
             self.bring_inputs(config, call, Some(now), out);
             self.ask_about(config, call, now, out);
@@ -223,7 +220,7 @@ impl Peer {
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<PeerEvent<'a>> {
         let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
         self.end_call(step);
         self.step_is_over(call, kind);
@@ -268,7 +265,7 @@ impl Peer {
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<PeerEvent<'a>> {
         let id = self.tracked_part(call).map(|tracked| tracked.id.clone())?;
         let snapshot = match &outcome {
             Outcome::Result(result) => result.borrowed().and_then(Snapshot::read),
@@ -297,7 +294,7 @@ impl Peer {
         outcome: Outcome<'a>,
         now: Instant,
         out: &mut dyn Outlets,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         tracked.failures += 1;
         let is_hopeless = matches!(
@@ -320,7 +317,7 @@ impl Peer {
         snapshot: Snapshot<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         if !tracked.standing.is_final() {
             // What it came to is asked for, and that it has ended is known.
@@ -342,7 +339,7 @@ impl Peer {
         }
         let event = (telling == Telling::News).then(|| self.update_of(call, snapshot));
         self.look_after(reception.config, call, reception.arrival.now, reception.out);
-        event.map(Incoming::Event)
+        event
     }
 
     /// What a task has come to, where it says so itself.
@@ -375,7 +372,7 @@ impl Peer {
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         let is_answer =
             matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_str()));
@@ -405,17 +402,12 @@ impl Peer {
         call: CallId,
         outcome: Outcome<'a>,
         out: &mut dyn Outlets,
-    ) -> Incoming<'a> {
+    ) -> PeerEvent<'a> {
         self.stop_asking(call, out);
         let entry = self.outbound.get(call.0);
         let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
         self.end_call(call);
-        Incoming::Event(PeerEvent::CallEnded(CallEnded {
-            call,
-            outcome,
-            stale: false,
-            needed_input,
-        }))
+        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false, needed_input })
     }
 
     /// Nobody waits any more for what was asked about a task. What is answered soon is left alone.
@@ -454,20 +446,17 @@ impl Peer {
         self.give_up(step, GivenUp::TimedOut, Some("the request timed out"), out);
         self.step_is_over(call, kind);
         let is_over = self.tracked_part(call)?.standing.is_final();
-        match kind {
-            StepKind::Get | StepKind::Result if kind == StepKind::Get || is_over => {
-                let outcome = Outcome::TimedOut(Expiry::Idle);
-                match self.failed_to_hear(call, outcome, now, out)? {
-                    Incoming::Event(event) => Some(event),
-                    _ => None,
-                }
+        match (kind, is_over) {
+            (StepKind::Get, _) | (StepKind::Result, true) => {
+                self.failed_to_hear(call, Outcome::TimedOut(Expiry::Idle), now, out)
             }
-            StepKind::Update => {
-                self.updates_are_lost(call);
+            // It is not answered before the task has ended.
+            (StepKind::Result, false) | (StepKind::Cancel, _) => {
+                self.ask_in_a_while(call, now);
                 None
             }
-            _ => {
-                self.ask_in_a_while(call, now);
+            (StepKind::Update, _) => {
+                self.updates_are_lost(call);
                 None
             }
         }

@@ -118,7 +118,9 @@ impl Peer {
                 let outcome = self.judged(call, outcome, bytes, reception.config);
                 self.task_question_ended(call, outcome).map(Incoming::Event)
             }
-            Purpose::TaskStep => self.step_ended(call, outcome, bytes, reception),
+            Purpose::TaskStep => {
+                self.step_ended(call, outcome, bytes, reception).map(Incoming::Event)
+            }
             Purpose::Abandoned => {
                 self.abandoned_answered(call, &outcome, reception).map(Incoming::Event)
             }

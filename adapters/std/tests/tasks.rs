@@ -227,23 +227,16 @@ impl Peer {
 
     /// The next message of this method.
     fn next_of(&mut self, method: &str) -> Value {
-        let is_it = |message: &Value| message["method"] == method;
-        if let Some(at) = self.aside.iter().position(is_it) {
-            return self.aside.remove(at);
-        }
-        loop {
-            let message = self.next();
-            if is_it(&message) {
-                return message;
-            }
-            self.aside.push(message);
-        }
+        self.next_that(|message| message["method"] == method)
     }
 
     /// The answer to a request.
     fn answer(&mut self, id: &Value) -> Value {
-        let is_it = |message: &Value| message["id"] == *id && message["method"].is_null();
-        if let Some(at) = self.aside.iter().position(is_it) {
+        self.next_that(|message| message["id"] == *id && message["method"].is_null())
+    }
+
+    fn next_that(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.aside.iter().position(&is_it) {
             return self.aside.remove(at);
         }
         loop {

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{
-    CallToolResult, Content, CreateMessageParams, ElicitParams, InputRequired, Map, ObjectSchema,
-    Role, SamplingMessage,
-};
+use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired};
 use mcp_sansio::{
     CancelCause, Capability, CapabilitySet, Cause, NotAllowed, Request, RespondError, Revision,
     ServerEvent,
@@ -18,25 +15,8 @@ use crate::kit::*;
 const LATEST: Revision = Revision::V2025_11_25;
 const FAILED: &str = r#""content":[{"type":"text","text":"the client did not give what was needed for this"}],"isError":true"#;
 
-fn form() -> ElicitParams<'static> {
-    ElicitParams::form("who?", ObjectSchema::new(Map::default()))
-}
-
 fn visit() -> ElicitParams<'static> {
     ElicitParams::visit("pay", "https://example.com/1")
-}
-
-fn sample() -> CreateMessageParams<'static> {
-    let message = SamplingMessage::new(Role::User, Content::text("hi"));
-    CreateMessageParams::new([message].to_vec(), 5)
-}
-
-fn require(
-    side: &mut ServerSide,
-    request: &Request<'_>,
-    need: &InputRequired<'_>,
-) -> Result<(), RespondError> {
-    side.server.require_input(request, need, side.now, &mut side.out)
 }
 
 fn call(side: &mut ServerSide) -> Request<'static> {

@@ -2,8 +2,7 @@
 
 use mcp_sansio::json::{EncodeError, Raw};
 use mcp_sansio::model::{
-    Content, CreateMessageParams, ElicitParams, ElicitResult, InputRequest, InputRequired, Map,
-    ObjectSchema, Role, SamplingMessage,
+    CreateMessageParams, ElicitParams, ElicitResult, InputRequest, InputRequired, Map,
 };
 use mcp_sansio::{
     Capability, CapabilityPolicy, Delivery, ErrorCode, Log, NotAllowed, Progress, Request,
@@ -21,23 +20,6 @@ const MAY_ASK: [(&str, &str); 3] = [
 ];
 
 const FORM: &str = r#"{"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
-
-fn form() -> ElicitParams<'static> {
-    ElicitParams::form("who?", ObjectSchema::new(Map::default()))
-}
-
-fn sample() -> CreateMessageParams<'static> {
-    let message = SamplingMessage::new(Role::User, Content::text("hi"));
-    CreateMessageParams::new([message].to_vec(), 5)
-}
-
-fn require(
-    side: &mut ServerSide,
-    request: &Request<'_>,
-    need: &InputRequired<'_>,
-) -> Result<(), RespondError> {
-    side.server.require_input(request, need, side.now, &mut side.out)
-}
 
 /// A call of a tool by a client that can do everything, with more members in its params.
 fn call(side: &mut ServerSide, id: &str, members: &str) -> Request<'static> {

@@ -1,7 +1,12 @@
 //! Messages of revision 2026-07-28, and servers that get them.
 
+use mcp_sansio::model::{
+    Content, CreateMessageParams, ElicitParams, InputRequired, Map, ObjectSchema, Role,
+    SamplingMessage,
+};
 use mcp_sansio::{
-    ErrorCode, InboundId, Request, Revision, RevisionSet, ServerConfig, ServerEvent, ViolationKind,
+    ErrorCode, InboundId, Request, RespondError, Revision, RevisionSet, ServerConfig, ServerEvent,
+    ViolationKind,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -239,4 +244,24 @@ pub(crate) fn lives(side: &mut ServerSide) {
     let id = side.request(&alone(r#""lives""#, "x/own", ""));
     side.server.reject(id, ErrorCode::METHOD_NOT_FOUND, "no", &mut side.out).unwrap();
     assert_eq!(side.sent(), [error(r#""lives""#, -32601, "no")]);
+}
+
+/// The least that a person can be asked.
+pub(crate) fn form() -> ElicitParams<'static> {
+    ElicitParams::form("who?", ObjectSchema::new(Map::default()))
+}
+
+/// The least that a model can be asked.
+pub(crate) fn sample() -> CreateMessageParams<'static> {
+    let message = SamplingMessage::new(Role::User, Content::text("hi"));
+    CreateMessageParams::new([message].to_vec(), 5)
+}
+
+/// Says what the server needs of the client before it can answer.
+pub(crate) fn require(
+    side: &mut ServerSide,
+    request: &Request<'_>,
+    need: &InputRequired<'_>,
+) -> Result<(), RespondError> {
+    side.server.require_input(request, need, side.now, &mut side.out)
 }

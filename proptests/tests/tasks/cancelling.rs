@@ -65,8 +65,8 @@ fn what_has_ended_is_not_cancelled() {
     on_both!(check);
 }
 
-/// Proves L-TASK-30, L-TASK-68, L-RACE-38: of a cancellation and an end the first one wins, in both
-/// orders. What comes of cancelled work is lost.
+/// Proves L-TASK-30, L-TASK-68, L-RACE-38, L-RACE-54: of a cancellation and an end the first one wins,
+/// in both orders. What comes of cancelled work is lost.
 #[test]
 fn a_cancellation_and_an_end_cross() {
     fn check<H: Host>() {
