@@ -180,3 +180,69 @@ impl State {
         Some(job)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use mcp_sansio::model::ListChanged;
+    use mcp_sansio::{Framing, Inbox, Instant, Outbox, Server, ServerConfig, ServerEvent};
+
+    use super::*;
+
+    const A_LONG_TIME: Duration = Duration::from_secs(60);
+
+    /// So many requests that are open at the same time.
+    fn requests(many: usize) -> Vec<InboundId> {
+        let mut config = ServerConfig::new("server", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        config.connection.limits.inbound_requests = u32::MAX;
+        let limits = config.connection.limits.clone();
+        let (mut inbox, mut out) = (Inbox::new(&limits), Outbox::new(Framing::Lines, &limits));
+        let mut server = Server::new(Arc::new(config));
+        let mut open = Vec::new();
+        for id in 0..many {
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            ) + "\n";
+            assert_eq!(inbox.feed(request.as_bytes()), request.len());
+            let frame = inbox.next().unwrap();
+            match server.receive(frame, Instant::from_nanos(0), &mut out) {
+                Some(ServerEvent::Request(request)) => open.push(request.id),
+                other => panic!("{other:?}"),
+            }
+        }
+        open
+    }
+
+    /// Any number of requests that have become tasks gets a bounded number of threads.
+    #[test]
+    fn lending_has_a_bound() {
+        let workers = Workers::new("test", 1, 1, 1);
+        for request in requests(MOST_LENT + 1) {
+            workers.lend(request);
+        }
+        assert_eq!(workers.lock().lent.len(), MOST_LENT);
+    }
+
+    /// A job that is lent lets another one run beside it, and gives its thread back when it ends.
+    #[test]
+    fn what_is_lent_is_given_back() {
+        let workers = Workers::new("test", 1, 2, 0);
+        let request = requests(1).pop().unwrap();
+        let (release, released) = std::sync::mpsc::channel();
+        let own = Arc::clone(&workers);
+        let lends = move || {
+            own.lend(request);
+            // The other job runs while this one waits for it.
+            released.recv_timeout(A_LONG_TIME).unwrap();
+        };
+        let job = Job { request: Some(request), bytes: 0, run: Box::new(lends) };
+        assert!(workers.submit(job).is_none());
+        let other =
+            Job { request: None, bytes: 0, run: Box::new(move || release.send(()).unwrap()) };
+        assert!(workers.submit(other).is_none());
+        workers.wait_idle(A_LONG_TIME);
+        let state = workers.lock();
+        assert_eq!((state.threads, state.lent.len(), state.queue.len()), (0, 0, 0));
+    }
+}
