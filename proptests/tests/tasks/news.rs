@@ -127,6 +127,25 @@ fn progress_of_the_request_is_progress_of_the_task() {
     assert_eq!((unwanted, stage.sent().len()), (Ok(ProgressReport::NotWanted), 0));
 }
 
+/// Proves L-RACE-45: nor does anybody hear how far a task is before it has been announced.
+#[test]
+fn progress_waits_for_the_announcement() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let request = stage.requested("1", &with_token("7"));
+        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        let Stage { host, tasks, .. } = &mut stage;
+        let early = host.report(key, Progress::new(2_u32), tasks);
+        assert_eq!((early, stage.sent().len()), (Ok(ProgressReport::NotWanted), 0));
+        let Stage { host, tasks, .. } = &mut stage;
+        host.announce(request, key, tasks).unwrap();
+        assert_eq!(host.report(key, Progress::new(1_u32), tasks), Ok(ProgressReport::Sent));
+        let created = result("1", format!(r#"{{"task":{}}}"#, shown("a", "working")));
+        assert_eq!(stage.sent(), [created, progress("7", r#""progress":1"#, "a")]);
+    }
+    on_both!(check);
+}
+
 /// A server says nothing of tasks before the client is ready but what it was asked for.
 #[test]
 fn a_server_that_is_early_tells_no_changes() {
