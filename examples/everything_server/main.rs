@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use mcp_sansio::{Revision, RevisionSet};
-use mcp_sansio_std::SharedTasks;
+use mcp_sansio_std::{ConnectionOptions, SharedTasks, serve_stdio_with};
 
 /// An MCP server with something of everything, on standard input and output.
 ///
@@ -55,7 +55,8 @@ fn main() -> ExitCode {
         Some(items) => everything::Everything::with_pages_of(items.get()),
         None => everything::Everything::default(),
     };
-    match mcp_sansio_std::serve_stdio_with_tasks(config, SharedTasks::default(), everything) {
+    let options = ConnectionOptions::new().tasks(SharedTasks::default());
+    match serve_stdio_with(config, &options, everything) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever would read this may be gone, too.

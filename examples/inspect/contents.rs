@@ -2,7 +2,10 @@
 
 use mcp_sansio::json::ParseError;
 use mcp_sansio::model::method::PagedMethod;
-use mcp_sansio::model::{List, Prompt, Resource, ResourceTemplate, Text, Tool, method};
+use mcp_sansio::model::{
+    List, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    Prompt, Resource, ResourceTemplate, Text, Tool, method,
+};
 use mcp_sansio::{Capability, ErrorCode};
 use mcp_sansio_std::{CallFailure, Reply};
 
@@ -88,19 +91,19 @@ fn entry(name: &Text<'_>, description: Option<&Text<'_>>) -> Entry {
 }
 
 fn tools(page: &Reply) -> Result<Entries, ParseError> {
-    let list = page.parse::<method::ListTools>()?.tools;
+    let list = page.parse_as::<ListToolsResult<'_>>()?.tools;
     let describe = |tool: &Tool<'_>| entry(&tool.name, tool.description.as_ref());
     Ok(entries(&list, describe))
 }
 
 fn prompts(page: &Reply) -> Result<Entries, ParseError> {
-    let list = page.parse::<method::ListPrompts>()?.prompts;
+    let list = page.parse_as::<ListPromptsResult<'_>>()?.prompts;
     let describe = |prompt: &Prompt<'_>| entry(&prompt.name, prompt.description.as_ref());
     Ok(entries(&list, describe))
 }
 
 fn resources(page: &Reply) -> Result<Entries, ParseError> {
-    let list = page.parse::<method::ListResources>()?.resources;
+    let list = page.parse_as::<ListResourcesResult<'_>>()?.resources;
     let describe = |resource: &Resource<'_>| {
         entry(&resource.uri, resource.description.as_ref().or(Some(&resource.name)))
     };
@@ -108,7 +111,7 @@ fn resources(page: &Reply) -> Result<Entries, ParseError> {
 }
 
 fn templates(page: &Reply) -> Result<Entries, ParseError> {
-    let list = page.parse::<method::ListResourceTemplates>()?.resource_templates;
+    let list = page.parse_as::<ListResourceTemplatesResult<'_>>()?.resource_templates;
     let describe = |template: &ResourceTemplate<'_>| {
         entry(&template.uri_template, template.description.as_ref().or(Some(&template.name)))
     };

@@ -190,7 +190,7 @@ pub(crate) fn call(reply: &Reply) -> Result<Output, String> {
 }
 
 fn parsed<M: Method>(reply: &Reply) -> Result<M::Result<'_>, String> {
-    reply.parse::<M>().map_err(|error| format!("{}: {error}", M::NAME))
+    reply.parse_as().map_err(|error| format!("{}: {error}", M::NAME))
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {

@@ -15,7 +15,10 @@ use mcp_sansio::{
     CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, TaskOptions,
     Timeout, ToolTasks,
 };
-use mcp_sansio_std::{CallFailure, Connection, OpenError, ProcessOptions, Reply, SharedTasks};
+use mcp_sansio_std::{
+    CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, SharedTasks,
+    connect, serve_with, spawn_with,
+};
 
 use crate::answers::{Answers, Overheard};
 use crate::arguments::Arguments;
@@ -45,7 +48,8 @@ impl Session {
                 command.args(rest);
                 let mut options = ProcessOptions::default();
                 options.own_group = !arguments.foreground;
-                Connection::spawn_with(config, command, options, answers)
+                let options = ConnectionOptions::new().process(options);
+                spawn_with(config, &options, command, answers)
                     .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
             }
         };
@@ -64,7 +68,7 @@ impl Session {
         options: CallOptions,
     ) -> Result<Reply, CallFailure> {
         let method = M::NAME;
-        let pending = self.connection.handle().start_method(method, params, options.progress())?;
+        let pending = self.connection.handle().call_method(method, params, options.progress());
         pending.wait_with(|update| {
             let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
@@ -113,11 +117,11 @@ impl Session {
 
     /// All pages of a list.
     pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
-        let pages = self.connection.handle().list::<M>(Paging::default(), self.options())?;
+        let pages = self.connection.handle().list::<M>(Paging::default(), self.options()).wait()?;
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
         }
-        Ok(pages.pages)
+        Ok(pages.pages.into_iter().map(Reply::by_name).collect())
     }
 
     /// Asks for log messages of this level and above. Without a session every request does.
@@ -151,7 +155,7 @@ impl Session {
 
     /// What has become of the server, if it has ended.
     pub(crate) fn fate(&mut self) -> String {
-        match self.connection.exit_status() {
+        match self.connection.exit_status().wait() {
             Some(status) => format!("\nThe server has ended ({status})."),
             None => String::new(),
         }
@@ -159,7 +163,7 @@ impl Session {
 
     pub(crate) fn close(self, grace: Duration) {
         // What we came for is there; how the server ends is its own affair.
-        _ = self.connection.close(grace);
+        _ = self.connection.close(grace).wait();
     }
 
     /// As long as there is progress there is hope.
@@ -196,10 +200,10 @@ fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenEr
     let ((from_client, to_server), (from_server, to_client)) = pipes().map_err(OpenError::Spawn)?;
     thread::spawn(move || {
         let handler = everything::Everything::default();
-        let (config, tasks) = (everything::config(), SharedTasks::default());
-        mcp_sansio_std::serve_with_tasks(config, tasks, from_client, to_client, handler)
+        let options = ConnectionOptions::new().tasks(SharedTasks::default());
+        serve_with(everything::config(), &options, from_client, to_client, handler)
     });
-    Connection::open(config, from_server, to_server, answers)
+    connect(config, from_server, to_server, answers)
 }
 
 /// Where the user has to go first, if that is why a call failed.

@@ -25,7 +25,7 @@ fn sources() -> BTreeMap<String, String> {
     }
     let root = root();
     let mut sources = BTreeMap::new();
-    let rooms = ["src", "adapters/std", "proptests", "examples", "benches", "fuzz/fuzz_targets"];
+    let rooms = ["src", "adapters", "proptests", "examples", "benches", "fuzz/fuzz_targets"];
     for room in rooms {
         walk(&root.join(room), &root, &mut sources);
     }

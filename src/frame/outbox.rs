@@ -114,12 +114,13 @@ impl Outbox {
         Messages { framing: self.framing, messages: self.queue.drain() }
     }
 
-    /// Takes in whatever comes from here on, however much waits already.
+    /// Changes how many bytes a caller may fill it with, which
+    /// [`Limits::outbox_bytes`] says at first. What is in it already stays.
     ///
-    /// For a connection that is about to end, of which no more can come than the answers to what is in
-    /// flight: a peer that is slow to read should not lose them to the deadline.
-    pub const fn lift_limit(&mut self) {
-        self.limit = usize::MAX;
+    /// For drivers that count in another way: a connection that is about to end, or an answer to a request of
+    /// which only so many are served at the same time, should not be lost to a peer that is slow to read.
+    pub const fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
     }
 
     /// Gives the buffer back to the allocator if everything has been sent.

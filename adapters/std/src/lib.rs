@@ -4,18 +4,21 @@
 //! looks after child processes.
 //!
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
-//! - [`Connection`] starts a server, connects to it and ends it; its [`Handle`] calls it.
+//! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. What takes its time
+//!   has a method `wait`.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Reader`], [`Writer`] and [`Clock`] are for event loops of your own.
 //!
+//! Much of it is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
+//!
 //! ```no_run
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
-//! use mcp_sansio::{Call, ErrorCode, Server, ServerConfig};
+//! use mcp_sansio::{Call, ErrorCode, ServerConfig};
 //! use mcp_sansio_std::Exchange;
 //!
 //! let mut config = ServerConfig::new("shout", "1.0");
 //! config.capabilities.tools = Some(ListChanged::default());
-//! mcp_sansio_std::serve_stdio(config, |exchange: &Exchange<Server>| {
+//! mcp_sansio_std::serve_stdio(config, |exchange: &Exchange| {
 //!     match &exchange.request().call {
 //!         Call::CallTool(call) if call.name == "shout" => {
 //!             exchange.respond(&CallToolResult::text("HELLO"))
@@ -26,36 +29,21 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod clock;
-mod connection;
-mod exchange;
-mod handle;
-mod host;
-mod hosting;
-mod machine;
-mod pending;
-mod process;
+mod connect;
+mod handler;
 mod reader;
 mod serve;
-mod signal;
 mod socket;
-mod task_handle;
-mod tasks;
-mod threads;
-mod wire;
-mod workers;
 mod writer;
 
-pub use clock::Clock;
-pub use connection::{Connection, OpenError};
-pub use exchange::Exchange;
-pub use handle::Handle;
-pub use machine::Machine;
-pub use pending::{CallFailure, Pages, PendingCall, Reply};
-pub use process::ProcessOptions;
+pub use connect::{connect, connect_with, spawn, spawn_with};
+pub use handler::{Handler, RefuseAll};
+pub use mcp_sansio_driver::{
+    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Handle, Machine,
+    OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions, ProgressUpdates, Raised,
+    Reply, Room, SharedTasks, Stderr, TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
+};
 pub use reader::Reader;
-pub use serve::{Handler, RefuseAll, serve, serve_stdio, serve_stdio_with_tasks, serve_with_tasks};
+pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};
-pub use task_handle::TaskHandle;
-pub use tasks::{SharedTasks, new_task, random_bytes};
 pub use writer::Writer;

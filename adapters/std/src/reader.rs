@@ -6,8 +6,7 @@ use mcp_sansio::{Frame, Inbox, Limits};
 
 /// Reads frames, blocking, from a stream of lines.
 ///
-/// For an event loop of your own; [`serve`](crate::serve) and
-/// [`Connection`](crate::Connection) bring theirs.
+/// For an event loop of your own; [`serve`](crate::serve) and [`connect`](crate::connect) bring theirs.
 ///
 /// ```
 /// use mcp_sansio::Limits;

@@ -35,12 +35,12 @@ impl HalfClose for std::os::unix::net::UnixStream {
 /// ```no_run
 /// use std::net::TcpStream;
 /// use mcp_sansio::ClientConfig;
-/// use mcp_sansio_std::{Connection, RefuseAll, SocketWriter};
+/// use mcp_sansio_std::{RefuseAll, SocketWriter, connect};
 ///
 /// let socket = TcpStream::connect("localhost:4000")?;
 /// let reader = socket.try_clone()?;
 /// let config = ClientConfig::new("example", "1.0");
-/// let connection = Connection::open(config, reader, SocketWriter::new(socket), RefuseAll::new())?;
+/// let connection = connect(config, reader, SocketWriter::new(socket), RefuseAll::new())?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use mcp_sansio::Outbox;
 ///
 /// For an event loop of your own that can afford to wait for its peer to read. If both sides wait
 /// for each other, both wait for ever; [`serve`](crate::serve) and
-/// [`Connection`](crate::Connection) write from a thread of their own.
+/// [`connect`](crate::connect) write from a thread of their own.
 #[derive(Debug)]
 pub struct Writer<W> {
     stream: W,

@@ -7,7 +7,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure, RevisionSet};
-use mcp_sansio_std::{Connection, OpenError, ProcessOptions, RefuseAll};
+use mcp_sansio_std::{
+    Connection, ConnectionOptions, OpenError, ProcessOptions, RefuseAll, spawn_with,
+};
 
 fn client_config() -> ClientConfig {
     let mut config = ClientConfig::new("c", "1");
@@ -30,33 +32,32 @@ fn config() -> ClientConfig {
 }
 
 /// Little, for servers that are going to use it up.
-fn impatient() -> ProcessOptions {
+fn impatient() -> ConnectionOptions {
     let mut options = ProcessOptions::default();
     options.exit = Duration::from_millis(200);
     options.terminate = Duration::from_millis(200);
-    options
+    ConnectionOptions::new().process(options)
 }
 
 /// More than a server needs that is going to end by itself, however busy the machine is.
-fn patient() -> ProcessOptions {
+fn patient() -> ConnectionOptions {
     let mut options = ProcessOptions::default();
     // Not so much as would overflow a clock, and more.
     options.exit = Duration::MAX;
     options.terminate = Duration::from_secs(60);
-    options
+    ConnectionOptions::new().process(options)
 }
 
 fn spawn(command: Command) -> Result<Connection, OpenError> {
-    Connection::spawn_with(config(), command, impatient(), RefuseAll::new())
+    spawn_with(config(), &impatient(), command, RefuseAll::new())
 }
 
 /// Proves L-LIFE-30, M-STDIO-08: a server that ends when its input does is left in peace.
 #[test]
 fn a_server_that_goes_by_itself_is_not_killed() {
     let command = shell("cat > /dev/null; exit 7");
-    let connection =
-        Connection::spawn_with(config(), command, patient(), RefuseAll::new()).unwrap();
-    let status = connection.close(Duration::ZERO).unwrap().unwrap();
+    let connection = spawn_with(config(), &patient(), command, RefuseAll::new()).unwrap();
+    let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
     assert_eq!(status.code(), Some(7));
 }
 
@@ -70,7 +71,7 @@ fn a_server_that_does_not_go_is_made_to() {
     for (script, signal) in table {
         let started = Instant::now();
         let connection = spawn(shell(script)).unwrap();
-        let status = connection.close(Duration::ZERO).unwrap().unwrap();
+        let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
         assert_eq!(status.signal(), signal, "{script}");
         assert!(started.elapsed() < Duration::from_secs(20));
     }
@@ -97,7 +98,7 @@ fn the_children_of_a_server_go_too() {
                 text.ends_with('\n').then(|| text.trim().to_string())
             });
             if close {
-                connection.close(Duration::ZERO).unwrap();
+                connection.close(Duration::ZERO).wait().unwrap();
             } else {
                 drop(connection);
             }
@@ -117,7 +118,7 @@ fn a_failed_handshake_ends_the_server_gently() {
         format!("read line; echo '{answer}'; cat > /dev/null; echo clean > '{}'", file.display());
     let mut command = Command::new("sh");
     command.args(["-c", &script]);
-    let error = Connection::spawn_with(config(), command, patient(), RefuseAll::new());
+    let error = spawn_with(config(), &patient(), command, RefuseAll::new());
     assert!(matches!(error, Err(OpenError::Connect(ConnectFailure::PeerError(_)))), "{error:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "clean\n");
     std::fs::remove_file(file).unwrap();
@@ -166,8 +167,7 @@ fn a_server_that_never_answers_times_out() {
         let mut config = config();
         config.connection.timeouts.handshake = Some(Duration::from_millis(300));
         let started = Instant::now();
-        let error =
-            Connection::spawn_with(config, command, impatient(), RefuseAll::new()).unwrap_err();
+        let error = spawn_with(config, &impatient(), command, RefuseAll::new()).unwrap_err();
         assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
         assert_eq!(error.to_string(), "the server did not answer in time");
         assert!(started.elapsed() < Duration::from_secs(10));
@@ -205,5 +205,5 @@ fn standard_error_is_not_ours_to_read() {
     );
     command.stderr(std::process::Stdio::null());
     let connection = spawn(command).unwrap();
-    connection.handle().call_method("ping", &(), CallOptions::new()).unwrap();
+    connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
 }

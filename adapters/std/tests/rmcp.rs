@@ -19,7 +19,8 @@ use mcp_sansio::{
 };
 use mcp_sansio::{Revision, RevisionSet};
 use mcp_sansio_std::{
-    CallFailure, Connection, Exchange, Handle, Handler, SharedTasks, SocketWriter, serve_with_tasks,
+    CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, SharedTasks,
+    SocketWriter, connect, serve_with,
 };
 use rmcp::model as theirs;
 use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
@@ -153,7 +154,13 @@ fn a_client_of_rmcp_uses_our_server() {
         let server = thread::spawn(move || {
             let handler = everything::Everything::with_pages_of(5);
             let (config, tasks) = (everything::config(), SharedTasks::default());
-            serve_with_tasks(config, tasks, reader, SocketWriter::new(ours), handler)
+            serve_with(
+                config,
+                &ConnectionOptions::new().tasks(tasks),
+                reader,
+                SocketWriter::new(ours),
+                handler,
+            )
         });
         let driven = async { tokio::time::timeout(A_LONG_TIME, drive(revision, socket)).await };
         runtime().block_on(driven).unwrap();
@@ -401,8 +408,7 @@ fn wait_heard(heard: &mpsc::Receiver<String>, line: &str) {
 
 fn text(connection: &Connection, tool: &'static str) -> String {
     let options = CallOptions::new().progress();
-    let pending =
-        connection.handle().start_method("tools/call", &json!({ "name": tool }), options).unwrap();
+    let pending = connection.handle().call_method("tools/call", &json!({ "name": tool }), options);
     let mut steps = 0;
     let reply = pending.wait_with(|_| steps += 1).unwrap();
     assert_eq!(steps, u32::from(tool == "tell"));
@@ -416,36 +422,45 @@ fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<St
     let tools = connection
         .handle()
         .list::<method::ListTools>(Paging::default(), CallOptions::new())
+        .wait()
         .unwrap();
     assert_eq!(tools.pages.len(), 2);
     let city = if revision < "2025-06-18" { "null" } else { "\"Oslo\"" };
     assert_eq!(text(connection, "ask"), format!("\"four\" 1 {city}"));
     let read = json!({ "uri": "x:y" });
-    let read = connection.handle().call_method("resources/read", &read, CallOptions::new());
+    let read = connection.handle().call_method("resources/read", &read, CallOptions::new()).wait();
     let read = read.unwrap().raw().parse::<Value>().unwrap();
     assert_eq!(read["contents"][0]["text"], "words");
     let prompt = json!({ "name": "travel" });
-    let prompt = connection.handle().call_method("prompts/get", &prompt, CallOptions::new());
+    let prompt = connection.handle().call_method("prompts/get", &prompt, CallOptions::new()).wait();
     let prompt = prompt.unwrap().raw().parse::<Value>().unwrap();
     assert_eq!(prompt["messages"][0]["content"]["text"], "travel");
     assert_eq!(text(connection, "tell"), "told");
     wait_heard(heard, r#"notifications/message {"data":"working","level":"info"}"#);
     let level = json!({ "level": "warning" });
-    connection.handle().call_method("logging/setLevel", &level, CallOptions::new()).unwrap();
+    connection.handle().call_method("logging/setLevel", &level, CallOptions::new()).wait().unwrap();
     let uri = json!({ "uri": "x:y" });
-    connection.handle().call_method("resources/subscribe", &uri, CallOptions::new()).unwrap();
+    connection
+        .handle()
+        .call_method("resources/subscribe", &uri, CallOptions::new())
+        .wait()
+        .unwrap();
     wait_heard(heard, r#"notifications/resources/updated {"uri":"x:y"}"#);
-    let completed = connection.handle().call_method(
-        "completion/complete",
-        &json!({
-            "ref": { "type": "ref/prompt", "name": "p" },
-            "argument": { "name": "city", "value": "pa" },
-        }),
-        CallOptions::new(),
-    );
+    let completed = connection
+        .handle()
+        .call_method(
+            "completion/complete",
+            &json!({
+                "ref": { "type": "ref/prompt", "name": "p" },
+                "argument": { "name": "city", "value": "pa" },
+            }),
+            CallOptions::new(),
+        )
+        .wait();
     assert!(completed.unwrap().raw().as_str().contains("paris"));
     let unknown = json!({ "name": "unknown" });
-    let unknown = connection.handle().call_method("tools/call", &unknown, CallOptions::new());
+    let unknown =
+        connection.handle().call_method("tools/call", &unknown, CallOptions::new()).wait();
     assert!(matches!(unknown, Err(CallFailure::PeerError(error)) if error.code.get() == -32602));
 }
 
@@ -470,16 +485,17 @@ fn our_client_uses_a_server_of_rmcp() {
         config.capabilities.elicitation = Some(Default::default());
         let reader = ours.try_clone().unwrap();
         let answers = Answers(Mutex::new(sender));
-        let connection =
-            Connection::open(config, reader, SocketWriter::new(ours), answers).unwrap();
+        let connection = connect(config, reader, SocketWriter::new(ours), answers).unwrap();
         use_theirs(&connection, revision, &heard);
         let options = CallOptions::new().total(Timeout::After(Duration::from_millis(100)));
-        let wait =
-            connection.handle().call::<method::CallTool>(&CallToolParams::new("wait"), options);
+        let wait = connection
+            .handle()
+            .call::<method::CallTool>(&CallToolParams::new("wait"), options)
+            .wait();
         assert!(matches!(wait, Err(CallFailure::TimedOut(Expiry::Total))), "{wait:?}");
         cancelled.recv_timeout(A_LONG_TIME).unwrap();
-        connection.handle().call_method("ping", &(), CallOptions::new()).unwrap();
-        connection.close(Duration::from_secs(10)).unwrap();
+        connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
+        connection.close(Duration::from_secs(10)).wait().unwrap();
         server.join().unwrap();
     }
 }

@@ -15,7 +15,7 @@ use mcp_sansio::{
     RevisionSet, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::{
-    CallFailure, Connection, Exchange, Handle, Handler, RefuseAll, SocketWriter, serve,
+    CallFailure, Exchange, Handle, Handler, RefuseAll, SocketWriter, connect, serve,
 };
 use serde_json::{Value, json};
 
@@ -143,7 +143,8 @@ fn cancelling_a_request_cancels_what_it_asks() {
         fn serve(&self, exchange: &Exchange<Server>) {
             let params = json!({"messages": [], "maxTokens": 1});
             let options = exchange.call_options();
-            let asked = exchange.handle().call_method("sampling/createMessage", &params, options);
+            let asked =
+                exchange.handle().call_method("sampling/createMessage", &params, options).wait();
             self.0.lock().unwrap().send(asked.unwrap_err()).unwrap();
         }
     }
@@ -162,15 +163,15 @@ fn cancelling_a_request_cancels_what_it_asks() {
     let (server, reader, writer) = start(config(), Asks(Mutex::new(failures)));
     let mut client = client_config();
     client.capabilities.sampling = Some(Default::default());
-    let connection = Connection::open(client, reader, writer, Thinks(Mutex::new(words))).unwrap();
+    let connection = connect(client, reader, writer, Thinks(Mutex::new(words))).unwrap();
     let params = CallToolParams::new("t");
-    let call = connection.handle().start_method("tools/call", &params, CallOptions::new()).unwrap();
+    let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
     assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("asked"));
     let Err(call) = call.wait_timeout(Duration::from_millis(1)) else { panic!("it is pending") };
     call.cancel("changed my mind");
     assert_eq!(failed.recv_timeout(A_LONG_TIME), Ok(CallFailure::Cancelled));
     assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("dismissed"));
-    connection.close(Duration::ZERO).unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
     server.join().unwrap().unwrap();
 }
 
@@ -191,11 +192,11 @@ fn closing_loses_nothing() {
     }
     let (heard, notifications) = channel();
     let (server, reader, writer) = start(config(), Slow(Mutex::new(heard)));
-    let connection = Connection::open(client_config(), reader, writer, RefuseAll::new()).unwrap();
+    let connection = connect(client_config(), reader, writer, RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");
-    let call = connection.handle().start_method("tools/call", &params, CallOptions::new()).unwrap();
+    let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
     connection.handle().notify_method("notifications/x", &()).unwrap();
-    assert_eq!(connection.close(A_LONG_TIME).unwrap(), None);
+    assert_eq!(connection.close(A_LONG_TIME).wait().unwrap(), None);
     assert!(call.wait().is_ok(), "the call was answered before the end");
     assert_eq!(notifications.recv_timeout(A_LONG_TIME).unwrap(), "notifications/x");
     server.join().unwrap().unwrap();
@@ -224,10 +225,10 @@ fn events_are_told_before_the_end() {
     }
     let (sender, heard) = mpsc::sync_channel(2 * LINES);
     let (server, reader, writer) = start(config(), talk);
-    let connection = Connection::open(client_config(), reader, writer, Listens(sender)).unwrap();
+    let connection = connect(client_config(), reader, writer, Listens(sender)).unwrap();
     let params = CallToolParams::new("t");
-    connection.handle().call_method("tools/call", &params, CallOptions::new()).unwrap();
-    connection.close(Duration::ZERO).unwrap();
+    connection.handle().call_method("tools/call", &params, CallOptions::new()).wait().unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
     let heard: Vec<_> = heard.try_iter().collect();
     assert_eq!(heard.len(), LINES + 1);
     assert_eq!(heard.last(), Some(&"closed"));
@@ -248,11 +249,10 @@ fn closing_reaches_the_other_side_of_a_socket() {
     let socket = TcpStream::connect(address).unwrap();
     let reader = socket.try_clone().unwrap();
     let config = client_config();
-    let connection =
-        Connection::open(config, reader, SocketWriter::new(socket), RefuseAll::new()).unwrap();
+    let connection = connect(config, reader, SocketWriter::new(socket), RefuseAll::new()).unwrap();
     let params = CallToolParams::new("t");
-    connection.handle().call_method("tools/call", &params, CallOptions::new()).unwrap();
-    connection.close(Duration::ZERO).unwrap();
+    connection.handle().call_method("tools/call", &params, CallOptions::new()).wait().unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
     server.join().unwrap().unwrap();
 }
 

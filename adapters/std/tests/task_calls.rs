@@ -16,8 +16,8 @@ use mcp_sansio::{
     TaskMode, TaskOptions,
 };
 use mcp_sansio_std::{
-    CallFailure, Connection, Exchange, Handler, PendingCall, RefuseAll, SharedTasks, TaskHandle,
-    new_task, serve_with_tasks,
+    CallFailure, Connection, ConnectionOptions, Exchange, Handler, PendingCall, RefuseAll,
+    SharedTasks, TaskHandle, connect as connect_to, new_task, serve_with,
 };
 
 const ERAS: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
@@ -48,16 +48,17 @@ fn connect(revisions: RevisionSet, tasks: &SharedTasks) -> (Connection, Receiver
     of_client.revisions = revisions;
     let ((from_client, to_server), (from_server, to_client)) = (pipe().unwrap(), pipe().unwrap());
     let (sender, jobs) = channel();
-    let (handler, tasks) = (Jobs(Mutex::new(sender)), tasks.clone());
-    thread::spawn(move || serve_with_tasks(of_server, tasks, from_client, to_client, handler));
-    (Connection::open(of_client, from_server, to_server, RefuseAll::new()).unwrap(), jobs)
+    let handler = Jobs(Mutex::new(sender));
+    let options = ConnectionOptions::new().tasks(tasks.clone());
+    thread::spawn(move || serve_with(of_server, &options, from_client, to_client, handler));
+    (connect_to(of_client, from_server, to_server, RefuseAll::new()).unwrap(), jobs)
 }
 
 fn call(connection: &Connection) -> PendingCall<Client> {
     let options = TaskOptions::new().poll_interval(Duration::from_millis(10));
     let options = CallOptions::new().task(options);
     let params = CallToolParams::new("job");
-    connection.handle().start_method("tools/call", &params, options).unwrap()
+    connection.handle().call_method("tools/call", &params, options)
 }
 
 #[test]
@@ -83,12 +84,12 @@ fn a_task_is_taken_up_on_another_connection() {
         // What the server says comes in order, so that the client has heard of the task after this.
         let params = PageParams::default();
         let handle = connection.handle();
-        assert!(handle.call::<method::ListTools>(&params, CallOptions::new()).is_ok());
+        assert!(handle.call::<method::ListTools>(&params, CallOptions::new()).wait().is_ok());
         let (other, _) = connect(era, &tasks);
-        _ = connection.close(Duration::from_secs(5));
+        _ = connection.close(Duration::from_secs(5)).wait();
         let Err(CallFailure::Task(task)) = lost.wait() else { panic!("it has become a task") };
         let ticket = task.ticket;
-        let resumed = other.handle().resume_task(&ticket, TaskOptions::new()).unwrap();
+        let resumed = other.handle().resume_task(&ticket, TaskOptions::new());
         job.complete(&CallToolResult::text("late")).unwrap();
         assert!(resumed.wait().is_ok());
     }

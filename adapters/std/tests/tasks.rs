@@ -18,7 +18,8 @@ use mcp_sansio::{
     TaskMode,
 };
 use mcp_sansio_std::{
-    Connection, Exchange, Handler, SharedTasks, TaskHandle, new_task, serve_with_tasks,
+    ConnectionOptions, Exchange, Handler, SharedTasks, TaskHandle, TaskInputs, connect_with,
+    new_task, serve_with,
 };
 use serde_json::{Value, json};
 
@@ -69,7 +70,7 @@ impl Tools {
                 self.log(&format!("cancelled {cancelled}, then {late:?}"));
             }
             "ask" => {
-                let said = task.require_input(&question());
+                let said = task.require_input(&question()).and_then(TaskInputs::wait);
                 self.log(&format!("{said:?}"));
                 if let Ok(answers) = said {
                     let answer = answers.get("confirm").map(|answer| answer.to_string());
@@ -138,7 +139,15 @@ impl Host {
         let (from_client, to_server) = pipe().unwrap();
         let (from_server, to_client) = pipe().unwrap();
         let tools = self.tools.clone();
-        thread::spawn(move || serve_with_tasks(config, tasks, from_client, to_client, tools));
+        thread::spawn(move || {
+            serve_with(
+                config,
+                &ConnectionOptions::new().tasks(tasks),
+                from_client,
+                to_client,
+                tools,
+            )
+        });
         Peer::new(from_server, to_server)
     }
 
@@ -149,7 +158,15 @@ impl Host {
         let (from_client, to_server) = pipe().unwrap();
         let (from_server, to_client) = pipe().unwrap();
         let (tools, tasks) = (self.tools.clone(), self.tasks.clone());
-        thread::spawn(move || serve_with_tasks(config, tasks, from_client, to_client, tools));
+        thread::spawn(move || {
+            serve_with(
+                config,
+                &ConnectionOptions::new().tasks(tasks),
+                from_client,
+                to_client,
+                tools,
+            )
+        });
         (from_server, to_server)
     }
 
@@ -563,7 +580,8 @@ fn a_client_has_tasks_too() {
             task.complete(&ElicitResult::cancel()).unwrap();
             Ok(())
         };
-        Connection::open_with_tasks(config, tasks, from_server, to_server, answer).unwrap()
+        connect_with(config, &ConnectionOptions::new().tasks(tasks), from_server, to_server, answer)
+            .unwrap()
     });
     let mut server = Peer::new(from_client, to_client);
     server.is_in_session = true;

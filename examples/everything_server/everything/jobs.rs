@@ -178,7 +178,7 @@ impl Job {
             return Ok(());
         }
         let inputs = match self.needs() {
-            Some(needs) => task.require_input(&needs)?,
+            Some(needs) => task.require_input(&needs)?.wait()?,
             None => Raw::EMPTY_OBJECT,
         };
         match self.result(&inputs) {

@@ -36,11 +36,11 @@ impl Visits {
         let id = self.next_id();
         let params = ElicitParams::url("Please sign in", PAGE, id.as_str());
         let handle = exchange.handle();
-        let reply = match handle.call::<method::Elicit>(&params, exchange.call_options()) {
+        let reply = match handle.call::<method::Elicit>(&params, exchange.call_options()).wait() {
             Ok(reply) => reply,
             Err(failure) => return exchange.respond(&ToolResult::error(failure.to_string())),
         };
-        exchange.respond(&match reply.parse::<method::Elicit>().map(|answer| answer.action) {
+        exchange.respond(&match reply.parse().map(|answer| answer.action) {
             Ok(ElicitAction::Accept) => match handle.elicitation_complete(&id) {
                 Ok(_) => ToolResult::text("The user has been to the page"),
                 Err(error) => ToolResult::error(error.to_string()),

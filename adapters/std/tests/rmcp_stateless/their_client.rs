@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{Revision, RevisionSet};
-use mcp_sansio_std::{SharedTasks, SocketWriter, serve_with_tasks};
+use mcp_sansio_std::{ConnectionOptions, SharedTasks, SocketWriter, serve_with};
 use rmcp::model as theirs;
 use rmcp::model::{ProtocolVersion, ServerNotification};
 use rmcp::service::{
@@ -154,7 +154,13 @@ fn against_ours<F>(
         let mut config = everything::config();
         config.revisions = revisions;
         let tasks = SharedTasks::default();
-        serve_with_tasks(config, tasks, reader, SocketWriter::new(ours), handler)
+        serve_with(
+            config,
+            &ConnectionOptions::new().tasks(tasks),
+            reader,
+            SocketWriter::new(ours),
+            handler,
+        )
     });
     let driven = async {
         let handler = TheirClient::default();

@@ -11,7 +11,9 @@ use mcp_sansio::{
     CallOptions, Client, ClientCall, ClientConfig, ClientEvent, Evidence, Expiry, Paging,
     RespondError, Revision, RevisionSet, SubscriptionEnd, SubscriptionNews, Timeout,
 };
-use mcp_sansio_std::{CallFailure, Connection, Exchange, Handle, Handler, SocketWriter};
+use mcp_sansio_std::{
+    CallFailure, Connection, Exchange, Handle, Handler, SocketWriter, connect as connect_to,
+};
 use rmcp::model as theirs;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, SubscriptionContext};
@@ -188,8 +190,7 @@ fn heard(lines: &mpsc::Receiver<String>) -> String {
 
 fn run(connection: &Connection, tool: &'static str, options: CallOptions) -> String {
     let params = json!({ "name": tool });
-    let pending =
-        connection.handle().start_method("tools/call", &params, options.progress()).unwrap();
+    let pending = connection.handle().call_method("tools/call", &params, options.progress());
     let mut steps = 0;
     let reply = pending.wait_with(|_| steps += 1).unwrap();
     assert_eq!(steps, u32::from(tool == "tell"));
@@ -199,7 +200,8 @@ fn run(connection: &Connection, tool: &'static str, options: CallOptions) -> Str
 
 fn use_theirs(connection: &Connection, lines: &mpsc::Receiver<String>) {
     let handle = connection.handle();
-    let tools = handle.list::<method::ListTools>(Paging::default(), CallOptions::new()).unwrap();
+    let tools =
+        handle.list::<method::ListTools>(Paging::default(), CallOptions::new()).wait().unwrap();
     assert_eq!(tools.pages.len(), 2);
     assert_eq!(run(connection, "ask", CallOptions::new()), "four \"file:///r\" \"Oslo\"");
     assert_eq!(run(connection, "tell", CallOptions::new()), "told");
@@ -220,7 +222,7 @@ fn use_theirs(connection: &Connection, lines: &mpsc::Receiver<String>) {
     assert_eq!(heard(lines), "finished");
     handle.unsubscribe(everything).unwrap();
     let unknown = json!({ "name": "unknown" });
-    let unknown = handle.call_method("tools/call", &unknown, CallOptions::new());
+    let unknown = handle.call_method("tools/call", &unknown, CallOptions::new()).wait();
     assert!(matches!(unknown, Err(CallFailure::PeerError(error)) if error.code.get() == -32602));
 }
 
@@ -247,9 +249,9 @@ fn connect(
     config.capabilities.elicitation = Some(Default::default());
     let reader = ours.try_clone().unwrap();
     let answers = Answers(Mutex::new(sender));
-    let connection = Connection::open(config, reader, SocketWriter::new(ours), answers).unwrap();
+    let connection = connect_to(config, reader, SocketWriter::new(ours), answers).unwrap();
     drive(&connection, &lines, &cancelled);
-    connection.close(Duration::from_secs(10)).unwrap();
+    connection.close(Duration::from_secs(10)).wait().unwrap();
     server.join().unwrap();
 }
 
@@ -262,8 +264,10 @@ fn our_client_uses_a_server_of_rmcp() {
             use_theirs(connection, lines);
             assert_eq!(cancelled.recv_timeout(A_LONG_TIME).unwrap(), "listen");
             let options = CallOptions::new().total(Timeout::After(Duration::from_millis(100)));
-            let wait =
-                connection.handle().call::<method::CallTool>(&CallToolParams::new("wait"), options);
+            let wait = connection
+                .handle()
+                .call::<method::CallTool>(&CallToolParams::new("wait"), options)
+                .wait();
             assert!(matches!(wait, Err(CallFailure::TimedOut(Expiry::Total))), "{wait:?}");
             assert_eq!(cancelled.recv_timeout(A_LONG_TIME).unwrap(), "wait");
             assert_eq!(run(connection, "tell", CallOptions::new()), "told");

@@ -7,23 +7,23 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Context;
 
 use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport};
 
 use crate::clock::Clock;
+use crate::wakers::Wakers;
 
 /// Work that outlives the connections it was asked for on. Clones share it.
 ///
-/// Give it to [`serve_with_tasks`](crate::serve_with_tasks) or
-/// [`Connection::open_with_tasks`](crate::Connection::open_with_tasks), to as many of them as you like:
-/// what was begun on one connection can be asked for on every other one of the same
+/// Give it to [as many connections](crate::ConnectionOptions::tasks) as you like: what was begun on one connection can be asked for on every other one of the same
 /// [principal](Self::on_behalf_of).
 ///
 /// ```
 /// use mcp_sansio::task::TasksConfig;
-/// use mcp_sansio_std::SharedTasks;
+/// use mcp_sansio_driver::SharedTasks;
 ///
 /// let mut config = TasksConfig::default();
 /// config.tasks = 50;
@@ -47,7 +47,7 @@ struct Hub {
 pub(crate) struct Shared {
     pub(crate) tasks: Tasks,
     /// Those who wait for something about a task.
-    waiting: HashMap<TaskKey, Arc<Condvar>>,
+    waiting: HashMap<TaskKey, Wakers>,
     /// The connections that have not ended.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
     /// Those of them that have no room for what they have to tell, and go on when there is some.
@@ -71,16 +71,20 @@ pub(crate) trait Link: Send + Sync {
 impl SharedTasks {
     /// No tasks yet.
     ///
-    /// Each task keeps a thread of its connection while it is worked on, beside those of other requests as
-    /// long as there are no more than 1,024; further ones count among those. A task that is forgotten keeps
-    /// its thread until the work looks whether anybody wants it
-    /// ([`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled)).
+    /// Each handler that goes on with a task runs beside those of other requests as long as there are no more
+    /// than 1,024; further ones count among those. One whose task is forgotten goes on until it looks whether
+    /// anybody wants it ([`TaskHandle::is_cancelled`](crate::TaskHandle::is_cancelled)).
     ///
     /// What was saved elsewhere can be brought back with [`with`](Self::with), so that its results can be
     /// asked for. Work goes on only with tasks that were begun in this process.
     pub fn new(config: TasksConfig) -> Self {
+        Self::with_clock(config, Clock::default())
+    }
+
+    /// The same with a clock, which is that of every connection that shares them.
+    pub fn with_clock(config: TasksConfig, clock: Clock) -> Self {
         let shared = Shared { tasks: Tasks::new(config), ..Shared::default() };
-        let hub = Hub { clock: Clock::default(), state: Mutex::new(shared) };
+        let hub = Hub { clock, state: Mutex::new(shared) };
         Self { hub: Arc::new(hub), principal: Principal::default() }
     }
 
@@ -100,7 +104,7 @@ impl SharedTasks {
         self.change(|shared, now| {
             let result = act(&mut shared.tasks, now);
             // It can have been about any of them.
-            shared.waiting.values().for_each(|waiting| waiting.notify_all());
+            shared.waiting.values_mut().for_each(Wakers::wake_all);
             result
         })
     }
@@ -200,9 +204,10 @@ impl Shared {
         links
     }
 
-    /// A task is worked on. Whoever waits for something about it waits here.
-    pub(crate) fn work(&mut self, key: TaskKey) -> Arc<Condvar> {
-        Arc::clone(self.waiting.entry(key).or_default())
+    /// Whoever polls with this context is woken when something about a task that is worked on may have
+    /// changed.
+    pub(crate) fn wait(&mut self, key: TaskKey, context: &Context<'_>) {
+        self.waiting.entry(key).or_default().register(context);
     }
 
     /// A task is not worked on any more.
@@ -211,7 +216,7 @@ impl Shared {
     }
 
     /// A peer has changed something about a task.
-    pub(crate) fn heard(&self, news: TaskNews) {
+    pub(crate) fn heard(&mut self, news: TaskNews) {
         match news {
             TaskNews::Cancelled(key) | TaskNews::CancelRequested(key) | TaskNews::Input(key) => {
                 self.changed(key);
@@ -220,9 +225,9 @@ impl Shared {
         }
     }
 
-    fn changed(&self, key: TaskKey) {
-        if let Some(waiting) = self.waiting.get(&key) {
-            waiting.notify_all();
+    fn changed(&mut self, key: TaskKey) {
+        if let Some(waiting) = self.waiting.get_mut(&key) {
+            waiting.wake_all();
         }
     }
 }
@@ -248,7 +253,7 @@ pub fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
 /// A task to begin, with an id that nobody can guess.
 ///
 /// ```
-/// let task = mcp_sansio_std::new_task()?;
+/// let task = mcp_sansio_driver::new_task()?;
 /// assert_eq!(task.id().len(), 32);
 /// # Ok::<(), std::io::Error>(())
 /// ```

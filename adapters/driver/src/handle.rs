@@ -1,25 +1,30 @@
 //! A connection as those see it who ask something of the other side.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, CancelError, ChangedList, Client, Delivery, InboundId, Instant,
+    CallError, CallId, CallOptions, CancelError, ChangedList, Client, Counts, Delivery, InboundId,
     Log, NotifyError, Outbox, Paging, Phase, Server, TaskOptions, TaskTicket,
 };
 use serde::Serialize;
 
+use crate::block::block_on;
 use crate::machine::Machine;
-use crate::pending::{CallFailure, Pages, PendingCall, Reply};
-use crate::wire::{Update, Wire};
+use crate::pages::PendingPages;
+use crate::pending::PendingCall;
+use crate::signal::Raised;
+use crate::wire::Wire;
 
 /// Calls the other side. Clones share the connection.
-pub struct Handle<M: Machine> {
+pub struct Handle<M: Machine = Client> {
     wire: Arc<Wire<M>>,
 }
 
@@ -32,92 +37,63 @@ impl<M: Machine> Handle<M> {
         &self.wire
     }
 
-    /// Calls a method and waits for its result.
+    /// Calls a method: `await` what this gives, or [`wait`](PendingCall::wait) for it.
     ///
-    /// # Errors
+    /// The call is made at once, or not at all, which comes out then. While the peer does not read there may
+    /// be no room for it: see [`room`](Self::room).
     ///
-    /// [`CallFailure`] says why there is none.
+    /// ```
+    /// use mcp_sansio::model::{PageParams, method};
+    /// use mcp_sansio::CallOptions;
+    /// use mcp_sansio_driver::Handle;
+    ///
+    /// async fn how_many_tools(server: &Handle) -> Result<usize, Box<dyn std::error::Error>> {
+    ///     let params = PageParams::default();
+    ///     let reply = server.call::<method::ListTools>(&params, CallOptions::new()).await?;
+    ///     Ok(reply.parse()?.tools.iter().count())
+    /// }
+    /// ```
     pub fn call<C: Method>(
         &self,
         params: &C::Params<'_>,
         options: CallOptions,
-    ) -> Result<Reply, CallFailure> {
-        self.call_method(C::NAME, params, options)
+    ) -> PendingCall<M, C> {
+        PendingCall::new(self.make(C::NAME, params, options), self)
     }
 
-    /// Calls a method by name and waits for its result.
-    ///
-    /// # Errors
-    ///
-    /// As for [`call`](Self::call).
+    /// Calls a method by name, as [`call`](Self::call) does.
     pub fn call_method<T: Serialize + ?Sized>(
         &self,
         method: &str,
         params: &T,
         options: CallOptions,
-    ) -> Result<Reply, CallFailure> {
-        self.start_method(method, params, options)?.wait()
+    ) -> PendingCall<M> {
+        PendingCall::new(self.make(method, params, options), self)
     }
 
-    /// Asks for all pages of a list and waits for them.
-    ///
-    /// # Errors
-    ///
-    /// As for [`call`](Self::call).
-    pub fn list<P: PagedMethod>(
-        &self,
-        paging: Paging,
-        options: CallOptions,
-    ) -> Result<Pages, CallFailure> {
-        let pending =
-            self.start(|machine, out, now| machine.list::<P>(paging, options, now, out))?;
-        let mut pages = Vec::new();
-        let (last, stale) = pending.finish(|update| match update {
-            Update::Page(page) => pages.push(Reply { raw: page.result }),
-            Update::Restarted => pages.clear(),
-            _ => {}
-        })?;
-        pages.push(last);
-        Ok(Pages { pages, stale })
-    }
-
-    /// Calls a method by name without waiting.
-    ///
-    /// # Errors
-    ///
-    /// [`CallError`] says why there is no call.
-    pub fn start_method<T: Serialize + ?Sized>(
+    fn make<T: Serialize + ?Sized>(
         &self,
         method: &str,
         params: &T,
         options: CallOptions,
-    ) -> Result<PendingCall<M>, CallError> {
+    ) -> Result<CallId, CallError> {
         let params = Raw::from_serialize(params)?;
-        self.start(|machine, out, now| machine.call(method, &params, options, now, out))
+        self.wire.call(|machine, out, now| machine.call(method, &params, options, now, out))
     }
 
-    /// Goes on with a task that a call on another connection has become, and waits for nothing: the result is
-    /// that of the call. Tickets come with [`CallFailure::Task`], and with the events that say how far a
-    /// task is.
-    ///
-    /// # Errors
-    ///
-    /// [`CallError`] says why the task is not asked about.
-    pub fn resume_task(
-        &self,
-        ticket: &TaskTicket,
-        options: TaskOptions,
-    ) -> Result<PendingCall<M>, CallError> {
-        self.start(|machine, out, now| machine.resume_task(ticket, options, now, out))
+    /// Asks for all pages of a list.
+    pub fn list<P: PagedMethod>(&self, paging: Paging, options: CallOptions) -> PendingPages<M, P> {
+        let made = self.wire.call(|machine, out, now| machine.list::<P>(paging, options, now, out));
+        PendingPages::new(PendingCall::new(made, self))
     }
 
-    fn start(
-        &self,
-        make: impl FnOnce(&mut M, &mut Outbox, Instant) -> Result<CallId, CallError>,
-    ) -> Result<PendingCall<M>, CallError> {
-        let (sender, updates) = channel();
-        let call = self.wire.call(sender, make)?;
-        Ok(PendingCall::new(call, self.clone(), updates))
+    /// Goes on with a task that a call on another connection has become: the result is that of the call.
+    /// Tickets come with [`CallFailure::Task`](crate::CallFailure::Task), and with the events that say how
+    /// far a task is.
+    pub fn resume_task(&self, ticket: &TaskTicket, options: TaskOptions) -> PendingCall<M> {
+        let resume =
+            |machine: &mut M, out: &mut Outbox, now| machine.resume_task(ticket, options, now, out);
+        PendingCall::new(self.wire.call(resume), self)
     }
 
     /// Sends a notification.
@@ -152,9 +128,26 @@ impl<M: Machine> Handle<M> {
         self.wire.with(|machine, out, _| machine.notify(method, &params, related, out))
     }
 
+    /// Waits until there is room for more: until the peer has read enough of what is there, or the connection
+    /// has ended. Those who make many large calls wait here in between.
+    pub fn room(&self) -> Room<M> {
+        Room { handle: self.clone() }
+    }
+
+    /// Waits until everything is over: the connection has ended, what was left to write has been written, or
+    /// the peer has not read it, and everything has been told.
+    pub fn ended(&self) -> Raised<'_> {
+        self.wire.ended().raised()
+    }
+
     /// Where the connection is in its life.
     pub fn phase(&self) -> Phase {
         self.wire.phase()
+    }
+
+    /// How much is going on, to look for what nobody has answered or awaited.
+    pub fn counts(&self) -> Counts {
+        self.wire.lock().machine.counts()
     }
 
     /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
@@ -229,7 +222,7 @@ impl Handle<Server> {
 /// # Subscribing
 impl Handle<Client> {
     /// Asks to be told of what a filter says, where there are no sessions: see [`Client::subscribe`]. What
-    /// comes of it is told to [`Handler::event`](crate::Handler::event).
+    /// comes of it is told to the handler as an event.
     ///
     /// # Errors
     ///
@@ -245,6 +238,29 @@ impl Handle<Client> {
     /// [`CancelError`] if it is over already.
     pub fn unsubscribe(&self, subscription: CallId) -> Result<(), CancelError> {
         self.wire.with(|client, out, _| client.cancel(subscription, None, out)).map(|_| ())
+    }
+}
+
+/// Waits for room in the outbox of a connection: `await` it, or [`wait`](Self::wait) for it. See
+/// [`Handle::room`].
+#[must_use = "it waits for nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct Room<M: Machine> {
+    handle: Handle<M>,
+}
+
+impl<M: Machine> Room<M> {
+    /// Waits on this thread.
+    pub fn wait(self) {
+        block_on(self);
+    }
+}
+
+impl<M: Machine> Future for Room<M> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.handle.wire.poll_room(context)
     }
 }
 

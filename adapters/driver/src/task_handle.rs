@@ -1,7 +1,10 @@
 //! The work on a task.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, MutexGuard, PoisonError, Weak};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Weak;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant as Monotonic};
 
 use mcp_sansio::json::Raw;
@@ -10,6 +13,7 @@ use mcp_sansio::task::{Status, TaskError, TaskKey, TaskView, Tasks};
 use mcp_sansio::{ErrorCode, Instant, Progress, ProgressReport};
 use serde::Serialize;
 
+use crate::block::block_until;
 use crate::tasks::{Link, Shared, SharedTasks};
 
 /// The work on a task that a request has become
@@ -22,16 +26,13 @@ use crate::tasks::{Link, Shared, SharedTasks};
 pub struct TaskHandle {
     key: TaskKey,
     tasks: SharedTasks,
-    /// Something about the task may have changed.
-    change: Arc<Condvar>,
     /// The connection that the request came on.
     home: Weak<dyn Link>,
 }
 
 impl TaskHandle {
     pub(crate) fn new(key: TaskKey, tasks: &SharedTasks, home: Weak<dyn Link>) -> Self {
-        let change = tasks.lock().work(key);
-        Self { key, tasks: tasks.clone(), change, home }
+        Self { key, tasks: tasks.clone(), home }
     }
 
     /// The name of the task among the [`SharedTasks`].
@@ -109,27 +110,16 @@ impl TaskHandle {
         }
     }
 
-    /// Asks whoever asked for the task for something, and waits until all of it has been answered or
-    /// refused, however long that takes. Gives an object with an answer under each key; what was refused is
-    /// not in it. Each key is used once in the life of a task.
+    /// Asks whoever asked for the task for something: `await` the answers, or
+    /// [`wait`](TaskInputs::wait) for them. Each key is used once in the life of a task.
     ///
     /// # Errors
     ///
     /// [`TaskError::Final`], [`TaskError::CancelRequested`] and [`TaskError::Unknown`] if the work is not
     /// wanted any more, and what [`Tasks::require_input`] says if this may not be asked for.
-    pub fn require_input(&self, required: &InputRequired<'_>) -> Result<Raw<'static>, TaskError> {
+    pub fn require_input(&self, required: &InputRequired<'_>) -> Result<TaskInputs<'_>, TaskError> {
         self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
-        let mut shared = self.tasks.lock();
-        let inputs = loop {
-            match self.wanted(&shared) {
-                Err(error) => break Err(error),
-                Ok(task) if task.status() == Status::InputRequired => {}
-                Ok(task) => break Ok(task.inputs()),
-            }
-            shared = self.wait(shared, None);
-        };
-        self.tasks.release(shared);
-        inputs
+        Ok(TaskInputs { task: self })
     }
 
     /// Whether the work is not wanted any more: the task has been cancelled or is to be, has been kept for as
@@ -140,45 +130,66 @@ impl TaskHandle {
 
     /// Waits, at most so long, until the work is not wanted any more. Says whether that is so.
     ///
-    /// Work that has to wait waits here.
+    /// Work on a thread of its own that has to wait waits here.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
-        let started = Monotonic::now();
-        let mut shared = self.tasks.lock();
-        let is_cancelled = loop {
-            let left = patience.saturating_sub(started.elapsed());
-            match self.wanted(&shared) {
-                Err(_) => break true,
-                Ok(_) if left.is_zero() => break false,
-                Ok(_) => shared = self.wait(shared, Some(left)),
+        let deadline = Monotonic::now().checked_add(patience);
+        let unwanted = poll_fn(|context| self.poll_unwanted(context));
+        self.block(deadline, unwanted).is_some()
+    }
+
+    /// Waits until the work is not wanted any more.
+    ///
+    /// That a task has been kept for as long as it was to be is noticed by the connections that share the
+    /// tasks. While there is none, this goes on waiting.
+    pub async fn cancelled(&self) {
+        poll_fn(|context| self.poll_unwanted(context)).await;
+    }
+
+    fn poll_unwanted(&self, context: &Context<'_>) -> Poll<()> {
+        self.poll(context, |task| match task {
+            Err(_) => Poll::Ready(()),
+            Ok(_) => Poll::Pending,
+        })
+    }
+
+    /// Looks at the task, if somebody wants it to go on, and is woken when that may have changed.
+    fn poll<T>(
+        &self,
+        context: &Context<'_>,
+        look: impl FnOnce(Result<TaskView<'_>, TaskError>) -> Poll<T>,
+    ) -> Poll<T> {
+        self.tasks.change(|shared, _| {
+            let seen = look(self.wanted(shared));
+            if seen.is_pending() {
+                shared.wait(self.key, context);
             }
-        };
-        self.tasks.release(shared);
-        is_cancelled
+            seen
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
         self.tasks.change(|shared, now| act(&mut shared.tasks, now))
     }
 
-    /// Waits until something may have changed, or the task has been kept for as long as it was to be.
-    fn wait<'s>(
-        &'s self,
-        mut shared: MutexGuard<'s, Shared>,
-        patience: Option<Duration>,
-    ) -> MutexGuard<'s, Shared> {
-        // Nobody else need be there to look at the time.
-        let task = shared.tasks.get(self.key);
-        let expiry = task.and_then(|task| task.ttl().map(|ttl| task.created() + ttl));
-        let expiry = expiry.map(|at| at - self.tasks.now());
-        shared = match patience.into_iter().chain(expiry).min() {
-            None => self.change.wait(shared).unwrap_or_else(PoisonError::into_inner),
-            Some(patience) => {
-                let waited = self.change.wait_timeout(shared, patience);
-                waited.unwrap_or_else(PoisonError::into_inner).0
+    /// Waits on this thread, where nobody else need be there to look at the time.
+    fn block<F: Future>(&self, deadline: Option<Monotonic>, future: F) -> Option<F::Output> {
+        let mut future = std::pin::pin!(future);
+        loop {
+            let expiry = self.expiry();
+            let until = deadline.into_iter().chain(expiry).min();
+            let output = block_until(until, future.as_mut());
+            let is_due = deadline.is_some_and(|deadline| deadline <= Monotonic::now());
+            if output.is_some() || is_due {
+                return output;
             }
-        };
-        shared.sweep(self.tasks.now());
-        shared
+        }
+    }
+
+    /// Until when the task is kept, if it still is.
+    fn expiry(&self) -> Option<Monotonic> {
+        let shared = self.tasks.lock();
+        let task = shared.tasks.get(self.key)?;
+        self.tasks.clock().monotonic(task.created() + task.ttl()?)
     }
 
     /// The task, if it goes on.
@@ -191,6 +202,43 @@ impl TaskHandle {
     fn wanted<'s>(&self, shared: &'s Shared) -> Result<TaskView<'s>, TaskError> {
         let task = self.going_on(shared)?;
         if task.is_cancel_requested() { Err(TaskError::CancelRequested) } else { Ok(task) }
+    }
+}
+
+/// Waits until everything that a task has asked for has been answered or refused, however long that takes:
+/// `await` it, or [`wait`](Self::wait) for it. Gives an object with an answer under each key; what was refused
+/// is not in it.
+///
+/// Ends with [`TaskError::Final`], [`TaskError::CancelRequested`] or [`TaskError::Unknown`] if the work is not
+/// wanted any more; see [`TaskHandle::cancelled`] for when that is noticed.
+#[must_use = "it waits for nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct TaskInputs<'t> {
+    task: &'t TaskHandle,
+}
+
+impl TaskInputs<'_> {
+    /// Waits on this thread.
+    ///
+    /// # Errors
+    ///
+    /// As the future says.
+    pub fn wait(self) -> Result<Raw<'static>, TaskError> {
+        let task = self.task;
+        // Without a deadline there is an output.
+        task.block(None, self).unwrap_or(Err(TaskError::Unknown))
+    }
+}
+
+impl Future for TaskInputs<'_> {
+    type Output = Result<Raw<'static>, TaskError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.task.poll(context, |task| match task {
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(task) if task.status() == Status::InputRequired => Poll::Pending,
+            Ok(task) => Poll::Ready(Ok(task.inputs())),
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use mcp_sansio::{InboundId, Instant, Phase, Progress, ProgressReport, RespondErr
 use crate::machine::Machine;
 use crate::task_handle::TaskHandle;
 use crate::tasks::{Link, Shared};
-use crate::wire::{State, Wire, refuse_all};
+use crate::wire::{State, Wire};
 
 impl<M: Machine> Wire<M> {
     /// Makes the connection known to those that share its tasks.
@@ -28,16 +28,14 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn begin_task(
         self: &Arc<Self>,
         id: InboundId,
-        new: &NewTask,
+        new: NewTask,
     ) -> Result<TaskHandle, TaskError> {
         let tasks = self.tasks.as_ref().ok_or(TaskError::NotWanted)?;
-        let is_full = |error: &TaskError| matches!(error, TaskError::Encode(EncodeError::Full));
-        let begin = |machine: &mut M, now: Instant, out: &mut _| {
+        let key = self.answer(|machine, now, out| {
             let mut shared = tasks.lock();
             shared.sweep(now);
-            machine.begin_task(id, new.clone(), &mut shared.tasks, now, out)
-        };
-        let key = self.answer_unless(is_full, begin)?;
+            machine.begin_task(id, new, &mut shared.tasks, now, out)
+        })?;
         Ok(TaskHandle::new(key, tasks, self.weak()))
     }
 
@@ -61,7 +59,7 @@ impl<M: Machine> Wire<M> {
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
         }
-        state.to_tell.extend(shared.links_with_news(Some(connection)));
+        state.follow.links.extend(shared.links_with_news(Some(connection)));
     }
 
     /// When the time of a task is over.
@@ -84,7 +82,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
         }
         false
     });
-    refuse_all(state);
+    state.refuse_all();
     let connection = state.machine.connection();
     if shared.tasks.has_news_for(connection) {
         state.machine.settle_tasks(&mut shared.tasks, now, &mut state.out);

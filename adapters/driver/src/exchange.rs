@@ -16,19 +16,35 @@ use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
-use crate::signal::Signal;
+use crate::requests::Slot;
+use crate::signal::{Raised, Signal};
 use crate::task_handle::TaskHandle;
+use crate::trace;
+use crate::wire::Wire;
 
 /// A request to answer, once.
 ///
-/// An exchange that is dropped without an answer, because the handler forgot or panicked, is
-/// answered with `-32603`.
-pub struct Exchange<M: Machine> {
+/// Nothing here waits: an answer is accepted at once and leaves when the peer reads. An exchange that is
+/// dropped without an answer, because the handler forgot or panicked, is answered with `-32603`.
+#[must_use = "an exchange that is dropped is answered with an error"]
+pub struct Exchange<M: Machine = Server> {
     id: InboundId,
     request: M::Request,
     signal: Arc<Signal>,
     handle: Handle<M>,
     answered: AtomicBool,
+    slot: Arc<Slot<M>>,
+}
+
+/// Keeps the place of a request among those that are served at the same time, until it is dropped.
+pub struct Place {
+    _slot: Arc<dyn Send + Sync>,
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Place").finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> Exchange<M> {
@@ -36,9 +52,16 @@ impl<M: Machine> Exchange<M> {
         id: InboundId,
         request: M::Request,
         signal: Arc<Signal>,
-        handle: Handle<M>,
+        wire: &Arc<Wire<M>>,
     ) -> Self {
-        Self { id, request, signal, handle, answered: AtomicBool::new(false) }
+        let (handle, slot) = (Handle::new(wire), Slot::new(id, wire));
+        Self { id, request, signal, handle, answered: AtomicBool::new(false), slot }
+    }
+
+    /// What keeps others from being served in its place, also when this exchange has been given away. It is
+    /// held as long as this exchange is; whoever runs a handler holds it as long as that goes on.
+    pub fn place(&self) -> Place {
+        Place { _slot: Arc::<Slot<M>>::clone(&self.slot) }
     }
 
     /// The request.
@@ -57,8 +80,6 @@ impl<M: Machine> Exchange<M> {
     }
 
     /// Answers it. The result serialises to an object; `()` is an empty one.
-    ///
-    /// While the peer is slow to read, this waits until there is room for the answer.
     ///
     /// # Errors
     ///
@@ -122,9 +143,15 @@ impl<M: Machine> Exchange<M> {
 
     /// Waits, at most so long, until the answer is not wanted any more. Says whether that is so.
     ///
-    /// A handler that has to wait waits here.
+    /// A handler on a thread of its own that has to wait waits here.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         self.signal.wait(patience)
+    }
+
+    /// Waits until the answer is not wanted any more, because the peer has cancelled the request or the
+    /// connection has ended, or has been given.
+    pub fn cancelled(&self) -> Raised<'_> {
+        self.signal.raised()
     }
 
     /// Answers it with a task that is worked on from now on, on this thread or on any other; see
@@ -133,10 +160,10 @@ impl<M: Machine> Exchange<M> {
     ///
     /// ```
     /// use mcp_sansio::model::{CallToolResult, TaskSupport};
-    /// use mcp_sansio::{RespondError, Server, TaskMode};
-    /// use mcp_sansio_std::{Exchange, new_task};
+    /// use mcp_sansio::{RespondError, TaskMode};
+    /// use mcp_sansio_driver::{Exchange, new_task};
     ///
-    /// fn slow_tool(exchange: &Exchange<Server>) -> Result<(), RespondError> {
+    /// fn slow_tool(exchange: &Exchange) -> Result<(), RespondError> {
     ///     match exchange.task_mode(&TaskSupport::Optional)? {
     ///         Some(TaskMode::Task) => {
     ///             let task = new_task().ok().map(|new| exchange.begin_task(new));
@@ -150,8 +177,6 @@ impl<M: Machine> Exchange<M> {
     ///         None => Ok(()), // it has been rejected
     ///     }
     /// }
-    /// # fn is_handler(_: impl mcp_sansio_std::Handler<Server>) {}
-    /// # is_handler(slow_tool);
     /// ```
     ///
     /// # Errors
@@ -160,27 +185,28 @@ impl<M: Machine> Exchange<M> {
     /// ([`SharedTasks`](crate::SharedTasks)). The request is still open.
     pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
         let wire = self.handle.wire();
-        let task = wire.begin_task(self.id, &new)?;
+        let task = wire.begin_task(self.id, new)?;
         wire.lend(self.id);
         self.is_answered();
         Ok(task)
     }
 
     fn is_answered(&self) {
+        trace::answered(self.id);
         self.answered.store(true, Ordering::Relaxed);
         self.handle.wire().answered(self.id);
     }
 
     fn answer(
         &self,
-        send: impl Fn(&mut M, &mut Outbox) -> Result<(), RespondError>,
+        send: impl FnOnce(&mut M, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         self.answer_at(|machine, _, out| send(machine, out))
     }
 
     fn answer_at(
         &self,
-        send: impl Fn(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
+        send: impl FnOnce(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         let sent = self.handle.wire().answer(send);
         let is_open = matches!(
@@ -264,6 +290,7 @@ impl Exchange<Server> {
 impl<M: Machine> Drop for Exchange<M> {
     fn drop(&mut self) {
         if !self.answered.load(Ordering::Relaxed) {
+            trace::unanswered(self.id);
             // If it has been cancelled or the connection has ended, nobody waits.
             self.handle.wire().refuse_unanswered(self.id);
         }

@@ -6,7 +6,7 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
-    ClientEvent, ClientRequest, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
+    ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
     NotifyError, Outbox, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate,
     Request, RespondError, Server, ServerEvent, TaskAnswer, TaskOptions, TaskTicket,
 };
@@ -72,6 +72,7 @@ pub(crate) mod sealed {
             Self: Machine;
         fn poll_timeout(&self) -> Option<Instant>;
         fn phase(&self) -> Phase;
+        fn counts(&self) -> Counts;
         fn disconnected(&mut self, cause: Cause, now: Instant);
         fn shut_down(&mut self, grace: std::time::Duration, now: Instant);
         fn respond(
@@ -196,6 +197,10 @@ macro_rules! machine {
 
             fn phase(&self) -> Phase {
                 Self::phase(self)
+            }
+
+            fn counts(&self) -> Counts {
+                Self::counts(self)
             }
 
             fn disconnected(&mut self, cause: Cause, now: Instant) {

@@ -1,0 +1,176 @@
+//! Handlers that are tasks of a runtime.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcp_sansio::{ErrorCode, RespondError, Server};
+
+use crate::exchange::Exchange;
+use crate::handle::Handle;
+use crate::machine::Machine;
+use crate::run::{Job, Run};
+
+/// Serves requests and hears of everything else.
+///
+/// A function that takes an [`Exchange`] and gives a future with what answering it gave is a handler:
+///
+/// ```
+/// use mcp_sansio::{ErrorCode, RespondError};
+/// use mcp_sansio_driver::{Exchange, asynchronous::Handler};
+///
+/// async fn refuse(exchange: Exchange) -> Result<(), RespondError> {
+///     exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I do nothing")
+/// }
+///
+/// fn is_handler(_: impl Handler) {}
+/// is_handler(refuse);
+/// ```
+pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
+    /// Serves a request, in a task of its own. It may take its time, call the other side and await the
+    /// result; other requests are served meanwhile. Work that blocks belongs on a thread, which the exchange
+    /// can be sent to.
+    fn serve(&self, exchange: Exchange<M>) -> impl Future<Output = ()> + Send;
+
+    /// Told of the connection before anything happens on it: keep the handle to end it from elsewhere.
+    fn begin(&self, handle: &Handle<M>) {
+        _ = handle;
+    }
+
+    /// Told of everything that is not a request, one after the other in the order it came.
+    ///
+    /// Events that come while 1024 others wait, or as many bytes as four of the largest frames have,
+    /// are dropped; those that tell of the end are not.
+    fn event(&self, handle: &Handle<M>, event: M::Event) -> impl Future<Output = ()> + Send {
+        _ = (handle, event);
+        async {}
+    }
+}
+
+impl<M: Machine, F, A> Handler<M> for F
+where
+    F: Fn(Exchange<M>) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<(), RespondError>> + Send,
+{
+    async fn serve(&self, exchange: Exchange<M>) {
+        // What can go wrong is that nobody wants the answer any more, or that it cannot be written;
+        // in the latter case the exchange answers for itself.
+        _ = self(exchange).await;
+    }
+}
+
+/// A handler that offers nothing.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct RefuseAll;
+
+impl RefuseAll {
+    /// The handler.
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl<M: Machine> Handler<M> for RefuseAll {
+    async fn serve(&self, exchange: Exchange<M>) {
+        _ = exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found");
+    }
+}
+
+/// Something to run to its end, in a task of its own.
+pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Begins tasks, as one runtime or another does. A function that takes [`Work`] does:
+///
+/// ```
+/// # use mcp_sansio_driver::asynchronous::{Spawn, Work};
+/// # mod smol {
+/// #     pub struct Task; impl Task { pub fn detach(self) {} }
+/// #     pub fn spawn(_: mcp_sansio_driver::asynchronous::Work) -> Task { Task }
+/// # }
+/// let spawn = |work: Work| smol::spawn(work).detach();
+/// # fn spawns(_: impl Spawn) {}
+/// # spawns(spawn);
+/// ```
+pub trait Spawn: Send + Sync + 'static {
+    /// Begins a task that runs until the work is done. This returns at once.
+    fn spawn(&self, work: Work);
+}
+
+impl<F: Fn(Work) + Send + Sync + 'static> Spawn for F {
+    fn spawn(&self, work: Work) {
+        self(work);
+    }
+}
+
+/// Runs a handler as tasks.
+#[derive(Debug)]
+pub struct Tasks<H, S> {
+    handler: Arc<H>,
+    spawn: S,
+}
+
+impl<H, S: Spawn> Tasks<H, S> {
+    /// Runs this handler as tasks that are begun there.
+    pub fn new(handler: H, spawn: S) -> Self {
+        Self { handler: Arc::new(handler), spawn }
+    }
+}
+
+impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Tasks<H, S> {
+    fn begin(&self, handle: &Handle<M>) {
+        self.handler.begin(handle);
+    }
+
+    fn run(&self, job: Job<M>) {
+        let handler = Arc::clone(&self.handler);
+        let work: Work = match job {
+            Job::Serve(exchange) => {
+                // It counts until the handler has returned, also if it gives the exchange away.
+                let place = exchange.place();
+                Box::pin(async move {
+                    handler.serve(exchange).await;
+                    drop(place);
+                })
+            }
+            Job::Tell(mut telling) => Box::pin(async move {
+                let handle = telling.handle().clone();
+                for event in &mut telling {
+                    handler.event(&handle, event).await;
+                }
+            }),
+        };
+        self.spawn.spawn(Box::pin(Contained { work: Some(work) }));
+    }
+}
+
+/// Keeps a panic to itself. What has panicked is dropped, by which its request is answered; the panic has been
+/// reported by the panic hook.
+struct Contained {
+    work: Option<Work>,
+}
+
+impl Future for Contained {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(work) = &mut self.work else { return Poll::Ready(()) };
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        if matches!(polled, Ok(Poll::Pending)) {
+            return Poll::Pending;
+        }
+        let over = self.work.take();
+        // Dropping it can panic as well.
+        _ = catch_unwind(AssertUnwindSafe(|| drop(over)));
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Contained {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Contained").finish_non_exhaustive()
+    }
+}

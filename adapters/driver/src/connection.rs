@@ -1,0 +1,374 @@
+//! A client of a server: connected, or an error that says why not.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_sansio::{
+    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected,
+    ConnectionNumber, Phase,
+};
+
+use crate::block::block_on;
+use crate::clock::Clock;
+use crate::handle::Handle;
+use crate::options::ConnectionOptions;
+use crate::process::Process;
+use crate::run::Run;
+use crate::tasks::SharedTasks;
+use crate::wire::Wire;
+
+/// How long a server whose output has ended may take to end itself.
+const EXIT: Duration = Duration::from_millis(500);
+
+/// A connection to a server, with a session if the server takes one.
+///
+/// [`handle`](Self::handle) calls it; handles can be cloned and used from many threads and tasks.
+///
+/// Dropping the connection ends it at once. A server that is a child process is killed then, unless this is
+/// code that blocks: that waits until it has ended, as [`close`](Self::close) does without grace.
+pub struct Connection {
+    handle: Handle<Client>,
+    connected: Connected<'static>,
+    process: Option<Process>,
+    pause: Arc<dyn Pause>,
+}
+
+/// Waits, as one runtime or another does.
+pub trait Pause: Send + Sync + 'static {
+    /// Waits for so long.
+    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    /// Whether it blocks the thread that polls it.
+    fn blocks(&self) -> bool {
+        false
+    }
+}
+
+/// What an adapter brings for a client.
+pub struct ClientParts {
+    clock: Clock,
+    runner: Arc<dyn Run<Client>>,
+    pause: Arc<dyn Pause>,
+}
+
+impl ClientParts {
+    /// Somebody who tells the time, who runs handlers, and who waits.
+    pub fn new(clock: Clock, runner: impl Run<Client>, pause: impl Pause) -> Self {
+        Self { clock, runner: Arc::new(runner), pause: Arc::new(pause) }
+    }
+}
+
+impl fmt::Debug for ClientParts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ClientParts").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+/// Why client and server have not come to terms.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The server could not be started.
+    #[error("the server could not be started: {0}")]
+    Spawn(#[source] io::Error),
+    /// The system has no threads, or cannot make the streams ready.
+    #[error("nothing can be read from the server, or written to it: {0}")]
+    Streams(#[source] io::Error),
+    /// Nothing could be asked: the configuration is at fault.
+    #[error("{0}")]
+    Config(#[from] ConnectError),
+    /// The server ended before the session was open.
+    #[error("the server ended before it answered ({0})")]
+    Ended(ExitStatus),
+    /// The server refused, answered nonsense, or did not answer in time.
+    #[error("{}", failure_text(.0))]
+    Connect(ConnectFailure<'static>),
+}
+
+fn failure_text(failure: &ConnectFailure<'_>) -> String {
+    match failure {
+        ConnectFailure::PeerError(error) => {
+            format!("the server refused with error {}: {}", error.code, error.message)
+        }
+        ConnectFailure::UnsupportedRevision { theirs, ours } => {
+            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
+            let ours = ours.join(", ");
+            format!("the server speaks revision {:?}, this client {ours}", theirs.to_str())
+        }
+        ConnectFailure::NoCommonRevision { theirs, ours } => {
+            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
+            format!("the server speaks {theirs}, this client {}", ours.join(", "))
+        }
+        ConnectFailure::RestartAdvised(cause) => {
+            format!("the server ended when it was asked what it is: {cause}")
+        }
+        ConnectFailure::MissingCapabilities(missing) => {
+            format!("the server does not offer {missing:?}")
+        }
+        ConnectFailure::Malformed { kind, .. } => {
+            format!("the server answered with nonsense when it was asked what it is: {kind}")
+        }
+        ConnectFailure::TimedOut => "the server did not answer in time".into(),
+        ConnectFailure::Closed(cause) => {
+            format!("the connection ended before it was open: {cause}")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// Why there is no connection, and a client that could do better if the server is started again.
+struct Failed {
+    error: OpenError,
+    successor: Option<Client>,
+}
+
+impl Failed {
+    fn with(error: OpenError) -> Box<Self> {
+        Box::new(Self { error, successor: None })
+    }
+}
+
+/// The number of the next connection to the same server.
+const fn next_number(number: ConnectionNumber) -> ConnectionNumber {
+    ConnectionNumber::new(number.get().wrapping_add(1))
+}
+
+impl Connection {
+    /// Connects, and waits until the connection is open. `attach` begins to read, to write and to keep the
+    /// time. Dropped before it is ready, the connection ends.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] says why there is none. It takes at most
+    /// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+    pub async fn open(
+        config: ClientConfig,
+        options: &ConnectionOptions,
+        parts: &ClientParts,
+        attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
+    ) -> Result<Self, OpenError> {
+        let opened = Self::open_client(first_client(config, options), options, parts, attach).await;
+        opened.map_err(|failed| failed.error)
+    }
+
+    /// The same with a server that is a child process. Its standard error goes where the options say. Dropped
+    /// before it is ready, the process is killed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open). The process has been ended then, as the options say.
+    pub async fn spawn(
+        config: ClientConfig,
+        options: &ConnectionOptions,
+        mut command: Command,
+        parts: &ClientParts,
+        mut attach: impl FnMut(&Arc<Wire<Client>>, ChildStdout, ChildStdin) -> io::Result<()>,
+    ) -> Result<Self, OpenError> {
+        let mut client = first_client(config, options);
+        // A server that goes away when it is asked what it is is started a second time, and not asked.
+        loop {
+            let spawned =
+                Self::spawn_client(client, options, &mut command, parts, &mut attach).await;
+            match spawned {
+                Ok(connection) => return Ok(connection),
+                Err(failed) => match failed.successor {
+                    Some(successor) => client = successor,
+                    None => return Err(failed.error),
+                },
+            }
+        }
+    }
+
+    async fn spawn_client(
+        client: Client,
+        options: &ConnectionOptions,
+        command: &mut Command,
+        parts: &ClientParts,
+        attach: &mut impl FnMut(&Arc<Wire<Client>>, ChildStdout, ChildStdin) -> io::Result<()>,
+    ) -> Result<Self, Box<Failed>> {
+        let (mut process, stdin, stdout) = Process::spawn(command, options.process)
+            .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
+        let attach = |wire: &_| attach(wire, stdout, stdin);
+        let failed = match Self::open_client(client, options, parts, attach).await {
+            Ok(mut connection) => {
+                connection.process = Some(process);
+                return Ok(connection);
+            }
+            Err(failed) => failed,
+        };
+        if matches!(failed.error, OpenError::Connect(ConnectFailure::Closed(_)))
+            && let Ok(Some(status)) = process.wait(EXIT, &*parts.pause).await
+        {
+            return Err(Failed::with(OpenError::Ended(status)));
+        }
+        // Its input is closed by now. If the system cannot tell what became of it, nobody can.
+        _ = process.end(&*parts.pause).await;
+        Err(failed)
+    }
+
+    async fn open_client(
+        client: Client,
+        options: &ConnectionOptions,
+        parts: &ClientParts,
+        attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
+    ) -> Result<Self, Box<Failed>> {
+        let wire = Wire::client(client, options, parts.clock, Arc::clone(&parts.runner));
+        let abandoned = Abandoned { wire: &wire, is_kept: false };
+        parts.runner.begin(&wire.handle());
+        wire.with(|client, out, now| client.connect(now, out))
+            .map_err(|error| Failed::with(error.into()))?;
+        attach(&wire).map_err(|error| Failed::with(OpenError::Streams(error)))?;
+        let failure = match poll_fn(|context| wire.poll_opening(context)).await {
+            ClientEvent::Connected(connected) => {
+                abandoned.keep();
+                let (handle, pause) = (wire.handle(), Arc::clone(&parts.pause));
+                return Ok(Self { handle, connected, process: None, pause });
+            }
+            ClientEvent::ConnectFailed(failure) => failure,
+            // The machine tells exactly once how the handshake went.
+            _ => ConnectFailure::Closed(Cause::ShutDown),
+        };
+        // What the server said instead is told before this returns.
+        wire.ended().raised().await;
+        let advised = matches!(failure, ConnectFailure::RestartAdvised(_));
+        let successor = advised.then(|| {
+            let next = options.tasks.as_ref().map(SharedTasks::next_connection);
+            wire.with(|client, _, _| {
+                client.successor(next.unwrap_or_else(|| next_number(client.connection())))
+            })
+        });
+        Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))
+    }
+
+    /// What the server said of itself.
+    pub const fn connected(&self) -> &Connected<'static> {
+        &self.connected
+    }
+
+    /// Calls the server.
+    pub const fn handle(&self) -> &Handle<Client> {
+        &self.handle
+    }
+
+    /// The process of the server, if it is a child of this one.
+    pub const fn process(&self) -> Option<&Process> {
+        self.process.as_ref()
+    }
+
+    /// How the process ended, if there is one and it has: a server that is gone has reasons. `await` it, or
+    /// [`wait`](Waiting::wait) for it: it takes at most half a second.
+    pub fn exit_status(&mut self) -> Waiting<'_, Option<ExitStatus>> {
+        Waiting::new(async {
+            let process = self.process.as_mut()?;
+            process.wait(EXIT, &*self.pause).await.ok().flatten()
+        })
+    }
+
+    /// Ends the session when nothing is in flight, at the latest after `grace`, and writes what is left
+    /// to write; then ends the process: its input is closed, it is asked to terminate, it is killed, as
+    /// [`ProcessOptions`](crate::ProcessOptions) says. `await` it, or [`wait`](Waiting::wait) for it.
+    ///
+    /// Gives the exit status of the process, if there is one, or what the system says if it cannot tell
+    /// what became of it.
+    pub fn close(mut self, grace: Duration) -> Waiting<'static, io::Result<Option<ExitStatus>>> {
+        Waiting::new(async move { self.end(grace).await })
+    }
+
+    async fn end(&mut self, grace: Duration) -> io::Result<Option<ExitStatus>> {
+        self.handle.shut_down(grace);
+        // The input of the server is closed once everything is written. If that fails, the server is gone,
+        // which is what this is for.
+        self.handle.ended().await;
+        let ended = match self.process.take() {
+            Some(mut process) => process.end(&*self.pause).await.map(Some),
+            None => Ok(None),
+        };
+        self.handle.wire().stop_reading();
+        ended
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.pause.blocks() && (self.process.is_some() || self.handle.phase() != Phase::Closed) {
+            // There is nobody to tell.
+            _ = block_on(self.end(Duration::ZERO));
+        }
+        self.handle.shut_down(Duration::ZERO);
+        self.handle.wire().stop_reading();
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Connection");
+        debug.field("handle", &self.handle).field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+/// A connection that nobody may want any more before it is open.
+struct Abandoned<'w> {
+    wire: &'w Arc<Wire<Client>>,
+    is_kept: bool,
+}
+
+impl Abandoned<'_> {
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.wire.abandon();
+            self.wire.stop_reading();
+        }
+    }
+}
+
+fn first_client(config: ClientConfig, options: &ConnectionOptions) -> Client {
+    let config = Arc::new(config);
+    match &options.tasks {
+        Some(tasks) => Client::numbered(config, tasks.next_connection()),
+        None => Client::new(config),
+    }
+}
+
+/// Something that takes its time: `await` it, or [`wait`](Self::wait) for it.
+#[must_use = "it does nothing unless it is awaited"]
+pub struct Waiting<'w, T> {
+    future: Pin<Box<dyn Future<Output = T> + Send + 'w>>,
+}
+
+impl<'w, T> Waiting<'w, T> {
+    /// Something that takes as long as this future.
+    pub fn new(future: impl Future<Output = T> + Send + 'w) -> Self {
+        Self { future: Box::pin(future) }
+    }
+
+    /// Waits on this thread. What is of an asynchronous runtime has to be driven by others meanwhile.
+    pub fn wait(self) -> T {
+        block_on(self.future)
+    }
+}
+
+impl<T> Future for Waiting<'_, T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        self.future.as_mut().poll(context)
+    }
+}
+
+impl<T> fmt::Debug for Waiting<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Waiting").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! Everything that is not a request, told to the application one after the other.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::handle::Handle;
+use crate::machine::Machine;
+use crate::wire::Wire;
+
+/// How many events may wait for a handler that takes its time. Later ones are dropped.
+const MOST_WAITING: usize = 1024;
+
+/// Events that wait to be told.
+pub(crate) struct Events<M: Machine> {
+    most_bytes: usize,
+    waiting: VecDeque<(M::Event, usize)>,
+    /// How many bytes of the peer they hold together.
+    bytes: usize,
+    /// Somebody tells them, or is about to.
+    is_told: bool,
+}
+
+impl<M: Machine> Events<M> {
+    pub(crate) const fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, waiting: VecDeque::new(), bytes: 0, is_told: false }
+    }
+
+    /// Takes an event in, unless there are too many and it is not one of those that must be told.
+    pub(crate) fn push(&mut self, event: M::Event, bytes: usize) {
+        let together = self.bytes.saturating_add(bytes);
+        let is_full = MOST_WAITING <= self.waiting.len() || self.most_bytes < together;
+        if self.waiting.is_empty() || !is_full || M::is_last_word(&event) {
+            self.bytes = together;
+            self.waiting.push_back((event, bytes));
+        }
+    }
+
+    /// Whether there are events that nobody tells. Whoever asks tells them.
+    pub(crate) fn begin(&mut self) -> bool {
+        let begins = !self.is_told && !self.waiting.is_empty();
+        self.is_told |= begins;
+        begins
+    }
+
+    /// Whether everything has been told.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && !self.is_told
+    }
+
+    fn next(&mut self) -> Option<M::Event> {
+        let (event, bytes) = self.waiting.pop_front()?;
+        self.bytes -= bytes;
+        Some(event)
+    }
+}
+
+/// Events to tell, in order. There is at most one of these at a time.
+pub struct Telling<M: Machine> {
+    handle: Handle<M>,
+    has_begun: bool,
+}
+
+impl<M: Machine> Telling<M> {
+    pub(crate) fn new(wire: &Arc<Wire<M>>) -> Self {
+        Self { handle: Handle::new(wire), has_begun: false }
+    }
+
+    /// The connection that they are about.
+    pub const fn handle(&self) -> &Handle<M> {
+        &self.handle
+    }
+}
+
+impl<M: Machine> Iterator for Telling<M> {
+    type Item = M::Event;
+
+    /// The next event to tell. When there is none for now, drop this.
+    fn next(&mut self) -> Option<M::Event> {
+        self.has_begun = true;
+        self.handle.wire().lock().events.next()
+    }
+}
+
+impl<M: Machine> Drop for Telling<M> {
+    fn drop(&mut self) {
+        let wire = self.handle.wire();
+        if self.has_begun {
+            // What has come meanwhile, or was left by a handler that has panicked, is told by another one.
+            wire.act(|state| state.events.is_told = false);
+        } else {
+            // There was nobody to tell them, and there will not be anybody this very moment.
+            wire.lock().events.is_told = false;
+        }
+    }
+}
+
+impl<M: Machine> fmt::Debug for Telling<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Telling").field("handle", &self.handle).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a call has no result.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::pagination::PageStop;
+use mcp_sansio::{
+    BegunTask, CallError, Cause, ErrorCode, ErrorObject, Expiry, Outcome, ViolationKind,
+};
+
+/// Why a call has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallFailure {
+    /// It was not made.
+    #[error("{0}")]
+    NotMade(#[from] CallError),
+    /// The other side refused.
+    #[error("the peer answered with error {}: {}", .0.code, .0.message)]
+    PeerError(ErrorObject<'static>),
+    /// The other side answered with something that is no response, or not what was asked for.
+    #[error("the peer answered with nonsense: {0}")]
+    Malformed(ViolationKind),
+    /// The server needs something before it answers, and that is for the caller to see to: an
+    /// [`InputRequired`](mcp_sansio::model::InputRequired).
+    #[error("the server needs something before it answers")]
+    InputRequired(Raw<'static>),
+    /// What the server needed before it answered was refused with this code.
+    #[error("what the server needed was refused with error {0}")]
+    InputRefused(ErrorCode),
+    /// The server needed something again and again.
+    #[error("the server needs something again and again")]
+    TooManyRounds,
+    /// It has become a task, and nobody asks about it here any more: it was to be looked after by hand, or
+    /// the connection has ended. The task goes on.
+    #[error("the call has become a task, which goes on")]
+    Task(Box<BegunTask<'static>>),
+    /// It had become a task, which was cancelled.
+    #[error("the task was cancelled")]
+    TaskCancelled,
+    /// It had become a task, which the other side does not know any more.
+    #[error("the task is lost")]
+    TaskLost,
+    /// No answer came in time.
+    #[error("{}", expiry_text(*.0))]
+    TimedOut(Expiry),
+    /// The list is longer than it may be.
+    #[error("{0}")]
+    Cut(PageStop),
+    /// It was made because of a request that has been cancelled.
+    #[error("the request that the call was made for was cancelled")]
+    Cancelled,
+    /// The connection ended first.
+    #[error("the connection ended first: {0}")]
+    Closed(Cause),
+    /// The connection ended before the call was sent.
+    #[error("the connection ended before the call was sent")]
+    Unsent,
+}
+
+const fn expiry_text(expiry: Expiry) -> &'static str {
+    match expiry {
+        Expiry::Total => "no answer came in the time that a call may take at most",
+        Expiry::Paused => "a person took too long",
+        _ => "no answer and no progress came in time",
+    }
+}
+
+/// The result of a call, or why there is none.
+pub(crate) fn result_of(outcome: Outcome<'static>) -> Result<Raw<'static>, CallFailure> {
+    Err(match outcome {
+        Outcome::Result(raw) => return Ok(raw),
+        Outcome::PeerError(error) => CallFailure::PeerError(error),
+        Outcome::Malformed { kind, .. } => CallFailure::Malformed(kind),
+        Outcome::InputRequired(result) => CallFailure::InputRequired(result),
+        Outcome::InputRefused(code) => CallFailure::InputRefused(code),
+        Outcome::TooManyRounds => CallFailure::TooManyRounds,
+        Outcome::Task(task) => CallFailure::Task(Box::new(task)),
+        Outcome::TaskCancelled => CallFailure::TaskCancelled,
+        Outcome::TaskLost => CallFailure::TaskLost,
+        Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
+        Outcome::Cut { stop, .. } => CallFailure::Cut(stop),
+        Outcome::NotMade(error) => CallFailure::NotMade(error),
+        Outcome::Closed(cause) => CallFailure::Closed(cause),
+        _ => CallFailure::Unsent,
+    })
+}

@@ -1,0 +1,152 @@
+//! A process with everything that it has started.
+
+use std::process::{Child, Command};
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) use other::Family;
+#[cfg(unix)]
+pub(crate) use unix::Family;
+#[cfg(windows)]
+pub(crate) use windows::Family;
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+
+    /// A process, and the group that it leads.
+    #[derive(Debug)]
+    pub(crate) struct Family {
+        has_group: bool,
+        number: Option<Pid>,
+        /// It has ended and its number may be used again; that of the group is not before the last of it has
+        /// gone.
+        is_reaped: bool,
+    }
+
+    impl Family {
+        pub(crate) fn prepare(command: &mut Command, own_group: bool) {
+            if own_group {
+                std::os::unix::process::CommandExt::process_group(command, 0);
+            }
+        }
+
+        pub(crate) fn of(child: &Child, own_group: bool) -> Self {
+            let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            Self { has_group: own_group, number, is_reaped: false }
+        }
+
+        /// The process itself has ended.
+        pub(crate) const fn reaped(&mut self) {
+            self.is_reaped = true;
+        }
+
+        /// Whether anything that the process has started is still running, once it has ended itself.
+        pub(crate) fn is_alive(&self) -> bool {
+            self.has_group
+                && self.number.is_some_and(|group| test_kill_process_group(group).is_ok())
+        }
+
+        /// Asks all of them to end.
+        pub(crate) fn terminate(&self) {
+            self.signal(Signal::TERM);
+        }
+
+        /// Ends all of them.
+        #[allow(clippy::needless_pass_by_ref_mut, reason = "Windows needs it")]
+        pub(crate) fn kill(&mut self) {
+            self.signal(Signal::KILL);
+        }
+
+        fn signal(&self, signal: Signal) {
+            // What has ended meanwhile is what we want.
+            _ = match (self.number, self.has_group) {
+                (Some(group), true) => kill_process_group(group, signal),
+                (Some(process), false) if !self.is_reaped => kill_process(process, signal),
+                _ => Ok(()),
+            };
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use super::*;
+    use std::os::windows::io::AsRawHandle;
+    use std::os::windows::process::CommandExt;
+
+    use win32job::{ExtendedLimitInfo, Job};
+
+    /// `CREATE_NEW_PROCESS_GROUP`: a Ctrl-C in the console is for this process alone.
+    const NEW_GROUP: u32 = 0x0000_0200;
+
+    /// A process, and the job that it is in: everything that it starts is in it too.
+    #[derive(Debug)]
+    pub(crate) struct Family {
+        /// Dropping it ends everything that is left in it.
+        job: Option<Job>,
+    }
+
+    impl Family {
+        pub(crate) fn prepare(command: &mut Command, own_group: bool) {
+            if own_group {
+                command.creation_flags(NEW_GROUP);
+            }
+        }
+
+        /// What the process starts before this is not in the job, and ends only if it notices.
+        pub(crate) fn of(child: &Child, own_group: bool) -> Self {
+            let job = || {
+                let mut limits = ExtendedLimitInfo::new();
+                limits.limit_kill_on_job_close();
+                let job = Job::create_with_limit_info(&limits).ok()?;
+                job.assign_process(child.as_raw_handle() as isize).ok()?;
+                Some(job)
+            };
+            Self { job: own_group.then(job).flatten() }
+        }
+
+        pub(crate) const fn reaped(&mut self) {}
+
+        /// Whether anything that the process has started is still running, once it has ended itself.
+        pub(crate) fn is_alive(&self) -> bool {
+            let processes = self.job.as_ref().map(Job::query_process_id_list);
+            processes.is_some_and(|processes| processes.is_ok_and(|ids| !ids.is_empty()))
+        }
+
+        /// Windows has no way to ask; the closed input was it.
+        pub(crate) const fn terminate(&self) {}
+
+        /// Ends all of them.
+        pub(crate) fn kill(&mut self) {
+            self.job = None;
+        }
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
+mod other {
+    use super::*;
+
+    /// A process alone.
+    #[derive(Debug)]
+    pub(crate) struct Family;
+
+    impl Family {
+        pub(crate) const fn prepare(_: &mut Command, _: bool) {}
+
+        pub(crate) const fn of(_: &Child, _: bool) -> Self {
+            Self
+        }
+
+        pub(crate) const fn reaped(&mut self) {}
+
+        pub(crate) const fn is_alive(&self) -> bool {
+            false
+        }
+
+        pub(crate) const fn terminate(&self) {}
+
+        pub(crate) const fn kill(&mut self) {}
+    }
+}

@@ -1,0 +1,66 @@
+//! What the adapters of [`mcp_sansio`] have in common: a connection with its handlers and its callers, without
+//! a runtime.
+//!
+//! The protocol is in the core; the adapters, `mcp-sansio-std`, `mcp-sansio-tokio` and
+//! `mcp-sansio-async-std`, read, write, tell the time and run handlers. This is what is between them, and
+//! what they export again: use them, unless you write an adapter for a runtime of your own.
+//!
+//! - [`Wire`] is a connection without its streams: a machine and its outbox behind a lock. Handlers and callers
+//!   never wait for the peer, nor for each other.
+//! - [`Drive`] is a future that reads, writes and keeps the time, on streams of any kind; a [`Wire`] can do
+//!   the same on threads.
+//! - [`Run`] is what an adapter brings: somebody who runs the [`Job`]s of handlers.
+//! - [`Exchange`] is a request as its handler sees it, [`Handle`] and [`PendingCall`] what callers have. They
+//!   are the same for code that blocks and for code that awaits.
+//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
+//! - [`Process`] is a server that is a child process, and the bounded end of it.
+
+pub mod asynchronous;
+
+mod block;
+mod calls;
+mod clock;
+mod connection;
+mod deliver;
+mod events;
+mod exchange;
+mod failure;
+mod family;
+mod handle;
+mod host;
+mod hosting;
+mod machine;
+mod options;
+mod output;
+mod pages;
+mod pending;
+mod process;
+mod requests;
+mod run;
+mod signal;
+mod streams;
+mod task_handle;
+mod tasks;
+mod threads;
+mod timing;
+mod trace;
+mod wakers;
+mod wire;
+
+pub use clock::Clock;
+pub use connection::{ClientParts, Connection, OpenError, Pause, Waiting};
+pub use events::Telling;
+pub use exchange::{Exchange, Place};
+pub use failure::CallFailure;
+pub use handle::{Handle, Room};
+pub use machine::Machine;
+pub use options::ConnectionOptions;
+pub use pages::{Pages, PendingPages};
+pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
+pub use process::{Process, ProcessOptions, Stderr};
+pub use run::{Job, Run};
+pub use signal::Raised;
+pub use streams::{Drive, Elsewhere, Incoming, Outgoing, Timer};
+pub use task_handle::{TaskHandle, TaskInputs};
+pub use tasks::{SharedTasks, new_task, random_bytes};
+pub use wire::Wire;

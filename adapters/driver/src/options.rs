@@ -1,0 +1,62 @@
+//! How a connection is run.
+
+use crate::process::ProcessOptions;
+use crate::tasks::SharedTasks;
+
+/// How a connection is run, apart from what its configuration says about the protocol.
+///
+/// ```
+/// use mcp_sansio_driver::{ConnectionOptions, SharedTasks};
+///
+/// let options = ConnectionOptions::new().tasks(SharedTasks::default()).handlers(8);
+/// # _ = options;
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ConnectionOptions {
+    pub(crate) tasks: Option<SharedTasks>,
+    pub(crate) handlers: Option<usize>,
+    pub(crate) process: ProcessOptions,
+}
+
+impl ConnectionOptions {
+    /// As it is usual.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With tasks, which the other side can have if the configuration says so
+    /// ([`ServerCapabilities::with_tasks`](mcp_sansio::model::ServerCapabilities::with_tasks),
+    /// [`ClientCapabilities::tasks`](mcp_sansio::model::ClientCapabilities::tasks)).
+    ///
+    /// What the other side asks about tasks never reaches the handler, nor do subscriptions, which may be
+    /// about them: everything that a server offers is granted, whatever its `listening` says. There is no
+    /// [`Subscribed`](mcp_sansio::ServerEvent::Subscribed) for these.
+    ///
+    /// A handler that goes on after it has [begun a task](crate::Exchange::begin_task) does not count among
+    /// the [`handlers`](Self::handlers), and the work on tasks goes on when the connection has ended.
+    #[must_use]
+    pub fn tasks(mut self, tasks: SharedTasks) -> Self {
+        self.tasks = Some(tasks);
+        self
+    }
+
+    /// How many handlers run at the same time, at least one. By default 64 of a server and 16 of a client.
+    #[must_use]
+    pub const fn handlers(mut self, most: usize) -> Self {
+        self.handlers = Some(most);
+        self
+    }
+
+    /// How a server that is a child process is run and ended.
+    #[must_use]
+    pub const fn process(mut self, options: ProcessOptions) -> Self {
+        self.process = options;
+        self
+    }
+
+    /// What was said about the process.
+    pub const fn process_options(&self) -> ProcessOptions {
+        self.process
+    }
+}

@@ -1,0 +1,173 @@
+//! What goes out.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+
+use mcp_sansio::{Cause, Instant, Phase};
+
+use crate::machine::Machine;
+use crate::streams::Outgoing;
+use crate::wire::Wire;
+
+/// How much is handed to the system in one write. A call that is in there counts as sent.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// How writing goes.
+#[derive(Default)]
+pub(crate) struct Output {
+    pub(crate) writing: Writing,
+    /// What went wrong while reading or writing, if it was more than that the peer has gone.
+    pub(crate) failure: Option<io::Error>,
+    /// When the peer has last taken something.
+    pub(crate) last_write: Option<Instant>,
+    /// Whoever waits for something to write.
+    pub(crate) writer: Option<Waker>,
+    /// Nobody wants to know what the peer says after the end.
+    pub(crate) has_stopped_reading: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Writing {
+    #[default]
+    Idle,
+    /// Bytes that have left the outbox have not arrived yet, or the stream is being closed.
+    Busy,
+    /// Writing has failed, or there will be nothing to write any more.
+    Over,
+}
+
+impl<M: Machine> Wire<M> {
+    /// A stream has failed.
+    pub(crate) fn fail(self: &Arc<Self>, cause: Cause, error: io::Error) {
+        let mut state = self.lock();
+        if cause == Cause::WriteFailed {
+            state.output.writing = Writing::Over;
+        }
+        // That the peer has gone is how connections end.
+        let has_gone = matches!(
+            error.kind(),
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+        );
+        if !has_gone {
+            state.output.failure.get_or_insert(error);
+        }
+        drop(state);
+        self.disconnected(cause);
+    }
+
+    /// Waits for output and copies a chunk of it, for somebody who blocks while writing. Says whether there
+    /// was any: if not, there will be none.
+    pub(crate) fn poll_chunk(
+        self: &Arc<Self>,
+        context: &Context<'_>,
+        chunk: &mut Vec<u8>,
+    ) -> Poll<bool> {
+        let mut state = self.lock();
+        if state.out.is_empty() {
+            let is_over =
+                state.machine.phase() == Phase::Closed || state.output.writing == Writing::Over;
+            if !is_over {
+                state.output.writer = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            return Poll::Ready(false);
+        }
+        chunk.clear();
+        let unsent = state.out.unsent();
+        chunk.extend_from_slice(unsent.get(..WRITE_BYTES).unwrap_or(unsent));
+        state.out.sent(chunk.len());
+        state.output.writing = Writing::Busy;
+        self.settle(&mut state);
+        self.release(state);
+        Poll::Ready(true)
+    }
+
+    /// The chunk has been written.
+    pub(crate) fn wrote(self: &Arc<Self>) {
+        self.act(|state| {
+            state.output.last_write = Some(self.clock.now());
+            if state.output.writing == Writing::Busy {
+                state.output.writing = Writing::Idle;
+            }
+        });
+    }
+
+    /// Nothing will be written any more.
+    pub(crate) fn stop_writing(self: &Arc<Self>) {
+        self.act(|state| state.output.writing = Writing::Over);
+    }
+
+    /// Writes what there is, and closes the stream when there will be no more. Ready means that the stream is
+    /// done with.
+    pub(crate) fn poll_write(
+        self: &Arc<Self>,
+        context: &mut Context<'_>,
+        stream: &mut impl Outgoing,
+    ) -> Poll<()> {
+        loop {
+            if let Err(error) = ready!(self.poll_empty(context, stream)) {
+                self.fail(Cause::WriteFailed, error);
+                return Poll::Ready(());
+            }
+            let mut state = self.lock();
+            if state.output.writing == Writing::Over {
+                return Poll::Ready(());
+            }
+            if !state.out.is_empty() {
+                continue;
+            }
+            if state.machine.phase() != Phase::Closed {
+                state.output.writer = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            // The other side may wait for this to see the end.
+            state.output.writing = Writing::Busy;
+            drop(state);
+            // Everything has arrived. If closing fails the peer has gone, which is as good.
+            _ = ready!(stream.poll_close(context));
+            self.stop_writing();
+            return Poll::Ready(());
+        }
+    }
+
+    /// Writes until there is nothing left to write, and flushes it.
+    fn poll_empty(
+        self: &Arc<Self>,
+        context: &mut Context<'_>,
+        stream: &mut impl Outgoing,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let mut state = self.lock();
+            let unsent = state.out.unsent();
+            if state.output.writing == Writing::Over {
+                return Poll::Ready(Ok(()));
+            }
+            if unsent.is_empty() {
+                break;
+            }
+            // Not copied, so that a call is not sent before the stream has taken it. This does not block.
+            let chunk = unsent.get(..WRITE_BYTES).unwrap_or(unsent);
+            match ready!(stream.poll_write(context, chunk)) {
+                Ok(0) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                Ok(bytes) => {
+                    state.out.sent(bytes);
+                    state.output.writing = Writing::Busy;
+                    state.output.last_write = Some(self.clock.now());
+                    self.settle(&mut state);
+                    self.release(state);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        if self.lock().output.writing == Writing::Busy {
+            ready!(stream.poll_flush(context))?;
+            let mut state = self.lock();
+            if state.out.is_empty() && state.output.writing == Writing::Busy {
+                state.output.writing = Writing::Idle;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,66 @@
+//! Lists that are asked for page by page.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::block::block_on;
+use crate::failure::CallFailure;
+use crate::machine::Machine;
+use crate::pending::{PendingCall, Reply};
+
+/// All pages of a list.
+#[non_exhaustive]
+pub struct Pages<P> {
+    /// The results, one per page, at least one.
+    pub pages: Vec<Reply<P>>,
+    /// Whether the list has changed since its first page was asked for.
+    pub stale: bool,
+}
+
+impl<P> fmt::Debug for Pages<P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Pages");
+        debug.field("pages", &self.pages).field("stale", &self.stale).finish()
+    }
+}
+
+/// A list that has been asked for: `await` it, or [`wait`](Self::wait) for it. Dropping it cancels what has
+/// been asked for.
+#[must_use = "a list that is dropped is not asked for any further"]
+pub struct PendingPages<M: Machine, P> {
+    call: PendingCall<M, P>,
+}
+
+impl<M: Machine, P> PendingPages<M, P> {
+    pub(crate) const fn new(call: PendingCall<M, P>) -> Self {
+        Self { call }
+    }
+
+    /// Waits for the last page on this thread.
+    ///
+    /// # Errors
+    ///
+    /// [`CallFailure`] says why there is none.
+    pub fn wait(self) -> Result<Pages<P>, CallFailure> {
+        block_on(self)
+    }
+}
+
+impl<M: Machine, P> Future for PendingPages<M, P> {
+    type Output = Result<Pages<P>, CallFailure>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.call.poll_end(context).map_ok(|ended| {
+            let pages = ended.pages.into_iter().chain([ended.result]).map(Reply::new).collect();
+            Pages { pages, stale: ended.stale }
+        })
+    }
+}
+
+impl<M: Machine, P> fmt::Debug for PendingPages<M, P> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PendingPages").field("call", &self.call).finish()
+    }
+}

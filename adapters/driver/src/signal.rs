@@ -1,0 +1,82 @@
+//! Says that something has come about, once.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::block::{block_on, block_until};
+use crate::wakers::Wakers;
+
+/// Raised once, by somebody else.
+#[derive(Default)]
+pub(crate) struct Signal {
+    is_raised: AtomicBool,
+    waiting: Mutex<Wakers>,
+}
+
+impl Signal {
+    pub(crate) fn is_raised(&self) -> bool {
+        self.is_raised.load(Ordering::Acquire)
+    }
+
+    /// Waits until it is raised, at most so long. Says whether it is.
+    pub(crate) fn wait(&self, patience: Duration) -> bool {
+        block_until(Instant::now().checked_add(patience), self.raised()).is_some()
+    }
+
+    pub(crate) const fn raised(&self) -> Raised<'_> {
+        Raised { signal: self }
+    }
+
+    pub(crate) fn raise(&self) {
+        let mut waiting = self.waiting();
+        self.is_raised.store(true, Ordering::Release);
+        let mut woken = std::mem::take(&mut *waiting);
+        drop(waiting);
+        woken.wake_all();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Wakers> {
+        // Wakers are changed as a whole or not at all.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until something has come about: `await` it, or [`wait`](Self::wait) for it. It can be waited for
+/// again and again, and dropped at any time.
+#[must_use = "it waits for nothing unless it is awaited"]
+pub struct Raised<'s> {
+    signal: &'s Signal,
+}
+
+impl Raised<'_> {
+    /// Waits on this thread.
+    pub fn wait(self) {
+        block_on(self);
+    }
+}
+
+impl Future for Raised<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut waiting = self.signal.waiting();
+        // It is raised under the lock, so nobody registers in vain.
+        if self.signal.is_raised() {
+            return Poll::Ready(());
+        }
+        waiting.register(context);
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Raised<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Raised");
+        debug.field("is_raised", &self.signal.is_raised()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,160 @@
+//! Threads that read, write and wait for deadlines. None of them ever waits for another.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::{Cause, Inbox, Phase};
+
+use crate::block::Parker;
+use crate::machine::Machine;
+use crate::timing::Timing;
+use crate::wire::Wire;
+
+/// How long to leave a stream alone that somebody has set to not block.
+const WOULD_BLOCK: Duration = Duration::from_millis(5);
+
+/// # On threads
+///
+/// For carriers that block. Each thread ends with the connection, but for the one that reads: it ends when
+/// its read does.
+impl<M: Machine> Wire<M> {
+    /// Starts a thread that reads.
+    ///
+    /// # Errors
+    ///
+    /// What the system says if it has no thread. The connection has ended then.
+    pub fn read_on_thread(self: &Arc<Self>, reader: impl Read + Send + 'static) -> io::Result<()> {
+        self.spawn("mcp reader", Cause::ReadFailed, move |wire| wire.read(reader))
+    }
+
+    /// Starts a thread that writes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read_on_thread`](Self::read_on_thread).
+    pub fn write_on_thread(
+        self: &Arc<Self>,
+        writer: impl Write + Send + 'static,
+    ) -> io::Result<()> {
+        self.spawn("mcp writer", Cause::WriteFailed, move |wire| wire.write(writer))
+    }
+
+    /// Starts a thread that waits for deadlines.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read_on_thread`](Self::read_on_thread).
+    pub fn keep_time_on_thread(self: &Arc<Self>) -> io::Result<()> {
+        self.spawn("mcp timer", Cause::WriteFailed, |wire| wire.keep_time())
+    }
+
+    /// Waits until the connection has ended and everything has been written and told. Somebody else has to
+    /// read, to write and to keep the time.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while reading or writing, and [`TimedOut`](ErrorKind::TimedOut) if the peer stopped
+    /// reading before it had everything. That it has gone is no error.
+    pub fn wait(&self) -> io::Result<()> {
+        self.ended().raised().wait();
+        self.failure()
+    }
+
+    /// Starts a thread. Should it panic, because a stream of the application's does, the connection
+    /// has failed.
+    fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        failure: Cause,
+        run: impl FnOnce(&Arc<Self>) + Send + 'static,
+    ) -> io::Result<()> {
+        let wire = Arc::clone(self);
+        let run = move || {
+            if catch_unwind(AssertUnwindSafe(|| run(&wire))).is_err() {
+                wire.fail(failure, io::Error::other("a stream panicked"));
+            }
+        };
+        let spawned = thread::Builder::new().name(name.into()).spawn(run);
+        if spawned.is_err() {
+            self.disconnected(Cause::ShutDown);
+        }
+        spawned.map(|_| ())
+    }
+
+    fn read(self: &Arc<Self>, mut reader: impl Read) {
+        let mut inbox = Inbox::new(&self.limits);
+        let ended = loop {
+            match reader.read(inbox.space()) {
+                Ok(0) => break Ok(()),
+                Ok(bytes) => inbox.filled(bytes),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    thread::sleep(WOULD_BLOCK);
+                }
+                Err(error) => break Err(error),
+            }
+            self.take(&mut inbox);
+            if !M::READS_TO_THE_END && self.phase() == Phase::Closed {
+                return;
+            }
+        };
+        self.end_of_input(&mut inbox, ended);
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn end_of_input(self: &Arc<Self>, inbox: &mut Inbox, ended: io::Result<()>) {
+        inbox.finish();
+        self.take(inbox);
+        match ended {
+            Ok(()) => self.disconnected(Cause::EndOfInput),
+            Err(error) => self.fail(Cause::ReadFailed, error),
+        }
+    }
+
+    /// Writes until the connection has ended and the outbox is empty.
+    fn write(self: &Arc<Self>, mut writer: impl Write) {
+        let (parker, mut chunk) = (Parker::new(), Vec::new());
+        loop {
+            match self.poll_chunk(&parker.context(), &mut chunk) {
+                Poll::Pending => _ = parker.park(None),
+                Poll::Ready(false) => break,
+                Poll::Ready(true) => {
+                    let written = write_all(&mut writer, &chunk).and_then(|()| writer.flush());
+                    if let Err(error) = written {
+                        return self.fail(Cause::WriteFailed, error);
+                    }
+                    self.wrote();
+                }
+            }
+        }
+        // The other side may wait for this to see the end.
+        drop(writer);
+        self.stop_writing();
+    }
+
+    /// Hands out what time brings about, until the connection has ended.
+    fn keep_time(self: &Arc<Self>) {
+        let parker = Parker::new();
+        while let Timing::Until(deadline) = self.poll_time(&parker.context()) {
+            parker.park(deadline);
+        }
+    }
+}
+
+/// Writes everything, also to a stream that somebody has set to not block.
+fn write_all(writer: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match writer.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(WOULD_BLOCK),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! When things are due, and when everything is over.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant as Monotonic};
+
+use mcp_sansio::{Cause, Instant, Phase};
+
+use crate::machine::Machine;
+use crate::output::Writing;
+use crate::wire::{State, Wire};
+
+/// How long handlers of events that came before the end may take after it.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
+/// A connection that has ended and still has something to write or to tell.
+pub(crate) struct Closing {
+    /// When it has ended.
+    since: Instant,
+    /// When everything had been written.
+    written: Option<Instant>,
+    has_ended: bool,
+}
+
+/// What somebody who waits for deadlines has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// Ask again at this time, or when woken.
+    Until(Option<Monotonic>),
+    /// Nothing: everything is over.
+    Over,
+}
+
+impl<M: Machine> Wire<M> {
+    /// Does what is due, and says when to ask again. Whoever asks is woken if that is to be sooner.
+    pub(crate) fn poll_time(self: &Arc<Self>, context: &Context<'_>) -> Timing {
+        let mut state = self.lock();
+        self.settle(&mut state);
+        let deadline = self.next_deadline(&state);
+        state.timer = Some((context.waker().clone(), deadline));
+        let is_over = state.has_ended();
+        self.release(state);
+        if is_over {
+            return Timing::Over;
+        }
+        // One that the clock cannot reach is none.
+        Timing::Until(deadline.and_then(|deadline| self.clock.monotonic(deadline)))
+    }
+
+    /// Whoever drives the connection looks at everything now, and need not be woken for it.
+    pub(crate) fn forget_driver(&self, is_writer: bool) {
+        let mut state = self.lock();
+        let writer = if is_writer { state.output.writer.take() } else { None };
+        let timer = state.timer.take();
+        drop(state);
+        drop((writer, timer));
+    }
+
+    /// Reads no further than to the end of the connection. Without this, a client does: a server that is
+    /// shut down may still be writing, and would die of a broken pipe instead of ending.
+    pub fn stop_reading(self: &Arc<Self>) {
+        self.act(|state| {
+            state.output.has_stopped_reading = true;
+            state.follow.wakers.extend(state.output.writer.take());
+        });
+    }
+
+    pub(crate) fn poll_reading_stopped(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.output.has_stopped_reading {
+            return Poll::Ready(());
+        }
+        state.output.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Nobody reads, writes or keeps the time any more.
+    pub(crate) fn abandon(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.output.writing = Writing::Over;
+        let now = self.clock.now();
+        state.machine.disconnected(Cause::ShutDown, now);
+        self.settle(&mut state);
+        if !state.has_ended() {
+            state.closing = Some(Closing { since: now, written: Some(now), has_ended: true });
+            state.follow.ended = true;
+        }
+        self.release(state);
+    }
+
+    pub(crate) fn next_deadline(&self, state: &State<M>) -> Option<Instant> {
+        let machine = state.machine.poll_timeout();
+        let closing =
+            state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
+        machine.into_iter().chain(self.next_expiry()).chain(closing).min()
+    }
+
+    /// Until when what is left at the end may take.
+    fn closing_deadline(&self, state: &State<M>, closing: &Closing) -> Option<Instant> {
+        match closing.written {
+            _ if closing.has_ended => None,
+            Some(written) => Some(written + LAST_EVENTS),
+            None => {
+                let last = state.output.last_write.into_iter().fold(closing.since, Instant::max);
+                Some(last + self.patience)
+            }
+        }
+    }
+
+    /// Finds out whether everything is over. Writing may take as long as the peer goes on reading, and may
+    /// pause for `patience`.
+    pub(crate) fn check_end(&self, state: &mut State<M>, now: Instant) {
+        if state.machine.phase() != Phase::Closed || state.has_ended() {
+            return;
+        }
+        state.requests.clear();
+        let new = Closing { since: now, written: None, has_ended: false };
+        let closing = state.closing.take().unwrap_or(new);
+        let is_due = self.closing_deadline(state, &closing).is_some_and(|deadline| deadline <= now);
+        state.closing = Some(self.close_further(state, closing, is_due, now));
+    }
+
+    fn close_further(
+        &self,
+        state: &mut State<M>,
+        mut closing: Closing,
+        is_due: bool,
+        now: Instant,
+    ) -> Closing {
+        let mut is_due = is_due;
+        if closing.written.is_none() {
+            if state.is_unwritten() {
+                if !is_due {
+                    return closing;
+                }
+                state.output.writing = Writing::Over;
+                state.output.failure.get_or_insert_with(|| {
+                    let text = "the peer stopped reading before everything was written";
+                    io::Error::new(ErrorKind::TimedOut, text)
+                });
+            }
+            closing.written = Some(now);
+            is_due = false;
+        }
+        if state.events.is_idle() || is_due {
+            closing.has_ended = true;
+            state.follow.ended = true;
+        }
+        closing
+    }
+
+    /// What went wrong while reading or writing, told once; [`TimedOut`](ErrorKind::TimedOut) if the peer
+    /// stopped reading before it had everything. That it has gone is no error.
+    pub(crate) fn failure(&self) -> io::Result<()> {
+        self.lock().output.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl<M: Machine> State<M> {
+    /// Whether everything is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.closing.as_ref().is_some_and(|closing| closing.has_ended)
+    }
+
+    /// Whether there is output that has not been written and still may be.
+    fn is_unwritten(&self) -> bool {
+        let Writing::Idle = self.output.writing else {
+            return self.output.writing == Writing::Busy;
+        };
+        !self.out.is_empty()
+    }
+}

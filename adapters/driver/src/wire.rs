@@ -1,0 +1,386 @@
+//! A machine and its outbox behind one lock, and what follows from what happens to them.
+//!
+//! Nobody holds the lock while running a handler, waking a task or dropping what belongs to the application.
+//! What has to be done about these is noted in [`Follow`] and done when the lock has been given back. What
+//! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mcp_sansio::{
+    CallId, Client, ErrorCode, Framing, InboundId, Instant, Limits, Listening, Outbox, Phase,
+    RespondError, Server, ServerConfig,
+};
+
+use crate::calls::Calls;
+use crate::clock::Clock;
+use crate::events::{Events, Telling};
+use crate::exchange::Exchange;
+use crate::handle::Handle;
+use crate::host::Chore;
+use crate::machine::Machine;
+use crate::options::ConnectionOptions;
+use crate::output::Output;
+use crate::requests::Requests;
+use crate::run::{Job, Run};
+use crate::signal::Signal;
+use crate::tasks::{Link, SharedTasks, tell};
+use crate::timing::Closing;
+use crate::trace;
+use crate::wakers::Wakers;
+
+/// How many of the largest frames may wait, as requests for a handler, and again as events.
+const WAITING_FRAMES: usize = 4;
+
+/// How many handlers of a server run at the same time unless it is said otherwise.
+const SERVER_HANDLERS: usize = 64;
+
+/// How many requests of a server a client serves at the same time unless it is said otherwise.
+const CLIENT_HANDLERS: usize = 16;
+
+/// How long a server that does not read may hold up the end of its client.
+const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A connection, without its streams: what reads, writes, waits and serves shares it.
+///
+/// It is for adapters. Those who use one see [`Handle`] and [`Exchange`].
+pub struct Wire<M: Machine> {
+    state: Mutex<State<M>>,
+    pub(crate) clock: Clock,
+    pub(crate) limits: Limits,
+    pub(crate) tasks: Option<SharedTasks>,
+    /// How long the peer may pause reading when everything is over but for the last of the output.
+    pub(crate) patience: Duration,
+    /// Everything is over.
+    ended: Signal,
+}
+
+pub(crate) struct State<M: Machine> {
+    pub(crate) machine: M,
+    pub(crate) out: Outbox,
+    pub(crate) output: Output,
+    pub(crate) requests: Requests<M>,
+    pub(crate) events: Events<M>,
+    pub(crate) calls: Calls,
+    /// Requests that nobody has answered and for whose refusal there was no room yet.
+    pub(crate) unanswered: Vec<InboundId>,
+    /// Requests about tasks that are to be answered here, and for whose answers there was no room yet.
+    pub(crate) chores: VecDeque<(InboundId, Chore)>,
+    /// How opening the connection went.
+    pub(crate) opening: Opening<M>,
+    pub(crate) closing: Option<Closing>,
+    /// Who runs handlers, until there is nothing left to run.
+    runner: Option<Arc<dyn Run<M>>>,
+    /// Whoever waits for deadlines, and the one that it knows of.
+    pub(crate) timer: Option<(Waker, Option<Instant>)>,
+    /// Those who wait for room in the outbox.
+    pub(crate) room: Wakers,
+    pub(crate) follow: Follow<M>,
+}
+
+/// What opening the connection is waited for.
+pub(crate) enum Opening<M: Machine> {
+    /// Nobody waits for it: it is told like any other event.
+    Told,
+    Waited(Option<Waker>),
+    Done(Box<M::Event>),
+}
+
+/// What is to be done once the lock is free.
+pub(crate) struct Follow<M: Machine> {
+    pub(crate) wakers: Vec<Waker>,
+    pub(crate) signals: Vec<Arc<Signal>>,
+    pub(crate) jobs: Vec<Job<M>>,
+    /// Other connections that have something to tell. They cannot while this one is locked.
+    pub(crate) links: Vec<Arc<dyn Link>>,
+    /// It has ended just now.
+    pub(crate) ended: bool,
+}
+
+impl Wire<Server> {
+    /// A server, whose handlers run there.
+    pub fn server(
+        mut config: ServerConfig,
+        options: &ConnectionOptions,
+        clock: Clock,
+        runner: impl Run<Server>,
+    ) -> Arc<Self> {
+        let patience = config.connection.timeouts.drain;
+        let server = match &options.tasks {
+            Some(tasks) => {
+                config.listening = Listening::Asked;
+                Server::numbered(Arc::new(config), tasks.next_connection())
+            }
+            None => Server::new(Arc::new(config)),
+        };
+        let limits = server.config().connection.limits.clone();
+        let most = options.handlers.unwrap_or(SERVER_HANDLERS);
+        let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
+        let setup = Setup { limits, patience, requests, opening: Opening::Told };
+        let runner = Arc::new(runner);
+        let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner) as _);
+        runner.begin(&wire.handle());
+        wire
+    }
+}
+
+impl Wire<Client> {
+    /// A client, whose handlers run there.
+    pub fn client(
+        client: Client,
+        options: &ConnectionOptions,
+        clock: Clock,
+        runner: Arc<dyn Run<Client>>,
+    ) -> Arc<Self> {
+        let limits = client.config().connection.limits.clone();
+        let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
+        let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
+        let opening = Opening::Waited(None);
+        let setup = Setup { limits, patience: CLIENT_PATIENCE, requests, opening };
+        Self::new(client, setup, options.tasks.clone(), clock, runner)
+    }
+}
+
+/// What a role has of its own.
+struct Setup<M: Machine> {
+    limits: Limits,
+    patience: Duration,
+    requests: Requests<M>,
+    opening: Opening<M>,
+}
+
+impl<M: Machine> Wire<M> {
+    fn new(
+        machine: M,
+        setup: Setup<M>,
+        tasks: Option<SharedTasks>,
+        clock: Clock,
+        runner: Arc<dyn Run<M>>,
+    ) -> Arc<Self> {
+        let Setup { limits, patience, requests, opening } = setup;
+        let state = State {
+            machine,
+            out: Outbox::new(Framing::Lines, &limits),
+            output: Output::default(),
+            requests,
+            events: Events::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
+            calls: Calls::default(),
+            unanswered: Vec::new(),
+            chores: VecDeque::new(),
+            opening,
+            closing: None,
+            runner: Some(runner),
+            timer: None,
+            room: Wakers::new(),
+            follow: Follow::default(),
+        };
+        // Those who share tasks have to agree on the time.
+        let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
+        let (state, ended) = (Mutex::new(state), Signal::default());
+        let wire = Arc::new(Self { state, clock, limits, tasks, patience, ended });
+        wire.link();
+        wire
+    }
+
+    /// The connection as handlers and callers see it.
+    pub fn handle(self: &Arc<Self>) -> Handle<M> {
+        Handle::new(self)
+    }
+
+    /// Does something with the machine, and then all that follows from it.
+    pub(crate) fn with<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut M, &mut Outbox, Instant) -> T,
+    ) -> T {
+        self.act(|state| act(&mut state.machine, &mut state.out, self.clock.now()))
+    }
+
+    /// Does something with everything, and then all that follows from it.
+    pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut State<M>) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state);
+        self.settle(&mut state);
+        self.release(state);
+        result
+    }
+
+    /// Answers a request. There is always room for that: what the peer has asked for and the handlers have
+    /// done is in memory anyway, and there is a bound on how many of these run.
+    pub(crate) fn answer<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut M, Instant, &mut Outbox) -> T,
+    ) -> T {
+        self.act(|state| {
+            state.out.set_limit(usize::MAX);
+            let answered = act(&mut state.machine, self.clock.now(), &mut state.out);
+            state.out.set_limit(self.limits.outbox_bytes);
+            answered
+        })
+    }
+
+    /// Makes a call that somebody will ask about.
+    pub(crate) fn call<E>(
+        self: &Arc<Self>,
+        make: impl FnOnce(&mut M, &mut Outbox, Instant) -> Result<CallId, E>,
+    ) -> Result<CallId, E> {
+        self.act(|state| {
+            let made = make(&mut state.machine, &mut state.out, self.clock.now());
+            if let Ok(call) = &made {
+                state.calls.insert(*call);
+            }
+            made
+        })
+    }
+
+    /// Refuses a request that its handler has not answered, now or as soon as there is room.
+    pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: InboundId) {
+        self.act(|state| state.unanswered.push(id));
+    }
+
+    /// A request has been answered: whoever waits for the end of it need not any more.
+    pub(crate) fn answered(self: &Arc<Self>, id: InboundId) {
+        self.act(|state| state.follow.signals.extend(state.requests.answered(id)));
+    }
+
+    /// A request has become a task: others need not wait until its handler has returned.
+    pub(crate) fn lend(self: &Arc<Self>, id: InboundId) {
+        self.act(|state| state.requests.lend(id));
+    }
+
+    /// What phase the machine is in.
+    pub fn phase(&self) -> Phase {
+        self.lock().machine.phase()
+    }
+
+    /// Says that everything is over: the connection has ended, everything has been written or been given up,
+    /// and everything has been told.
+    pub(crate) const fn ended(&self) -> &Signal {
+        &self.ended
+    }
+
+    /// Whether there is room for more output, or will never be any.
+    pub(crate) fn poll_room(&self, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.has_room() {
+            return Poll::Ready(());
+        }
+        state.room.register(context);
+        Poll::Pending
+    }
+
+    /// Does everything that can be done now.
+    pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>) {
+        let now = self.clock.now();
+        while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
+            self.deliver(state, happening, 0);
+        }
+        self.settle_tasks(state);
+        state.refuse_all();
+        if state.machine.phase() == Phase::Draining {
+            // No more can come than the answers to what is in flight, and those are in memory anyway.
+            state.out.set_limit(usize::MAX);
+        }
+        self.start(state);
+        self.check_end(state, now);
+    }
+
+    /// Has handlers run for what waits for them.
+    fn start(self: &Arc<Self>, state: &mut State<M>) {
+        // A peer that does not read gets no new work done. When it has said all that it wants, no more can
+        // come of it than what is here.
+        while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
+            && let Some((id, request, signal)) = state.requests.start()
+        {
+            trace::request(id, &request);
+            let exchange = Exchange::new(id, request, signal, self);
+            state.follow.jobs.push(Job::Serve(exchange));
+        }
+        if state.events.begin() {
+            state.follow.jobs.push(Job::Tell(Telling::new(self)));
+        }
+    }
+
+    /// Gives the lock back and does what follows.
+    pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
+        self.note_who_waits(&mut state);
+        let follow = std::mem::take(&mut state.follow);
+        let runner = if follow.ended { state.runner.take() } else { state.runner.clone() };
+        drop(state);
+        if follow.ended {
+            self.ended.raise();
+        }
+        follow.signals.iter().for_each(|signal| signal.raise());
+        follow.wakers.into_iter().for_each(Waker::wake);
+        for job in follow.jobs {
+            match &runner {
+                Some(runner) => runner.run(job),
+                None => drop(job),
+            }
+        }
+        tell(follow.links);
+    }
+
+    /// Finds out who may have something to do now.
+    fn note_who_waits(&self, state: &mut State<M>) {
+        let is_closed = state.machine.phase() == Phase::Closed;
+        if is_closed || !state.out.is_empty() {
+            state.follow.wakers.extend(state.output.writer.take());
+        }
+        if state.has_room() {
+            state.follow.wakers.extend(state.room.drain());
+        }
+        if let Some((_, known)) = &state.timer {
+            let is_sooner = match (self.next_deadline(state), known) {
+                (Some(deadline), Some(known)) => deadline < *known,
+                (deadline, None) => deadline.is_some(),
+                (None, Some(_)) => false,
+            };
+            if is_sooner || state.follow.ended {
+                state.follow.wakers.extend(state.timer.take().map(|(waker, _)| waker));
+            }
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<M>> {
+        // Payloads are serialised before the lock is taken, so nothing of the application's runs
+        // under it and could panic; and a machine survives a panic unchanged.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: Machine> State<M> {
+    fn has_room(&self) -> bool {
+        !self.out.is_congested() || self.machine.phase() == Phase::Closed
+    }
+
+    /// Refuses what nobody has answered, as far as there is room for it.
+    pub(crate) fn refuse_all(&mut self) {
+        let Self { machine, out, unanswered, .. } = self;
+        unanswered.retain(|id| {
+            let (code, text) = (ErrorCode::INTERNAL_ERROR, "the request was not answered");
+            let refused = machine.reject(*id, code, text, None, out);
+            matches!(refused, Err(RespondError::Encode(_)))
+        });
+    }
+}
+
+impl<M: Machine> Default for Follow<M> {
+    fn default() -> Self {
+        Self {
+            wakers: Vec::new(),
+            signals: Vec::new(),
+            jobs: Vec::new(),
+            links: Vec::new(),
+            ended: false,
+        }
+    }
+}
+
+impl<M: Machine> fmt::Debug for Wire<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Wire").field("phase", &self.phase()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! Clients of servers.
+
+use std::io::{self, Read, Write};
+use std::process::Command;
+use std::sync::Arc;
+
+use mcp_sansio::{Client, ClientConfig};
+use mcp_sansio_driver::{
+    ClientParts, Clock, Connection, ConnectionOptions, OpenError, Waiting, Wire,
+};
+
+use crate::handler::{Handler, Sleeps, Threads};
+
+/// Connects to a server over a pair of streams, and waits until the session is open. On a socket, give the
+/// writing half as a [`SocketWriter`](crate::SocketWriter).
+///
+/// The handler serves what the server asks for: at most 16 requests at a time, each on a thread of its own.
+///
+/// # Errors
+///
+/// [`OpenError`] says why there is no session. It takes at most
+/// [`Timeouts::handshake`](mcp_sansio::Timeouts::handshake).
+pub fn connect(
+    config: ClientConfig,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    connect_with(config, &ConnectionOptions::new(), reader, writer, handler)
+}
+
+/// The same with options: tasks, which the server can ask for in a session, and how many handlers run at the
+/// same time.
+///
+/// # Errors
+///
+/// As for [`connect`].
+pub fn connect_with(
+    config: ClientConfig,
+    options: &ConnectionOptions,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    let parts = parts(handler);
+    let attach = |wire: &_| attach(wire, reader, writer);
+    Waiting::new(Connection::open(config, options, &parts, attach)).wait()
+}
+
+/// Starts a server as a child process and connects to it. Its standard error goes where the
+/// command says, by default to that of this process.
+///
+/// ```no_run
+/// use std::process::Command;
+/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::{CallOptions, ClientConfig};
+/// use mcp_sansio_std::{RefuseAll, spawn};
+///
+/// let config = ClientConfig::new("example", "1.0");
+/// let connection = spawn(config, Command::new("some-server"), RefuseAll::new())?;
+/// let options = CallOptions::new();
+/// let server = connection.handle();
+/// let reply = server.call::<method::ListTools>(&PageParams::default(), options).wait()?;
+/// for tool in reply.parse()?.tools.iter() {
+///     println!("{}", tool.name);
+/// }
+/// connection.close(std::time::Duration::from_secs(5)).wait()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`connect`]. The process has been ended then, as
+/// [`ProcessOptions`](crate::ProcessOptions) says.
+pub fn spawn(
+    config: ClientConfig,
+    command: Command,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    spawn_with(config, &ConnectionOptions::new(), command, handler)
+}
+
+/// The same with options: also for how the process is run and ended.
+///
+/// # Errors
+///
+/// As for [`spawn`].
+pub fn spawn_with(
+    config: ClientConfig,
+    options: &ConnectionOptions,
+    command: Command,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    let parts = parts(handler);
+    Waiting::new(Connection::spawn(config, options, command, &parts, attach)).wait()
+}
+
+fn parts(handler: impl Handler<Client>) -> ClientParts {
+    ClientParts::new(Clock::new(), Threads::new(handler), Sleeps)
+}
+
+/// Begins to read, to write and to keep the time.
+fn attach(
+    wire: &Arc<Wire<Client>>,
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+) -> io::Result<()> {
+    wire.write_on_thread(writer)?;
+    wire.keep_time_on_thread()?;
+    wire.read_on_thread(reader)
+}
