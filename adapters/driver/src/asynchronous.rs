@@ -83,44 +83,20 @@ impl<M: Machine> Handler<M> for RefuseAll {
 /// Something to run to its end, in a task of its own.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Begins tasks, as one runtime or another does. A function that takes [`Work`] does:
-///
-/// ```
-/// # use mcp_sansio_driver::asynchronous::{Spawn, Work};
-/// # mod smol {
-/// #     pub struct Task; impl Task { pub fn detach(self) {} }
-/// #     pub fn spawn(_: mcp_sansio_driver::asynchronous::Work) -> Task { Task }
-/// # }
-/// let spawn = |work: Work| smol::spawn(work).detach();
-/// # fn spawns(_: impl Spawn) {}
-/// # spawns(spawn);
-/// ```
-pub trait Spawn: Send + Sync + 'static {
-    /// Begins a task that runs until the work is done. This returns at once.
-    fn spawn(&self, work: Work);
-}
-
-impl<F: Fn(Work) + Send + Sync + 'static> Spawn for F {
-    fn spawn(&self, work: Work) {
-        self(work);
-    }
-}
-
 /// Runs a handler as tasks.
-#[derive(Debug)]
 pub struct Tasks<H, S> {
     handler: Arc<H>,
     spawn: S,
 }
 
-impl<H, S: Spawn> Tasks<H, S> {
-    /// Runs this handler as tasks that are begun there.
+impl<H, S: Fn(Work)> Tasks<H, S> {
+    /// Runs this handler as tasks that this function begins, which returns at once.
     pub fn new(handler: H, spawn: S) -> Self {
         Self { handler: Arc::new(handler), spawn }
     }
 }
 
-impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Tasks<H, S> {
+impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for Tasks<H, S> {
     fn begin(&self, handle: &Handle<M>) {
         self.handler.begin(handle);
     }
@@ -143,7 +119,13 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Tasks<H, S> {
                 }
             }),
         };
-        self.spawn.spawn(Box::pin(Contained { work: Some(work) }));
+        (self.spawn)(Box::pin(Contained { work: Some(work) }));
+    }
+}
+
+impl<H, S> fmt::Debug for Tasks<H, S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tasks").finish_non_exhaustive()
     }
 }
 
@@ -166,11 +148,5 @@ impl Future for Contained {
         // Dropping it can panic as well.
         _ = catch_unwind(AssertUnwindSafe(|| drop(over)));
         Poll::Ready(())
-    }
-}
-
-impl fmt::Debug for Contained {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Contained").finish_non_exhaustive()
     }
 }

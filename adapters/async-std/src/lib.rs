@@ -1,0 +1,51 @@
+//! async-std, smol and every other runtime of [`futures_io`] for [`mcp_sansio`]: servers and clients on stdio,
+//! child processes, sockets and pipes.
+//!
+//! The protocol is in the core; this crate moves bytes, tells the time, runs handlers as tasks and looks after
+//! child processes. It begins no runtime and depends on none: what begins a task is an argument, and its timers
+//! work everywhere.
+//!
+//! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
+//! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. Handles can be cloned
+//!   and used from many tasks.
+//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
+//! - [`Reader`], [`Writer`] and [`Clock`] are for event loops of your own.
+//!
+//! Any future may be dropped at any time: no byte is lost by that and nothing is left behind. Much of it is in
+//! [`mcp_sansio_driver`], which the other adapters share.
+//!
+//! ```no_run
+//! use mcp_sansio::model::{CallToolResult, ListChanged};
+//! use mcp_sansio::{Call, ErrorCode, ServerConfig};
+//! use mcp_sansio_async_std::Exchange;
+//!
+//! let mut config = ServerConfig::new("shout", "1.0");
+//! config.capabilities.tools = Some(ListChanged::default());
+//! let handler = |exchange: Exchange| async move {
+//!     match &exchange.request().call {
+//!         Call::CallTool(call) if call.name == "shout" => {
+//!             exchange.respond(&CallToolResult::text("HELLO"))
+//!         }
+//!         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I can only shout"),
+//!     }
+//! };
+//! let spawn = |work| smol::spawn(work).detach();
+//! smol::block_on(mcp_sansio_async_std::serve_stdio(config, handler, spawn))?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod connect;
+mod framed;
+mod runtime;
+mod serve;
+mod streams;
+
+pub use connect::{connect, connect_with, spawn, spawn_with};
+pub use framed::{Reader, Writer};
+pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll, Work};
+pub use mcp_sansio_driver::{
+    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Handle, Machine,
+    OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions, ProgressUpdates, Raised,
+    Reply, Room, SharedTasks, Stderr, TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
+};
+pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};

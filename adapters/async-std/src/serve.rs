@@ -1,0 +1,102 @@
+//! A server on a stream, with a task for each handler that is running.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcp_sansio::{Server, ServerConfig};
+use mcp_sansio_driver::asynchronous::{Handler, Tasks, Work};
+use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Wire};
+
+use crate::runtime::Sleeps;
+use crate::streams::{Reads, Writes};
+
+/// Serves one client on a pair of streams, until it is gone and every answer has been written. `spawn` begins
+/// tasks: `|work| smol::spawn(work).detach()` those of smol, `|work| drop(async_std::task::spawn(work))`
+/// those of async-std.
+///
+/// Handlers run concurrently, at most 64 at a time; further requests wait, and a cancellation takes
+/// them out again. What waits holds at most as many bytes as four of the largest frames; requests
+/// beyond that are refused with `-32603`. While a client does not read its answers, no further requests of
+/// it are begun. Reading goes on whatever handlers and writes do, so cancellations, responses and pings are
+/// never delayed.
+///
+/// When the input ends, handlers have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish. What
+/// they have answered is written as long as the client goes on reading; it may pause for the same time. One
+/// that goes on nevertheless finds out ([`Exchange::cancelled`](crate::Exchange::cancelled)).
+///
+/// Dropping the future ends the connection at once, in the same way.
+///
+/// # Errors
+///
+/// What the system says if reading or writing fails, or if the client stops reading before it has everything.
+/// A client that goes away is no error.
+pub async fn serve(
+    config: ServerConfig,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    handler: impl Handler<Server>,
+    spawn: impl Fn(Work) + Send + Sync + 'static,
+) -> io::Result<()> {
+    serve_with(config, &ConnectionOptions::new(), reader, writer, handler, spawn).await
+}
+
+/// The same with options: tasks, and how many handlers run at the same time.
+///
+/// # Errors
+///
+/// As for [`serve`].
+pub async fn serve_with(
+    config: ServerConfig,
+    options: &ConnectionOptions,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    handler: impl Handler<Server>,
+    spawn: impl Fn(Work) + Send + Sync + 'static,
+) -> io::Result<()> {
+    let wire = server(config, options, handler, spawn);
+    Drive::new(&wire, Reads(reader), Writes(writer), Sleeps::default()).await
+}
+
+/// Serves one client on standard input and output, as the stdio transport has it.
+///
+/// Nothing else may be written to standard output meanwhile; standard error is free. Both are read and written
+/// on threads of their own.
+///
+/// # Errors
+///
+/// As for [`serve`], and what the system says if it has no threads.
+pub async fn serve_stdio(
+    config: ServerConfig,
+    handler: impl Handler<Server>,
+    spawn: impl Fn(Work) + Send + Sync + 'static,
+) -> io::Result<()> {
+    serve_stdio_with(config, &ConnectionOptions::new(), handler, spawn).await
+}
+
+/// The same with options: see [`serve_with`].
+///
+/// # Errors
+///
+/// As for [`serve_stdio`].
+pub async fn serve_stdio_with(
+    config: ServerConfig,
+    options: &ConnectionOptions,
+    handler: impl Handler<Server>,
+    spawn: impl Fn(Work) + Send + Sync + 'static,
+) -> io::Result<()> {
+    let wire = server(config, options, handler, spawn);
+    let drive = Drive::timed(&wire, Sleeps::default());
+    wire.write_on_thread(io::stdout())?;
+    wire.read_on_thread(io::stdin())?;
+    drive.await
+}
+
+fn server(
+    config: ServerConfig,
+    options: &ConnectionOptions,
+    handler: impl Handler<Server>,
+    spawn: impl Fn(Work) + Send + Sync + 'static,
+) -> Arc<Wire<Server>> {
+    Wire::server(config, options, Clock::new(), Tasks::new(handler, spawn))
+}

@@ -1,0 +1,40 @@
+//! Streams of futures-io.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcp_sansio_driver::{Incoming, Outgoing};
+
+/// Something to read from.
+#[derive(Debug)]
+pub(crate) struct Reads<R>(pub(crate) R);
+
+impl<R: AsyncRead + Unpin> Incoming for Reads<R> {
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+/// Something to write to.
+#[derive(Debug)]
+pub(crate) struct Writes<W>(pub(crate) W);
+
+impl<W: AsyncWrite + Unpin> Outgoing for Writes<W> {
+    fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_close(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_close(context)
+    }
+}

@@ -1,0 +1,53 @@
+//! tokio for [`mcp_sansio`]: servers and clients on stdio, child processes, sockets and pipes.
+//!
+//! The protocol is in the core; this crate moves bytes, tells the time, runs handlers as tasks and looks after
+//! child processes.
+//!
+//! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
+//! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. Handles can be cloned
+//!   and used from many tasks.
+//! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
+//! - [`Reader`], [`Writer`] and [`clock`] are for event loops of your own.
+//!
+//! Any future may be dropped at any time: no byte is lost by that and nothing is left behind. Dropping any value
+//! needs no runtime. Much of it is in [`mcp_sansio_driver`], which the other adapters share.
+//!
+//! A runtime with timers is needed ([`enable_time`](tokio::runtime::Builder::enable_time)), of either kind, and
+//! one with IO for child processes and sockets.
+//!
+//! ```no_run
+//! use mcp_sansio::model::{CallToolResult, ListChanged};
+//! use mcp_sansio::{Call, ErrorCode, ServerConfig};
+//! use mcp_sansio_tokio::Exchange;
+//!
+//! # async fn example() -> std::io::Result<()> {
+//! let mut config = ServerConfig::new("shout", "1.0");
+//! config.capabilities.tools = Some(ListChanged::default());
+//! mcp_sansio_tokio::serve_stdio(config, |exchange: Exchange| async move {
+//!     match &exchange.request().call {
+//!         Call::CallTool(call) if call.name == "shout" => {
+//!             exchange.respond(&CallToolResult::text("HELLO"))
+//!         }
+//!         _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "I can only shout"),
+//!     }
+//! })
+//! .await
+//! # }
+//! ```
+
+mod connect;
+mod framed;
+mod runtime;
+mod serve;
+mod streams;
+
+pub use connect::{connect, connect_with, spawn, spawn_with};
+pub use framed::{Reader, Writer};
+pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
+pub use mcp_sansio_driver::{
+    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Handle, Machine,
+    OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions, ProgressUpdates, Raised,
+    Reply, Room, SharedTasks, Stderr, TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
+};
+pub use runtime::clock;
+pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};

@@ -1,0 +1,49 @@
+//! What tokio brings: time and tasks.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use mcp_sansio_driver::asynchronous::{Tasks, Work};
+use mcp_sansio_driver::{Clock, Pause, Timer};
+use tokio::time::Sleep;
+
+/// A clock that stands still when the time of tokio does ([`pause`](tokio::time::pause)). Connections have one
+/// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
+/// time.
+pub fn clock() -> Clock {
+    Clock::with(|| tokio::time::Instant::now().into_std())
+}
+
+/// Runs a handler as tasks of the runtime that polls this.
+pub(crate) fn tasks<H>(handler: H) -> Tasks<H, impl Fn(Work) + Send + Sync + 'static> {
+    // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
+    let runtime = tokio::runtime::Handle::current();
+    Tasks::new(handler, move |work| drop(runtime.spawn(work)))
+}
+
+/// A timer of tokio.
+#[derive(Default)]
+pub(crate) struct Sleeps {
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Timer for Sleeps {
+    fn poll_until(&mut self, context: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()> {
+        let Some(deadline) = deadline.map(tokio::time::Instant::from_std) else {
+            return Poll::Pending;
+        };
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if sleep.deadline() != deadline {
+            sleep.as_mut().reset(deadline);
+        }
+        sleep.as_mut().poll(context)
+    }
+}
+
+impl Pause for Sleeps {
+    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}
