@@ -42,8 +42,23 @@ impl Timer for Sleeps {
     }
 }
 
-impl Pause for Sleeps {
+/// Waits with timers of the runtime that polls this, also for those who wait for it elsewhere.
+pub(crate) fn pause() -> impl Pause {
+    Pauses { runtime: tokio::runtime::Handle::current() }
+}
+
+struct Pauses {
+    runtime: tokio::runtime::Handle,
+}
+
+impl Pause for Pauses {
     fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        Box::pin(tokio::time::sleep(time))
+        let sleep = self.runtime.spawn(async move { tokio::time::sleep(time).await });
+        Box::pin(async move {
+            if sleep.await.is_err() {
+                // The runtime is gone, so this is no task of it.
+                std::thread::sleep(time);
+            }
+        })
     }
 }

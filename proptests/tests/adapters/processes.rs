@@ -1,0 +1,178 @@
+//! Servers that are child processes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mcp_sansio::{CallOptions, ConnectFailure};
+use mcp_sansio_driver::{ConnectionOptions, OpenError, ProcessOptions, Stderr};
+
+use crate::kit::{A_LONG_TIME, client_config};
+use crate::runtimes::Adapter;
+
+/// A server in the shell: it answers `initialize` and then does something else.
+fn shell(rest: &str) -> Command {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("read line; echo '{answer}'; {rest}")]);
+    command
+}
+
+fn options(exit: Duration, terminate: Duration) -> ConnectionOptions {
+    let mut options = ProcessOptions::default();
+    (options.exit, options.terminate) = (exit, terminate);
+    ConnectionOptions::new().process(options)
+}
+
+/// Little, for servers that are going to use it up.
+fn impatient() -> ConnectionOptions {
+    options(Duration::from_millis(100), Duration::from_millis(100))
+}
+
+/// More than a server needs that is going to end by itself.
+fn patient() -> ConnectionOptions {
+    options(A_LONG_TIME, A_LONG_TIME)
+}
+
+/// A file that no other test has.
+fn file() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("mcp-sansio-adapters-{}-{number}", std::process::id()))
+}
+
+/// Whether a process is there and is no zombie.
+fn is_alive(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    status.is_ok_and(|status| !status.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
+}
+
+/// Waits until a process is gone: a signal takes its time.
+fn wait_gone(process: u32) {
+    let started = std::time::Instant::now();
+    while is_alive(process) {
+        assert!(started.elapsed() < A_LONG_TIME, "{process} is still there");
+        std::thread::yield_now();
+    }
+}
+
+pub(crate) fn a_server_that_ends_with_its_input<A: Adapter>() {
+    let command = shell("cat > /dev/null; exit 7");
+    let adapter = A::new();
+    let connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+    assert_eq!(status.code(), Some(7));
+}
+
+/// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
+pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
+    let table = [("exec sleep 600", 15), ("trap '' TERM; while true; do sleep 0.01; done", 9)];
+    for (script, signal) in table {
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), impatient(), shell(script)).unwrap();
+        let process = connection.process().unwrap().id();
+        let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{script}");
+        assert!(!is_alive(process));
+    }
+}
+
+/// Pain 83: `npx` and `uvx` put a process in between.
+pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
+    let scripts = [
+        "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; wait",
+        "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
+    ];
+    for script in scripts {
+        let file = file();
+        let command = shell(&script.replace("FILE", &file.to_string_lossy()));
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), impatient(), command).unwrap();
+        let child = loop {
+            match std::fs::read_to_string(&file) {
+                Ok(number) => break number.trim().parse().unwrap(),
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        assert!(is_alive(child));
+        connection.close(Duration::ZERO).wait().unwrap();
+        wait_gone(child);
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+/// Pain 84: also when there is no runtime any more.
+pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
+    let adapter = A::new();
+    let command = shell("exec sleep 600");
+    let connection = adapter.spawn_with(client_config(), impatient(), command).unwrap();
+    let process = connection.process().unwrap().id();
+    assert!(is_alive(process));
+    drop(adapter);
+    drop(connection);
+    assert!(!is_alive(process));
+}
+
+pub(crate) fn standard_error_never_fills_up<A: Adapter>() {
+    let pong =
+        r#"read line; read line; echo '{"jsonrpc":"2.0","id":2,"result":{}}'; cat > /dev/null"#;
+    let noise = format!("head -c 1000000 /dev/zero >&2; echo the end >&2; {pong}");
+    for policy in [Stderr::Capture(100), Stderr::Discard] {
+        let mut process = ProcessOptions::default();
+        process.stderr = policy;
+        let options = ConnectionOptions::new().process(process);
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), options, shell(&noise)).unwrap();
+        connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
+        let kept = || connection.process().unwrap().stderr();
+        if let Stderr::Capture(most) = policy {
+            // It is read by somebody else, who may not be done yet.
+            while !kept().ends_with(b"\0the end\n") {
+                std::thread::yield_now();
+            }
+            assert_eq!(kept().len(), most);
+        } else {
+            assert_eq!(kept(), b"");
+        }
+        connection.close(Duration::ZERO).wait().unwrap();
+    }
+}
+
+pub(crate) fn a_server_that_is_not_there<A: Adapter>() {
+    let command = Command::new("/nowhere/at/all");
+    let adapter = A::new();
+    let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Spawn(_)), "{error}");
+}
+
+pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exit 3"]);
+    let adapter = A::new();
+    let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+    // One that says nothing is given up, and ended.
+    let mut config = client_config();
+    config.connection.timeouts.handshake = Some(Duration::from_millis(50));
+    let mut command = Command::new("sleep");
+    command.arg("600");
+    let adapter = A::new();
+    let error = adapter.spawn_with(config, impatient(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
+}
+
+/// The environment and the working directory are those of the command.
+pub(crate) fn where_and_with_what_a_server_runs<A: Adapter>() {
+    let file = file();
+    let mut command =
+        shell("pwd > \"$FILE.new\"; echo $WORD >> \"$FILE.new\"; mv $FILE.new $FILE; cat");
+    command.env("FILE", &file).env("WORD", "found").current_dir("/");
+    let adapter = A::new();
+    let connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "/\nfound\n");
+    std::fs::remove_file(&file).unwrap();
+}
