@@ -1,5 +1,6 @@
 //! What those see who call.
 
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -74,10 +75,12 @@ pub(crate) fn a_call_is_cancelled_by_its_caller<A: Adapter>() {
 /// Pain 16: also one that was being waited for, and nothing is cancelled that has ended.
 pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
+    let (sender, arrived) = channel();
     let server = thread::spawn(move || {
         let mut peer = Peer::new(theirs);
         peer.accept();
         let waited = peer.receive();
+        sender.send(()).unwrap();
         assert_eq!(peer.receive()["params"]["requestId"], waited["id"]);
         let answered = peer.receive();
         peer.send(&json!({"jsonrpc": "2.0", "id": answered["id"], "result": {}}));
@@ -89,6 +92,8 @@ pub(crate) fn a_dropped_call_is_cancelled<A: Adapter>() {
     let connection = connection.unwrap();
     let call = start(&connection, "wait", "", CallOptions::new());
     let Err(call) = call.wait_timeout(Duration::from_millis(1)) else { panic!("it has ended") };
+    // Before that it would have been withdrawn.
+    arrived.recv_timeout(A_LONG_TIME).unwrap();
     drop(call);
     assert_eq!(connection.handle().counts().outbound, 0);
     let mut call = start(&connection, "echo", "", CallOptions::new());
