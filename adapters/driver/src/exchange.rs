@@ -24,10 +24,15 @@ use crate::wire::Wire;
 
 /// A request to answer, once.
 ///
-/// Nothing here waits: an answer is accepted at once and leaves when the peer reads. An exchange that is
-/// dropped without an answer, because the handler forgot or panicked, is answered with `-32603`.
+/// Nothing here waits: an answer is accepted at once and leaves when the peer reads. Clones are of the same
+/// request. If the last of them is dropped without an answer, because the handler forgot or panicked, the
+/// answer is `-32603`.
 #[must_use = "an exchange that is dropped is answered with an error"]
 pub struct Exchange<M: Machine = Server> {
+    inner: Arc<Inner<M>>,
+}
+
+struct Inner<M: Machine> {
     id: InboundId,
     request: M::Request,
     signal: Arc<Signal>,
@@ -55,28 +60,29 @@ impl<M: Machine> Exchange<M> {
         wire: &Arc<Wire<M>>,
     ) -> Self {
         let (handle, slot) = (Handle::new(wire), Slot::new(id, wire));
-        Self { id, request, signal, handle, answered: AtomicBool::new(false), slot }
+        let answered = AtomicBool::new(false);
+        Self { inner: Arc::new(Inner { id, request, signal, handle, answered, slot }) }
     }
 
     /// What keeps others from being served in its place, also when this exchange has been given away. It is
     /// held as long as this exchange is; whoever runs a handler holds it as long as that goes on.
     pub fn place(&self) -> Place {
-        Place { _slot: Arc::<Slot<M>>::clone(&self.slot) }
+        Place { _slot: Arc::<Slot<M>>::clone(&self.inner.slot) }
     }
 
     /// The request.
-    pub const fn request(&self) -> &M::Request {
-        &self.request
+    pub fn request(&self) -> &M::Request {
+        &self.inner.request
     }
 
     /// The connection it came on, for calls and notifications.
-    pub const fn handle(&self) -> &Handle<M> {
-        &self.handle
+    pub fn handle(&self) -> &Handle<M> {
+        &self.inner.handle
     }
 
     /// Options for a call that is made because of this request.
-    pub const fn call_options(&self) -> CallOptions {
-        CallOptions::new().parent(self.id)
+    pub fn call_options(&self) -> CallOptions {
+        CallOptions::new().parent(self.inner.id)
     }
 
     /// Answers it. The result serialises to an object; `()` is an empty one.
@@ -87,7 +93,7 @@ impl<M: Machine> Exchange<M> {
     /// [`RespondError::NotAllowed`] another one can be.
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let result = Raw::from_serialize(result)?;
-        self.answer(|machine, out| machine.respond(self.id, &result, out))
+        self.answer(|machine, out| machine.respond(self.inner.id, &result, out))
     }
 
     /// Answers it with an error. The message is one short sentence.
@@ -96,7 +102,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
-        self.answer(|machine, out| machine.reject(self.id, code, message, None, out))
+        self.answer(|machine, out| machine.reject(self.inner.id, code, message, None, out))
     }
 
     /// Answers it with an error and something more to say, any JSON.
@@ -111,7 +117,7 @@ impl<M: Machine> Exchange<M> {
         data: &T,
     ) -> Result<(), RespondError> {
         let data = Raw::from_serialize(data)?;
-        self.answer(|machine, out| machine.reject(self.id, code, message, Some(&data), out))
+        self.answer(|machine, out| machine.reject(self.inner.id, code, message, Some(&data), out))
     }
 
     /// Tells the peer how far the work is, if it asked for that.
@@ -120,7 +126,10 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, RespondError> {
-        self.handle.wire().with(|machine, out, now| machine.progress(self.id, progress, now, out))
+        self.inner
+            .handle
+            .wire()
+            .with(|machine, out, now| machine.progress(self.inner.id, progress, now, out))
     }
 
     /// Sends a notification that belongs to this request.
@@ -133,25 +142,25 @@ impl<M: Machine> Exchange<M> {
         method: &str,
         params: &T,
     ) -> Result<Delivery, mcp_sansio::NotifyError> {
-        self.handle.notify_about(method, params, Some(self.id))
+        self.inner.handle.notify_about(method, params, Some(self.inner.id))
     }
 
     /// Whether the answer is not wanted any more, or has been given. Work should stop.
     pub fn is_cancelled(&self) -> bool {
-        self.signal.is_raised()
+        self.inner.signal.is_raised()
     }
 
     /// Waits, at most so long, until the answer is not wanted any more. Says whether that is so.
     ///
     /// A handler on a thread of its own that has to wait waits here.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
-        self.signal.wait(patience)
+        self.inner.signal.wait(patience)
     }
 
     /// Waits until the answer is not wanted any more, because the peer has cancelled the request or the
     /// connection has ended, or has been given.
     pub fn cancelled(&self) -> Raised<'_> {
-        self.signal.raised()
+        self.inner.signal.raised()
     }
 
     /// Answers it with a task that is worked on from now on, on this thread or on any other; see
@@ -184,17 +193,17 @@ impl<M: Machine> Exchange<M> {
     /// [`TaskError`] says why there is no task; [`TaskError::NotWanted`] also if this connection has none
     /// ([`SharedTasks`](crate::SharedTasks)). The request is still open.
     pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
-        let wire = self.handle.wire();
-        let task = wire.begin_task(self.id, new)?;
-        wire.lend(self.id);
+        let wire = self.inner.handle.wire();
+        let task = wire.begin_task(self.inner.id, new)?;
+        wire.lend(self.inner.id);
         self.is_answered();
         Ok(task)
     }
 
     fn is_answered(&self) {
-        trace::answered(self.id);
-        self.answered.store(true, Ordering::Relaxed);
-        self.handle.wire().answered(self.id);
+        trace::answered(self.inner.id);
+        self.inner.answered.store(true, Ordering::Relaxed);
+        self.inner.handle.wire().answered(self.inner.id);
     }
 
     fn answer(
@@ -208,7 +217,7 @@ impl<M: Machine> Exchange<M> {
         &self,
         send: impl FnOnce(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        let sent = self.handle.wire().answer(send);
+        let sent = self.inner.handle.wire().answer(send);
         let is_open = matches!(
             sent,
             Err(RespondError::Encode(_)
@@ -233,7 +242,7 @@ impl Exchange<Server> {
         &self,
         log: Log<'_, T>,
     ) -> Result<Delivery, mcp_sansio::NotifyError> {
-        self.handle.log(log.about(self.id))
+        self.inner.handle.log(log.about(self.inner.id))
     }
 
     /// Answers a call of a tool whose arguments do not fit it:
@@ -243,7 +252,7 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn refuse_arguments(&self, text: &str) -> Result<(), RespondError> {
-        self.answer(|server, out| server.refuse_arguments(self.id, text, out))
+        self.answer(|server, out| server.refuse_arguments(self.inner.id, text, out))
     }
 
     /// Ends this exchange because something is needed of the client before the request can be answered. The
@@ -255,7 +264,9 @@ impl Exchange<Server> {
     ///
     /// As for [`Server::require_input`].
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<(), RespondError> {
-        self.answer_at(|server, now, out| server.require_input(&self.request, required, now, out))
+        self.answer_at(|server, now, out| {
+            server.require_input(&self.inner.request, required, now, out)
+        })
     }
 
     /// Refuses the request because the client has not declared what it takes to serve it: see
@@ -265,7 +276,7 @@ impl Exchange<Server> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject_missing(&self, needed: CapabilitySet) -> Result<(), RespondError> {
-        self.answer(|server, out| server.reject_missing(self.id, needed, out))
+        self.answer(|server, out| server.reject_missing(self.inner.id, needed, out))
     }
 }
 
@@ -278,8 +289,8 @@ impl Exchange<Server> {
     ///
     /// As for [`Server::task_mode`].
     pub fn task_mode(&self, support: &TaskSupport<'_>) -> Result<Option<TaskMode>, RespondError> {
-        let wire = self.handle.wire();
-        let mode = wire.answer(|server, _, out| server.task_mode(self.id, support, out))?;
+        let wire = self.inner.handle.wire();
+        let mode = wire.answer(|server, _, out| server.task_mode(self.inner.id, support, out))?;
         if mode.is_none() {
             self.is_answered();
         }
@@ -287,7 +298,13 @@ impl Exchange<Server> {
     }
 }
 
-impl<M: Machine> Drop for Exchange<M> {
+impl<M: Machine> Clone for Exchange<M> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
+}
+
+impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
         if !self.answered.load(Ordering::Relaxed) {
             trace::unanswered(self.id);
@@ -299,6 +316,6 @@ impl<M: Machine> Drop for Exchange<M> {
 
 impl<M: Machine> fmt::Debug for Exchange<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Exchange").field("request", &self.request).finish_non_exhaustive()
+        formatter.debug_struct("Exchange").field("request", self.request()).finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -35,6 +35,10 @@ impl<M: Machine> Handle<M> {
 
     pub(crate) const fn wire(&self) -> &Arc<Wire<M>> {
         &self.wire
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakHandle<M> {
+        WeakHandle { wire: Arc::downgrade(&self.wire) }
     }
 
     /// Calls a method: `await` what this gives, or [`wait`](PendingCall::wait) for it.
@@ -261,6 +265,17 @@ impl<M: Machine> Future for Room<M> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         self.handle.wire.poll_room(context)
+    }
+}
+
+/// A handle that does not keep anything of a connection that is over.
+pub(crate) struct WeakHandle<M: Machine> {
+    wire: Weak<Wire<M>>,
+}
+
+impl<M: Machine> WeakHandle<M> {
+    pub(crate) fn upgrade(&self) -> Option<Handle<M>> {
+        self.wire.upgrade().map(|wire| Handle { wire })
     }
 }
 

@@ -12,6 +12,7 @@
 //! - [`Run`] is what an adapter brings: somebody who runs the [`Job`]s of handlers.
 //! - [`Exchange`] is a request as its handler sees it, [`Handle`] and [`PendingCall`] what callers have. They
 //!   are the same for code that blocks and for code that awaits.
+//! - [`Offers`] are tools, prompts and resources as functions, and a handler for servers that need no more.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Process`] is a server that is a child process, and the bounded end of it.
 
@@ -31,6 +32,7 @@ mod handle;
 mod host;
 mod hosting;
 mod machine;
+mod offers;
 mod options;
 mod output;
 mod pages;
@@ -56,11 +58,14 @@ pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
 pub use handle::{Handle, Room};
 pub use machine::Machine;
+pub use offers::{Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
 pub use process::{Process, ProcessOptions, Stderr};
 pub use run::{Job, Run};
+#[cfg(feature = "schemars")]
+pub use schemars;
 pub use signal::Raised;
 pub use streams::{Drive, Elsewhere, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};

@@ -6,6 +6,7 @@
 //! - [`serve_stdio`] and [`serve`] serve a client with a [`Handler`].
 //! - [`connect`] and [`spawn`] give a [`Connection`] to a server; its [`Handle`] calls it. Handles can be cloned
 //!   and used from many tasks.
+//! - [`Offers`] are tools, prompts and resources as functions: the shortest way to a server.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Reader`], [`Writer`] and [`clock`] are for event loops of your own.
 //!
@@ -44,10 +45,13 @@ mod streams;
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use framed::{Reader, Writer};
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
+#[cfg(feature = "schemars")]
+pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
-    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Handle, Machine,
-    OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions, ProgressUpdates, Raised,
-    Reply, Room, SharedTasks, Stderr, TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
+    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle, Json,
+    Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
+    ProgressUpdates, Raised, Reply, ResourceOutput, Room, SharedTasks, Stderr, TaskHandle,
+    TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
 pub use runtime::clock;
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};

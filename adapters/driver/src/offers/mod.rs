@@ -1,0 +1,324 @@
+//! What a server offers, as functions.
+
+mod function;
+mod output;
+mod serve;
+mod shelf;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[cfg(feature = "schemars")]
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{ListChanged, ResourcesCapability};
+use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_sansio::{ChangedList, Server, ServerConfig};
+use serde::de::DeserializeOwned;
+
+use crate::exchange::Exchange;
+use crate::handle::{Handle, WeakHandle};
+use function::{Function, arguments_of};
+pub use output::{Failed, Json, PromptOutput, ResourceOutput, ToolOutput};
+use shelf::{Shelf, Shelves};
+
+/// Tools, prompts and resources, each with a function: a handler for servers that need no more.
+///
+/// Lists, their pages, the notifications that they have changed and the errors for names that nothing has come
+/// by themselves. The functions block or give futures, whichever suits them; where handlers are tasks, only such
+/// functions should block that take no time. Clones share everything, and what is added or removed while
+/// clients are connected is told to them.
+///
+/// ```
+/// use mcp_sansio_driver::Offers;
+/// # #[cfg(feature = "schemars")] mod example {
+/// # use mcp_sansio_driver::Offers;
+/// use mcp_sansio_driver::schemars::{self, JsonSchema};
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Sum {
+///     /// What to add up.
+///     numbers: Vec<f64>,
+/// }
+///
+/// # pub fn example() {
+/// let offers = Offers::new();
+/// offers.tool("sum", "Adds numbers up", |sum: Sum, _| {
+///     sum.numbers.iter().sum::<f64>().to_string()
+/// });
+/// let config = offers.config("calculator", "1.0");
+/// # assert!(config.capabilities.tools.is_some());
+/// # }
+/// # }
+/// # #[cfg(feature = "schemars")] example::example();
+/// # _ = Offers::new();
+/// ```
+///
+/// `serve_stdio(config, offers)` of an adapter is all that is missing.
+#[derive(Clone, Default)]
+pub struct Offers {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    shelves: Shelves,
+    connections: Vec<WeakHandle<Server>>,
+}
+
+impl Offers {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The configuration of a server that has what is here now: add things first. What a server does not have
+    /// when a client connects it cannot tell of later.
+    pub fn config(&self, name: &str, version: &str) -> ServerConfig {
+        let mut config = ServerConfig::new(name, version);
+        let shelves = &self.lock().shelves;
+        let notified = ListChanged::notified();
+        config.capabilities.tools = (!shelves.tools.is_empty()).then_some(notified);
+        config.capabilities.prompts = (!shelves.prompts.is_empty()).then_some(notified);
+        let has_resources = !shelves.resources.is_empty() || !shelves.templates.is_empty();
+        config.capabilities.resources = has_resources.then(ResourcesCapability::notified);
+        config
+    }
+
+    /// With so many things on each page of a list. By default there is one page.
+    pub fn pages_of(&self, items: usize) -> &Self {
+        self.lock().shelves.set_page(items);
+        self
+    }
+
+    /// Adds a tool, or replaces the one of this name. The schema of its arguments comes from their type.
+    #[cfg(feature = "schemars")]
+    pub fn tool<A, O>(
+        &self,
+        name: &str,
+        description: &str,
+        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned + schemars::JsonSchema,
+        O: ToolOutput,
+    {
+        self.tool_with(described::<A>(name, description), run)
+    }
+
+    /// The same with a function that gives a future.
+    #[cfg(feature = "schemars")]
+    pub fn async_tool<A, F>(
+        &self,
+        name: &str,
+        description: &str,
+        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned + schemars::JsonSchema,
+        F: Future<Output: ToolOutput> + Send + 'static,
+    {
+        self.async_tool_with(described::<A>(name, description), run)
+    }
+
+    /// Adds a tool that is described by hand, or replaces the one of this name.
+    ///
+    /// Arguments that do not fit their type are refused as
+    /// [`refuse_arguments`](mcp_sansio::Server::refuse_arguments) says; they are not checked against the
+    /// schema.
+    pub fn tool_with<A, O>(
+        &self,
+        tool: Tool<'static>,
+        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        O: ToolOutput,
+    {
+        let run =
+            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_tool_result();
+        self.add(ChangedList::Tools, tool, Function::blocking(run))
+    }
+
+    /// The same with a function that gives a future.
+    pub fn async_tool_with<A, F>(
+        &self,
+        tool: Tool<'static>,
+        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        F: Future<Output: ToolOutput> + Send + 'static,
+    {
+        let run = move |exchange: Exchange| {
+            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
+            async { begun?.await.into_tool_result() }
+        };
+        self.add(ChangedList::Tools, tool, Function::asynchronous(run))
+    }
+
+    /// Adds a prompt, or replaces the one of this name.
+    pub fn prompt<A, O>(
+        &self,
+        prompt: Prompt<'static>,
+        run: impl Fn(A, &Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        O: PromptOutput,
+    {
+        let run =
+            move |exchange: &Exchange| run(arguments_of(exchange)?, exchange).into_prompt_result();
+        self.add(ChangedList::Prompts, prompt, Function::blocking(run))
+    }
+
+    /// The same with a function that gives a future.
+    pub fn async_prompt<A, F>(
+        &self,
+        prompt: Prompt<'static>,
+        run: impl Fn(A, Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        A: DeserializeOwned,
+        F: Future<Output: PromptOutput> + Send + 'static,
+    {
+        let run = move |exchange: Exchange| {
+            let begun = arguments_of(&exchange).map(|arguments| run(arguments, exchange));
+            async { begun?.await.into_prompt_result() }
+        };
+        self.add(ChangedList::Prompts, prompt, Function::asynchronous(run))
+    }
+
+    /// Adds a resource, or replaces the one of this URI. The function reads it.
+    pub fn resource<O: ResourceOutput>(
+        &self,
+        resource: Resource<'static>,
+        read: impl Fn(&Exchange) -> O + Send + Sync + 'static,
+    ) -> &Self {
+        let (uri, mime_type) = (resource.uri.clone(), resource.mime_type.clone());
+        let read =
+            move |exchange: &Exchange| read(exchange).into_contents(&uri, mime_type.as_deref());
+        self.add(ChangedList::Resources, resource, Function::blocking(read))
+    }
+
+    /// The same with a function that gives a future.
+    pub fn async_resource<F>(
+        &self,
+        resource: Resource<'static>,
+        read: impl Fn(Exchange) -> F + Send + Sync + 'static,
+    ) -> &Self
+    where
+        F: Future<Output: ResourceOutput> + Send + 'static,
+    {
+        let (uri, mime_type) = (resource.uri.clone(), resource.mime_type.clone());
+        let read = move |exchange: Exchange| {
+            let (uri, mime_type, read) = (uri.clone(), mime_type.clone(), read(exchange));
+            async move { read.await.into_contents(&uri, mime_type.as_deref()) }
+        };
+        self.add(ChangedList::Resources, resource, Function::asynchronous(read))
+    }
+
+    /// Adds a template of resources, or replaces the same one. Its function gets every URI that no resource
+    /// has, and gives `None` for those that are not of the template.
+    pub fn template<O: ResourceOutput>(
+        &self,
+        template: ResourceTemplate<'static>,
+        read: impl Fn(&str, &Exchange) -> Option<O> + Send + Sync + 'static,
+    ) -> &Self {
+        let mime_type = template.mime_type.clone();
+        let read = move |exchange: &Exchange| {
+            let uri = serve::uri_of(exchange).unwrap_or_default();
+            let output = read(&uri, exchange).ok_or_else(Failed::not_mine)?;
+            output.into_contents(&uri, mime_type.as_deref())
+        };
+        self.add(ChangedList::Resources, template, Function::blocking(read))
+    }
+
+    /// Removes a tool. Says whether there was one of this name.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.change(ChangedList::Tools, |shelves| shelves.tools.remove(name))
+    }
+
+    /// Removes a prompt. Says whether there was one of this name.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.change(ChangedList::Prompts, |shelves| shelves.prompts.remove(name))
+    }
+
+    /// Removes a resource. Says whether there was one of this URI.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.change(ChangedList::Resources, |shelves| shelves.resources.remove(uri))
+    }
+
+    /// Removes a template. Says whether there was this one.
+    pub fn remove_template(&self, uri_template: &str) -> bool {
+        self.change(ChangedList::Resources, |shelves| shelves.templates.remove(uri_template))
+    }
+
+    /// Says that a resource has changed, to those who have subscribed to it.
+    pub fn resource_updated(&self, uri: &str) {
+        for connection in self.connections() {
+            // One that has ended need not know.
+            _ = connection.resource_updated(uri);
+        }
+    }
+
+    fn add<T>(&self, list: ChangedList, item: T, function: Function) -> &Self
+    where
+        Shelves: AsMut<Shelf<T>>,
+        T: shelf::Named,
+    {
+        self.change(list, |shelves| {
+            shelves.as_mut().put(item, function);
+            true
+        });
+        self
+    }
+
+    /// Changes something, and tells everybody if that has done anything.
+    fn change(&self, list: ChangedList, change: impl FnOnce(&mut Shelves) -> bool) -> bool {
+        let has_changed = change(&mut self.lock().shelves);
+        if has_changed {
+            for connection in self.connections() {
+                // Those who did not ask for it are not told, and one that has ended need not know.
+                _ = connection.list_changed(list);
+            }
+        }
+        has_changed
+    }
+
+    fn connect(&self, handle: &Handle<Server>) {
+        let mut shared = self.lock();
+        shared.connections.retain(|connection| connection.upgrade().is_some());
+        shared.connections.push(handle.downgrade());
+    }
+
+    fn connections(&self) -> Vec<Handle<Server>> {
+        self.lock().connections.iter().filter_map(WeakHandle::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // No function of the application's runs under the lock.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A tool whose arguments have the schema of this type.
+#[cfg(feature = "schemars")]
+fn described<A: schemars::JsonSchema>(name: &str, description: &str) -> Tool<'static> {
+    let schema =
+        Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
+    // What schemars gives is an object of JSON; any object would do.
+    let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
+    tool.description = Some(description.to_owned().into());
+    tool
+}
+
+impl fmt::Debug for Offers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Offers")
+            .field("shelves", &self.lock().shelves)
+            .finish_non_exhaustive()
+    }
+}

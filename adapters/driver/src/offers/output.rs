@@ -1,0 +1,202 @@
+//! What the functions give.
+
+use std::fmt;
+
+use mcp_sansio::ErrorCode;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    CallToolResult, Content, GetPromptResult, InputRequired, PromptMessage, ReadResourceResult,
+    ResourceContents,
+};
+use serde::Serialize;
+
+use super::function::Answer;
+
+/// Why a function has no result. Every error becomes one with `?`; what it says is told to the client.
+pub struct Failed {
+    pub(super) reason: Reason,
+}
+
+pub(super) enum Reason {
+    /// The arguments do not fit.
+    Arguments(String),
+    /// The thing itself has failed, which a model may want to know.
+    Failed(String),
+    /// The request is refused.
+    Refused(ErrorCode, String),
+    /// Something is needed of the client first.
+    Needs(Box<InputRequired<'static>>),
+    /// The URI is not of the template.
+    NotMine,
+}
+
+impl Failed {
+    /// With a text that says what has gone wrong: a tool gives a result that tells so to the model, everything
+    /// else the error `-32603`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { reason: Reason::Failed(text.into()) }
+    }
+
+    /// The request is refused with an error of the protocol.
+    pub fn refused(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { reason: Reason::Refused(code, message.into()) }
+    }
+
+    /// Something is needed of the client first. The function is called again with the
+    /// [`inputs`](mcp_sansio::Request::inputs) in the request of its exchange: see
+    /// [`Server::require_input`](mcp_sansio::Server::require_input).
+    pub fn needs(required: InputRequired<'static>) -> Self {
+        Self { reason: Reason::Needs(Box::new(required)) }
+    }
+
+    pub(super) fn arguments(text: &str) -> Self {
+        Self { reason: Reason::Arguments(text.to_owned()) }
+    }
+
+    pub(super) const fn not_mine() -> Self {
+        Self { reason: Reason::NotMine }
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl fmt::Debug for Failed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.reason {
+            Reason::Arguments(_) => "arguments",
+            Reason::Failed(_) => "failed",
+            Reason::Refused(..) => "refused",
+            Reason::Needs(_) => "needs",
+            Reason::NotMine => "not mine",
+        };
+        formatter.debug_tuple("Failed").field(&kind).finish()
+    }
+}
+
+/// Something that is given as structured content, and as text for clients that do not know it: an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
+pub struct Json<T>(pub T);
+
+/// What a tool may give: a text, a [`CallToolResult`], [`Json`], or one of these or [`Failed`].
+pub trait ToolOutput {
+    /// The result of the call.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`] says why there is none.
+    fn into_tool_result(self) -> Answer;
+}
+
+impl ToolOutput for CallToolResult<'_> {
+    fn into_tool_result(self) -> Answer {
+        Ok(Raw::from_serialize(&self)?)
+    }
+}
+
+impl ToolOutput for String {
+    fn into_tool_result(self) -> Answer {
+        CallToolResult::text(self).into_tool_result()
+    }
+}
+
+impl ToolOutput for &str {
+    fn into_tool_result(self) -> Answer {
+        CallToolResult::text(self).into_tool_result()
+    }
+}
+
+impl<T: Serialize> ToolOutput for Json<T> {
+    fn into_tool_result(self) -> Answer {
+        CallToolResult::structured(Raw::from_serialize(&self.0)?).into_tool_result()
+    }
+}
+
+impl<T: ToolOutput> ToolOutput for Result<T, Failed> {
+    fn into_tool_result(self) -> Answer {
+        self?.into_tool_result()
+    }
+}
+
+/// What a prompt may give: a text of the user, a [`GetPromptResult`], or one of these or [`Failed`].
+pub trait PromptOutput {
+    /// The result of the request.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`] says why there is none.
+    fn into_prompt_result(self) -> Answer;
+}
+
+impl PromptOutput for GetPromptResult<'_> {
+    fn into_prompt_result(self) -> Answer {
+        Ok(Raw::from_serialize(&self)?)
+    }
+}
+
+impl PromptOutput for String {
+    fn into_prompt_result(self) -> Answer {
+        GetPromptResult::new([PromptMessage::user(Content::text(self))]).into_prompt_result()
+    }
+}
+
+impl PromptOutput for &str {
+    fn into_prompt_result(self) -> Answer {
+        GetPromptResult::new([PromptMessage::user(Content::text(self))]).into_prompt_result()
+    }
+}
+
+impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
+    fn into_prompt_result(self) -> Answer {
+        self?.into_prompt_result()
+    }
+}
+
+/// What a resource may give: a text, [`ResourceContents`], a [`ReadResourceResult`], or one of these or
+/// [`Failed`].
+pub trait ResourceOutput {
+    /// The result of reading the resource of this URI and type.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`] says why there is none.
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer;
+}
+
+impl ResourceOutput for ReadResourceResult<'_> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> Answer {
+        Ok(Raw::from_serialize(&self)?)
+    }
+}
+
+impl ResourceOutput for ResourceContents<'_> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+        ReadResourceResult::from(self).into_contents(uri, mime_type)
+    }
+}
+
+impl ResourceOutput for String {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+        self.as_str().into_contents(uri, mime_type)
+    }
+}
+
+impl ResourceOutput for &str {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+        let contents = ResourceContents::text(uri, self);
+        match mime_type {
+            Some(mime_type) => contents.mime_type(mime_type).into_contents(uri, None),
+            None => contents.into_contents(uri, None),
+        }
+    }
+}
+
+impl<T: ResourceOutput> ResourceOutput for Result<T, Failed> {
+    fn into_contents(self, uri: &str, mime_type: Option<&str>) -> Answer {
+        self?.into_contents(uri, mime_type)
+    }
+}

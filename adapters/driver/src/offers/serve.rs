@@ -1,0 +1,141 @@
+//! Answers requests with what is offered.
+
+use mcp_sansio::json::Str;
+use mcp_sansio::model::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
+};
+use mcp_sansio::{Call, ErrorCode, RespondError, Server};
+use serde_json::json;
+
+use super::Offers;
+use super::function::Function;
+use super::output::{Failed, Reason};
+use super::shelf::{Listing, Named};
+use crate::asynchronous::Handler;
+use crate::exchange::Exchange;
+use crate::handle::Handle;
+
+impl Offers {
+    /// Serves a request: what a [`Handler`] does with it.
+    pub async fn serve(&self, exchange: Exchange) {
+        // What can go wrong is that nobody wants the answer any more.
+        _ = self.answer(exchange).await;
+    }
+
+    /// Takes a connection in that is to be told of changes: what a [`Handler`] does when it begins.
+    pub fn begin(&self, handle: &Handle<Server>) {
+        self.connect(handle);
+    }
+
+    async fn answer(&self, exchange: Exchange) -> Result<(), RespondError> {
+        let (code, missing) = (ErrorCode::INVALID_PARAMS, "there is no such");
+        match &exchange.request().call {
+            Call::ListTools(page) => {
+                let list = self.lock().shelves.tools.list();
+                respond::<ListTools, _>(&list, &exchange, page.cursor.as_ref())
+            }
+            Call::ListPrompts(page) => {
+                let list = self.lock().shelves.prompts.list();
+                respond::<ListPrompts, _>(&list, &exchange, page.cursor.as_ref())
+            }
+            Call::ListResources(page) => {
+                let list = self.lock().shelves.resources.list();
+                respond::<ListResources, _>(&list, &exchange, page.cursor.as_ref())
+            }
+            Call::ListResourceTemplates(page) => {
+                let list = self.lock().shelves.templates.list();
+                respond::<ListResourceTemplates, _>(&list, &exchange, page.cursor.as_ref())
+            }
+            Call::CallTool(call) => {
+                let function = self.lock().shelves.tools.function(&call.name.to_str());
+                match function {
+                    Some(function) => run(&function, &exchange).await,
+                    None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
+                }
+            }
+            Call::GetPrompt(prompt) => {
+                let function = self.lock().shelves.prompts.function(&prompt.name.to_str());
+                match function {
+                    Some(function) => run(&function, &exchange).await,
+                    None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
+                }
+            }
+            Call::ReadResource { uri } => self.read(&exchange, &uri.to_str()).await,
+            // The machine keeps the subscriptions.
+            Call::Subscribe { .. } | Call::Unsubscribe { .. } => exchange.respond(&()),
+            _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+        }
+    }
+
+    async fn read(&self, exchange: &Exchange, uri: &str) -> Result<(), RespondError> {
+        let (resource, templates) = {
+            let shelves = &self.lock().shelves;
+            (shelves.resources.function(uri), shelves.templates.functions())
+        };
+        if let Some(resource) = resource {
+            return run(&resource, exchange).await;
+        }
+        for template in templates {
+            match template.run(exchange.clone()).await {
+                Err(Failed { reason: Reason::NotMine }) => {}
+                Err(failed) => return fail(exchange, failed.reason),
+                Ok(result) => return exchange.respond(&result),
+            }
+        }
+        let data = json!({ "uri": uri });
+        exchange.reject_with(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource", &data)
+    }
+}
+
+async fn run(function: &Function, exchange: &Exchange) -> Result<(), RespondError> {
+    match function.run(exchange.clone()).await {
+        Ok(result) => exchange.respond(&result),
+        Err(failed) => fail(exchange, failed.reason),
+    }
+}
+
+fn respond<M: PagedMethod, T: Named>(
+    list: &Listing<T>,
+    exchange: &Exchange,
+    cursor: Option<&Str<'_>>,
+) -> Result<(), RespondError> {
+    match list.answer::<M>(exchange, cursor) {
+        Ok(answered) => answered,
+        Err(error) => exchange.reject(ErrorCode::INVALID_PARAMS, &error.to_string()),
+    }
+}
+
+fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
+    let is_tool = matches!(exchange.request().call, Call::CallTool(_));
+    match reason {
+        Reason::Arguments(text) if is_tool => exchange.refuse_arguments(&text),
+        Reason::Arguments(text) => exchange.reject(ErrorCode::INVALID_PARAMS, &text),
+        Reason::Failed(text) if is_tool => {
+            exchange.respond(&mcp_sansio::model::CallToolResult::error(text))
+        }
+        Reason::Failed(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, &text),
+        Reason::Refused(code, message) => exchange.reject(code, &message),
+        Reason::Needs(required) => exchange.require_input(&required),
+        Reason::NotMine => {
+            exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource")
+        }
+    }
+}
+
+/// The URI that a request is about.
+pub(super) fn uri_of(exchange: &Exchange) -> Option<String> {
+    match &exchange.request().call {
+        Call::ReadResource { uri } => Some(uri.to_str().into_owned()),
+        _ => None,
+    }
+}
+
+impl Handler<Server> for Offers {
+    async fn serve(&self, exchange: Exchange) {
+        Self::serve(self, exchange).await;
+    }
+
+    fn begin(&self, handle: &Handle<Server>) {
+        Self::begin(self, handle);
+    }
+}

@@ -1,0 +1,155 @@
+//! Lists of things, each with its function.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_sansio::json::Str;
+use mcp_sansio::model::method::PagedMethod;
+use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_sansio::pagination::{InvalidCursor, Pager};
+use serde::Serialize;
+
+use super::function::Function;
+use crate::exchange::Exchange;
+
+/// Everything that is offered.
+#[derive(Debug, Default)]
+pub(super) struct Shelves {
+    pub(super) tools: Shelf<Tool<'static>>,
+    pub(super) prompts: Shelf<Prompt<'static>>,
+    pub(super) resources: Shelf<Resource<'static>>,
+    pub(super) templates: Shelf<ResourceTemplate<'static>>,
+}
+
+/// Things of one kind, in the order in which they were added.
+pub(super) struct Shelf<T> {
+    /// A list that is being answered is not held up by one that changes.
+    things: Arc<Things<T>>,
+    pager: Pager,
+    version: u64,
+}
+
+#[derive(Clone)]
+struct Things<T> {
+    items: Vec<T>,
+    functions: Vec<Function>,
+}
+
+/// What a thing is asked for by.
+pub(super) trait Named: Clone + Serialize {
+    fn key(&self) -> &str;
+}
+
+impl<T: Named> Shelf<T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.things.items.is_empty()
+    }
+
+    pub(super) fn put(&mut self, item: T, function: Function) {
+        self.version += 1;
+        let place = self.place(item.key());
+        let things = Arc::make_mut(&mut self.things);
+        let slots = place
+            .and_then(|place| things.items.get_mut(place).zip(things.functions.get_mut(place)));
+        match slots {
+            Some((old, its_function)) => (*old, *its_function) = (item, function),
+            None => {
+                things.items.push(item);
+                things.functions.push(function);
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, name: &str) -> bool {
+        let Some(place) = self.place(name) else { return false };
+        self.version += 1;
+        let things = Arc::make_mut(&mut self.things);
+        // Both have as many, and this is the place of one.
+        things.items.remove(place);
+        things.functions.remove(place);
+        true
+    }
+
+    /// The function of a thing.
+    pub(super) fn function(&self, name: &str) -> Option<Function> {
+        self.things.functions.get(self.place(name)?).cloned()
+    }
+
+    /// All functions, in order.
+    pub(super) fn functions(&self) -> Vec<Function> {
+        self.things.functions.clone()
+    }
+
+    /// What it takes to answer for a page of the list, without the shelf.
+    pub(super) fn list(&self) -> Listing<T> {
+        Listing { things: Arc::clone(&self.things), pager: self.pager.version(self.version) }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.things.items.iter().position(|item| item.key() == name)
+    }
+}
+
+/// A list as it was when it was asked for.
+pub(super) struct Listing<T> {
+    things: Arc<Things<T>>,
+    pager: Pager,
+}
+
+impl<T: Named> Listing<T> {
+    /// Answers with a page of the list.
+    pub(super) fn answer<M: PagedMethod>(
+        &self,
+        exchange: &Exchange,
+        cursor: Option<&Str<'_>>,
+    ) -> Result<Result<(), mcp_sansio::RespondError>, InvalidCursor> {
+        let page = self.pager.page(&self.things.items, cursor)?;
+        Ok(exchange.respond(&page.result::<M>()))
+    }
+}
+
+impl Shelves {
+    pub(super) const fn set_page(&mut self, items: usize) {
+        self.tools.pager = Pager::new(items);
+        self.prompts.pager = Pager::new(items);
+        self.resources.pager = Pager::new(items);
+        self.templates.pager = Pager::new(items);
+    }
+}
+
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        let things = Things { items: Vec::new(), functions: Vec::new() };
+        Self { things: Arc::new(things), pager: Pager::new(usize::MAX), version: 0 }
+    }
+}
+
+impl<T> fmt::Debug for Shelf<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("Shelf");
+        debug.field("things", &self.things.items.len()).finish_non_exhaustive()
+    }
+}
+
+macro_rules! named {
+    ($($Thing:ident, $key:ident, $shelf:ident;)+) => {$(
+        impl Named for $Thing<'static> {
+            fn key(&self) -> &str {
+                &self.$key
+            }
+        }
+
+        impl AsMut<Shelf<$Thing<'static>>> for Shelves {
+            fn as_mut(&mut self) -> &mut Shelf<$Thing<'static>> {
+                &mut self.$shelf
+            }
+        }
+    )+};
+}
+
+named! {
+    Tool, name, tools;
+    Prompt, name, prompts;
+    Resource, uri, resources;
+    ResourceTemplate, uri_template, templates;
+}
