@@ -1,0 +1,60 @@
+//! A server for many clients on a socket, that blocks: a few threads for each of them, and no runtime.
+//!
+//! Usage: `cargo run -p mcp-sansio-std --example threads_server [ADDRESS]`, by default `localhost:0`, which
+//! takes any port that is free and says which.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
+use std::thread;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::Tool;
+use mcp_sansio_std::{Offers, SocketWriter, serve};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+struct Note {
+    text: String,
+}
+
+/// A notebook that all clients share.
+fn offers() -> Offers {
+    let tool = |name: &'static str, schema| Tool::new(name, Raw::new(schema).expect("it is JSON"));
+    let notes = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let (offers, written) = (Offers::new(), notes.clone());
+    let schema = r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#;
+    offers.tool_with(tool("write", schema), move |note: Note, _| {
+        let mut notes = written.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        notes.push(note.text);
+        format!("note {}", notes.len())
+    });
+    offers.tool_with(tool("read", r#"{"type":"object"}"#), move |_: Nothing, _| {
+        notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).join("\n")
+    });
+    offers
+}
+
+fn main() -> std::io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "localhost:0".into());
+    let offers = offers();
+    let listener = TcpListener::bind(address)?;
+    eprintln!("listening on {}", listener.local_addr()?);
+    for socket in listener.incoming() {
+        let (socket, offers) = (socket?, offers.clone());
+        thread::spawn(move || {
+            if let Err(error) = serve_client(socket, offers) {
+                eprintln!("a client: {error}");
+            }
+        });
+    }
+    Ok(())
+}
+
+fn serve_client(socket: TcpStream, offers: Offers) -> std::io::Result<()> {
+    let config = offers.config("threads_server", env!("CARGO_PKG_VERSION"));
+    let reader = socket.try_clone()?;
+    serve(config, reader, SocketWriter::new(socket), offers)
+}

@@ -1,0 +1,85 @@
+//! A server with three tools on tokio: on standard input and output, or for many clients on a socket.
+//!
+//! Shows [`Offers`]: tools as functions over types, one that waits, tells how far it is and can be cancelled,
+//! and one that fails.
+//!
+//! Usage: `cargo run -p mcp-sansio-tokio --example tokio_server [ADDRESS]`, for example `localhost:4000`.
+
+use std::time::Duration;
+
+use mcp_sansio::Progress;
+use mcp_sansio_tokio::{Exchange, Failed, Json, Offers, serve, serve_stdio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+
+#[derive(Deserialize, JsonSchema)]
+struct Sum {
+    /// What to add up.
+    numbers: Vec<f64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Countdown {
+    /// How many steps of 50 ms to wait, at most 100.
+    steps: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Division {
+    dividend: i64,
+    divisor: i64,
+}
+
+#[derive(Serialize)]
+struct Quotient {
+    quotient: i64,
+    remainder: i64,
+}
+
+fn offers() -> Offers {
+    let offers = Offers::new();
+    offers
+        .tool("sum", "Adds numbers up", |sum: Sum, _| sum.numbers.iter().sum::<f64>().to_string());
+    offers.tool("divide", "Divides whole numbers", |numbers: Division, _| {
+        let Division { dividend, divisor } = numbers;
+        let quotient = dividend.checked_div(divisor).ok_or_else(|| Failed::new("by zero?"))?;
+        Ok::<_, Failed>(Json(Quotient { quotient, remainder: dividend % divisor }))
+    });
+    offers.async_tool("count_down", "Takes its time", count_down);
+    offers
+}
+
+async fn count_down(countdown: Countdown, exchange: Exchange) -> Result<&'static str, Failed> {
+    for step in 1..=countdown.steps.min(100) {
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+            // Nobody wants to know any more.
+            () = exchange.cancelled() => return Err(Failed::new("cancelled")),
+        }
+        // Sent only if the client has asked for it.
+        exchange.progress(Progress::new(step).total(countdown.steps))?;
+    }
+    Ok("lift-off")
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> std::io::Result<()> {
+    let offers = offers();
+    let config = offers.config("tokio_server", env!("CARGO_PKG_VERSION"));
+    let Some(address) = std::env::args().nth(1) else {
+        return serve_stdio(config, offers).await;
+    };
+    let listener = TcpListener::bind(&address).await?;
+    eprintln!("listening on {}", listener.local_addr()?);
+    loop {
+        let (socket, client) = listener.accept().await?;
+        let (reader, writer) = socket.into_split();
+        let serving = serve(config.clone(), reader, writer, offers.clone());
+        tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                eprintln!("{client}: {error}");
+            }
+        });
+    }
+}

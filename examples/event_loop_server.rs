@@ -1,0 +1,211 @@
+//! A server for many clients in one thread, without any adapter: an event loop of its own, with mio.
+//!
+//! Shows all there is to do: bytes into an `Inbox`, frames into a `Server`, an `Outbox` out of it, and one
+//! deadline for the poll. Work that takes its time goes on while the loop runs: the tool `later` is answered by
+//! a deadline of the application's own.
+//!
+//! Usage: `cargo run --example event_loop_server [ADDRESS]`, by default `127.0.0.1:0`, which takes any port that
+//! is free and says which.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::{
+    Call, Cause, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Phase, RespondError,
+    Server, ServerConfig, ServerEvent,
+};
+use mcp_sansio_std::Clock;
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+
+const LISTENER: Token = Token(0);
+
+/// How long the tool `later` takes.
+const LATER: Duration = Duration::from_millis(200);
+
+/// How long a client may take to read the last of it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A connection: its socket and the three plain values.
+struct Client {
+    socket: TcpStream,
+    inbox: Inbox,
+    outbox: Outbox,
+    server: Server,
+    /// Calls that are answered later, and when.
+    later: BTreeMap<InboundId, Instant>,
+    /// When to stop waiting for a client that does not read the last of it.
+    patience: Option<Instant>,
+}
+
+impl Client {
+    fn new(socket: TcpStream, config: &Arc<ServerConfig>) -> Self {
+        let limits = &config.connection.limits;
+        Self {
+            socket,
+            inbox: Inbox::new(limits),
+            outbox: Outbox::new(Framing::Lines, limits),
+            server: Server::new(Arc::clone(config)),
+            later: BTreeMap::new(),
+            patience: None,
+        }
+    }
+
+    /// Reads until there is nothing left to read.
+    fn read(&mut self, now: Instant) {
+        loop {
+            match self.socket.read(self.inbox.space()) {
+                Ok(0) => self.inbox.finish(),
+                Ok(bytes) => self.inbox.filled(bytes),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return self.server.disconnected(Cause::ReadFailed, now),
+            }
+            while let Some(frame) = self.inbox.next() {
+                let event = self.server.receive(frame, now, &mut self.outbox);
+                // What cannot be answered any more need not be.
+                _ = handle(event, &mut self.server, &mut self.outbox, &mut self.later, now);
+            }
+            if self.inbox.is_finished() {
+                return self.server.disconnected(Cause::EndOfInput, now);
+            }
+        }
+    }
+
+    /// Does what is due.
+    fn keep_time(&mut self, now: Instant) {
+        while let Some((id, _)) = self.later.iter().find(|(_, at)| **at <= now) {
+            let id = *id;
+            self.later.remove(&id);
+            _ = self.server.respond(id, &CallToolResult::text("at last"), &mut self.outbox);
+        }
+        while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
+            if let ServerEvent::Cancelled(cancelled) = event {
+                self.later.remove(&cancelled.id);
+            }
+        }
+    }
+
+    /// Writes until the socket takes no more.
+    fn write(&mut self, now: Instant) {
+        while !self.outbox.is_empty() {
+            match self.socket.write(self.outbox.unsent()) {
+                Ok(bytes) => self.outbox.sent(bytes),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return self.server.disconnected(Cause::WriteFailed, now),
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let server = self.server.poll_timeout();
+        self.later.values().copied().chain(server).chain(self.patience).min()
+    }
+
+    /// Whether the connection has ended, and nothing is left to write that will be read.
+    fn is_over(&mut self, now: Instant) -> bool {
+        if self.server.phase() != Phase::Closed || self.server.poll_timeout().is_some() {
+            return false;
+        }
+        let patience = self.patience.get_or_insert(now + PATIENCE);
+        self.outbox.is_empty() || *patience <= now
+    }
+}
+
+fn handle(
+    event: Option<ServerEvent<'_>>,
+    server: &mut Server,
+    outbox: &mut Outbox,
+    later: &mut BTreeMap<InboundId, Instant>,
+    now: Instant,
+) -> Result<(), RespondError> {
+    let request = match event {
+        Some(ServerEvent::Request(request)) => request,
+        Some(ServerEvent::Cancelled(cancelled)) => {
+            later.remove(&cancelled.id);
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    match &request.call {
+        Call::ListTools(_) => {
+            let schema = Raw::EMPTY_OBJECT;
+            let tools = ["hello", "later"].map(|name| Tool::new(name, schema.clone()));
+            server.respond(request.id, &ListToolsResult::new(tools), outbox)
+        }
+        Call::CallTool(call) if call.name == "hello" => {
+            server.respond(request.id, &CallToolResult::text("hello"), outbox)
+        }
+        Call::CallTool(call) if call.name == "later" => {
+            later.insert(request.id, now + LATER);
+            Ok(())
+        }
+        Call::CallTool(_) => {
+            server.reject(request.id, ErrorCode::INVALID_PARAMS, "unknown tool", outbox)
+        }
+        _ => server.reject(request.id, ErrorCode::METHOD_NOT_FOUND, "method not found", outbox),
+    }
+}
+
+fn main() -> io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".into());
+    let mut listener = TcpListener::bind(address.parse().map_err(io::Error::other)?)?;
+    eprintln!("listening on {}", listener.local_addr()?);
+    let mut config = ServerConfig::new("event_loop_server", env!("CARGO_PKG_VERSION"));
+    config.capabilities.tools = Some(ListChanged::default());
+    let (config, clock) = (Arc::new(config), Clock::new());
+    let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(256));
+    poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+    let (mut clients, mut next) = (BTreeMap::<Token, Client>::new(), 1);
+    loop {
+        let deadline = clients.values().filter_map(Client::deadline).min();
+        match poll.poll(&mut events, deadline.map(|deadline| deadline - clock.now())) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            polled => polled?,
+        }
+        let now = clock.now();
+        for event in &events {
+            if event.token() == LISTENER {
+                accept(&listener, &poll, &config, &mut clients, &mut next)?;
+            } else if let Some(client) = clients.get_mut(&event.token())
+                && event.is_readable()
+            {
+                client.read(now);
+            }
+        }
+        // A socket that takes no more says so when it does again: mio tells of changes.
+        for client in clients.values_mut() {
+            client.keep_time(now);
+            client.write(now);
+        }
+        // Dropping the socket ends it.
+        clients.retain(|_, client| !client.is_over(now));
+    }
+}
+
+fn accept(
+    listener: &TcpListener,
+    poll: &Poll,
+    config: &Arc<ServerConfig>,
+    clients: &mut BTreeMap<Token, Client>,
+    next: &mut usize,
+) -> io::Result<()> {
+    loop {
+        match listener.accept() {
+            Ok((mut socket, _)) => {
+                let token = Token(*next);
+                *next += 1;
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                poll.registry().register(&mut socket, token, interest)?;
+                clients.insert(token, Client::new(socket, config));
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}
