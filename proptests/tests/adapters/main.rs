@@ -8,6 +8,7 @@
 mod calling;
 mod ending;
 mod kit;
+mod offers;
 mod pipes;
 mod processes;
 mod runtimes;
@@ -68,6 +69,12 @@ suite! {
         closing_again_and_again_is_closing_once
         nothing_is_left_of_a_connection
         everything_can_be_dropped_by_anybody;
+    offers:
+        lists_come_by_themselves
+        functions_of_every_kind
+        what_is_not_there_is_refused
+        changes_are_told
+        a_function_can_ask_first;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_has_to_be_told

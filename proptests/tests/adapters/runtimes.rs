@@ -6,14 +6,22 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use mcp_sansio::{ClientConfig, ServerConfig};
+use mcp_sansio::{ClientConfig, Server, ServerConfig};
 use mcp_sansio_driver::{Connection, ConnectionOptions, OpenError};
 
 use crate::pipes::{Blocks, End, Tokio};
-use crate::script::{Answers, Script};
+use crate::script::Answers;
 
 /// How it ended, once it has.
 pub(crate) type Served = Receiver<io::Result<()>>;
+
+/// A handler for every adapter.
+pub(crate) trait Serves:
+    mcp_sansio_std::Handler<Server> + mcp_sansio_tokio::Handler<Server>
+{
+}
+
+impl<H: mcp_sansio_std::Handler<Server> + mcp_sansio_tokio::Handler<Server>> Serves for H {}
 
 /// Runs servers and clients. What is running does not keep it alive.
 pub(crate) trait Adapter {
@@ -24,7 +32,7 @@ pub(crate) trait Adapter {
         config: ServerConfig,
         options: ConnectionOptions,
         end: End,
-        script: Script,
+        handler: impl Serves,
     ) -> Served;
 
     fn connect_with(
@@ -55,12 +63,12 @@ impl Adapter for Blocking {
         config: ServerConfig,
         options: ConnectionOptions,
         end: End,
-        script: Script,
+        handler: impl Serves,
     ) -> Served {
         let (sender, served) = channel();
         thread::spawn(move || {
             let (reader, writer) = (Blocks(end.reader), Blocks(end.writer));
-            let ended = mcp_sansio_std::serve_with(config, &options, reader, writer, script);
+            let ended = mcp_sansio_std::serve_with(config, &options, reader, writer, handler);
             _ = sender.send(ended);
         });
         served
@@ -127,13 +135,13 @@ macro_rules! tokio_adapter {
                 config: ServerConfig,
                 options: ConnectionOptions,
                 end: End,
-                script: Script,
+                handler: impl Serves,
             ) -> Served {
                 let (sender, served) = channel();
                 self.0.runtime.spawn(async move {
                     let (reader, writer) = (Tokio(end.reader), Tokio(end.writer));
                     let served =
-                        mcp_sansio_tokio::serve_with(config, &options, reader, writer, script);
+                        mcp_sansio_tokio::serve_with(config, &options, reader, writer, handler);
                     _ = sender.send(served.await);
                 });
                 served
@@ -188,13 +196,13 @@ macro_rules! futures_io_adapter {
                 config: ServerConfig,
                 options: ConnectionOptions,
                 end: End,
-                script: Script,
+                handler: impl Serves,
             ) -> Served {
                 let (sender, served) = channel();
                 ($spawn)(Box::pin(async move {
                     let End { reader, writer } = end;
                     let served = mcp_sansio_async_std::serve_with(
-                        config, &options, reader, writer, script, $spawn,
+                        config, &options, reader, writer, handler, $spawn,
                     );
                     _ = sender.send(served.await);
                 }));
