@@ -1,37 +1,10 @@
-//! The examples, run as a user would run them.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+//! `inspect` and `everything_server`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The path of an example, which is built first, into the directory of this test.
-fn example(name: &str) -> PathBuf {
-    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
-    let directory = DIRECTORY.get_or_init(|| {
-        let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
-        let target = profile.parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "mcp-sansio", "--examples"]);
-        let name = profile.file_name().unwrap().to_str().unwrap();
-        if name != "debug" {
-            build.args(["--profile", name]);
-        }
-        // With `--target` there is a directory of that name in between, which cargo adds by itself.
-        let triple = target.file_name().unwrap().to_str().unwrap();
-        if triple.matches('-').count() == 3 || triple.starts_with("wasm32-") {
-            build.args(["--target", triple, "--target-dir"]).arg(target.parent().unwrap());
-        } else {
-            build.arg("--target-dir").arg(target);
-        }
-        assert!(build.status().unwrap().success());
-        profile.join("examples")
-    });
-    directory.join(name)
-}
+use crate::kit::example;
 
 fn inspect(arguments: &[&str]) -> Output {
     Command::new(example("inspect")).args(arguments).output().unwrap()

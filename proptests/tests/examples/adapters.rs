@@ -1,0 +1,220 @@
+//! The examples of the adapters, and the event loop that has none.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::model::CallToolResult;
+use mcp_sansio::{CallOptions, ClientConfig, RevisionSet};
+use mcp_sansio_std::{Connection, RefuseAll, SocketWriter, connect};
+use serde_json::{Value, json};
+
+use crate::kit::example;
+
+/// Longer than anything takes here.
+const A_LONG_TIME: Duration = Duration::from_secs(120);
+
+/// A server that listens, until this is dropped.
+struct Listening {
+    server: Child,
+    address: String,
+}
+
+impl Listening {
+    fn new(name: &str, address: &str) -> Self {
+        let mut command = Command::new(example(name));
+        let mut server = command.arg(address).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Self { server, address }
+    }
+
+    fn connect(&self, revisions: RevisionSet) -> Connection {
+        let socket = TcpStream::connect(&self.address).unwrap();
+        let mut config = ClientConfig::new("test", "1");
+        config.revisions = revisions;
+        let reader = socket.try_clone().unwrap();
+        connect(config, reader, SocketWriter::new(socket), RefuseAll::new()).unwrap()
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+}
+
+fn call(connection: &Connection, tool: &str, arguments: &Value) -> String {
+    let params = json!({"name": tool, "arguments": arguments});
+    let reply = connection.handle().call_method("tools/call", &params, CallOptions::new()).wait();
+    let reply = reply.unwrap();
+    let result: CallToolResult<'_> = reply.parse_as().unwrap();
+    result.content.get(0).unwrap().as_text().unwrap().to_string()
+}
+
+fn succeeded(output: Output) -> String {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success() && stderr.is_empty(), "{stdout}{stderr}");
+    stdout
+}
+
+/// What `tokio_client` says of `tokio_server`, in some order.
+fn is_from_tokio_server(stdout: &str) {
+    let mut lines: Vec<_> = stdout.lines().collect();
+    assert_eq!(lines.remove(0), "tools: sum, divide, count_down");
+    assert_eq!(lines.pop(), Some("count_down was too slow, and has been cancelled"));
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "count_down = lift-off",
+            "count_down: 1",
+            "count_down: 2",
+            "count_down: 3",
+            "divide = {\"quotient\":3,\"remainder\":2}",
+            "sum = 6.5",
+        ]
+    );
+}
+
+#[test]
+fn a_client_and_a_server_on_tokio() {
+    let mut command = Command::new(example("tokio_client"));
+    is_from_tokio_server(&succeeded(command.arg(example("tokio_server")).output().unwrap()));
+    let server = Listening::new("tokio_server", "127.0.0.1:0");
+    let clients: Vec<_> = (0..3)
+        .map(|_| {
+            let mut command = Command::new(example("tokio_client"));
+            command.args(["--connect", &server.address]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for client in clients {
+        is_from_tokio_server(&succeeded(client.wait_with_output().unwrap()));
+    }
+}
+
+#[test]
+fn a_client_on_tokio_says_what_is_wrong() {
+    let table: [(&[&str], &str); 3] = [
+        (&[], "tokio_client: usage: "),
+        (&["/nowhere"], "tokio_client: the server could not be started: "),
+        (&["false"], "tokio_client: the server ended before it answered (exit status: 1)"),
+    ];
+    for (arguments, said) in table {
+        let output = Command::new(example("tokio_client")).args(arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+        assert!(stderr.starts_with(said), "{stderr}");
+    }
+}
+
+/// On standard input and output a server on any runtime is one like any other.
+#[test]
+fn servers_on_standard_input_and_output() {
+    let table = [
+        ("tokio_server", "tools: 3\n  sum: Adds numbers up\n"),
+        ("smol_server", "tools: 2\n  hello\n  sleep\n"),
+    ];
+    for (name, tools) in table {
+        for revision in ["2025-11-25", "2026-07-28"] {
+            let mut inspect = Command::new(example("inspect"));
+            inspect.args(["--revision", revision, "--"]).arg(example(name));
+            let stdout = succeeded(inspect.output().unwrap());
+            assert!(stdout.contains(tools), "{stdout}");
+        }
+        // It ends with its input, also if nobody has ever said anything.
+        let ended = Command::new(example(name)).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(succeeded(ended), "");
+        // And when nobody reads, and the input goes on.
+        let mut deaf = Command::new(example(name));
+        let mut deaf = deaf.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        drop(deaf.stdout.take());
+        let mut stdin = deaf.stdin.take().unwrap();
+        while stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").is_ok() {}
+        assert!(deaf.wait().unwrap().success(), "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_on_smol_with_a_unix_socket() {
+    use std::os::unix::net::UnixStream;
+    let path = std::env::temp_dir().join(format!("mcp-sansio-smol-{}", std::process::id()));
+    let mut server = Command::new(example("smol_server")).arg(&path).spawn().unwrap();
+    let socket = loop {
+        match UnixStream::connect(&path) {
+            Ok(socket) => break socket,
+            Err(_) => thread::yield_now(),
+        }
+    };
+    let reader = socket.try_clone().unwrap();
+    let config = ClientConfig::new("test", "1");
+    let connection = connect(config, reader, SocketWriter::new(socket), RefuseAll::new()).unwrap();
+    assert_eq!(call(&connection, "hello", &json!({})), "hello");
+    connection.close(Duration::ZERO).wait().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_server_with_threads_for_each_client() {
+    let server = Listening::new("threads_server", "127.0.0.1:0");
+    let writers: Vec<_> = (0..5).map(|_| server.connect(RevisionSet::ALL)).collect();
+    for (number, writer) in writers.iter().enumerate() {
+        let note = call(writer, "write", &json!({"text": format!("note of {number}")}));
+        assert_eq!(note, format!("note {}", number + 1));
+    }
+    let notes = call(&writers[0], "read", &json!({}));
+    assert_eq!(
+        notes.lines().collect::<Vec<_>>(),
+        (0..5).map(|n| format!("note of {n}")).collect::<Vec<_>>()
+    );
+    for writer in writers {
+        writer.close(A_LONG_TIME).wait().unwrap();
+    }
+}
+
+/// One thread for all of them: none is held up by another, whatever that one does.
+#[test]
+fn an_event_loop_without_an_adapter() {
+    let server = Listening::new("event_loop_server", "127.0.0.1:0");
+    // Some that say nothing, say nonsense, or go away.
+    let silent = TcpStream::connect(&server.address).unwrap();
+    let mut babbling = TcpStream::connect(&server.address).unwrap();
+    babbling.write_all(&[b'x'; 100_000]).unwrap();
+    drop(TcpStream::connect(&server.address).unwrap());
+    let revisions = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS, RevisionSet::ALL];
+    let clients: Vec<_> = (0..30).map(|number| server.connect(revisions[number % 3])).collect();
+    let params = json!({"name": "later"});
+    let later: Vec<_> = clients
+        .iter()
+        .map(|client| client.handle().call_method("tools/call", &params, CallOptions::new()))
+        .collect();
+    for client in &clients {
+        assert_eq!(call(client, "hello", &json!({})), "hello");
+    }
+    // One that is cancelled is not answered, and the next one is.
+    drop(clients[0].handle().call_method("tools/call", &params, CallOptions::new()));
+    for call in later {
+        let reply = call.wait().unwrap();
+        assert!(reply.raw().as_str().contains("at last"));
+    }
+    for client in clients {
+        assert_eq!(call(&client, "hello", &json!({})), "hello");
+        client.close(A_LONG_TIME).wait().unwrap();
+    }
+    drop(silent);
+    // `printf '…' | server` gets its answers.
+    babbling.write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").unwrap();
+    babbling.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answers = String::new();
+    babbling.read_to_string(&mut answers).unwrap();
+    assert_eq!(answers, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+}

@@ -1,0 +1,30 @@
+//! What these tests have in common.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The path of an example, which is built first, into the directory of this test.
+pub(crate) fn example(name: &str) -> PathBuf {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    let directory = DIRECTORY.get_or_init(|| {
+        let profile = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf();
+        let target = profile.parent().unwrap();
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--workspace", "--examples"]);
+        let name = profile.file_name().unwrap().to_str().unwrap();
+        if name != "debug" {
+            build.args(["--profile", name]);
+        }
+        // With `--target` there is a directory of that name in between, which cargo adds by itself.
+        let triple = target.file_name().unwrap().to_str().unwrap();
+        if triple.matches('-').count() == 3 || triple.starts_with("wasm32-") {
+            build.args(["--target", triple, "--target-dir"]).arg(target.parent().unwrap());
+        } else {
+            build.arg("--target-dir").arg(target);
+        }
+        assert!(build.status().unwrap().success());
+        profile.join("examples")
+    });
+    directory.join(name)
+}

@@ -1,0 +1,7 @@
+//! The examples, run as a user would run them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod adapters;
+mod inspect;
+mod kit;
