@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use mcp_sansio::json::Raw;
+use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
@@ -55,6 +55,10 @@ pub(crate) mod sealed {
         /// down may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
 
+        /// The method of a request.
+        fn method(request: &Self::Request) -> &Str<'static>
+        where
+            Self: Machine;
         /// Whether an event is one of those that tell of the end.
         fn is_last_word(event: &Self::Event) -> bool
         where
@@ -169,6 +173,10 @@ macro_rules! machine {
 
         impl sealed::Steer for $Machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
+
+            fn method<'r>(request: &'r $Request<'static>) -> &'r Str<'static> {
+                &request.method
+            }
 
             fn is_last_word(event: &$Event<'static>) -> bool {
                 matches!(event, $Event::Draining { .. } | $Event::Closed { .. })

@@ -1,7 +1,5 @@
 //! Says what happens on a connection to `tracing`, if the feature with that name is on. Methods, ids and
-//! reasons are said, payloads never.
-
-use std::fmt::Debug;
+//! reasons are said, payloads never: the `Debug` of events shows kinds and lengths.
 
 use mcp_sansio::{CallId, Cause, InboundId, Outcome};
 
@@ -11,44 +9,44 @@ use crate::machine::Machine;
 #[cfg(feature = "tracing")]
 const TARGET: &str = "mcp";
 
-/// A request goes to its handler. The `Debug` of requests shows methods and lengths, no payloads.
-pub(crate) fn request(id: InboundId, request: &impl Debug) {
+/// A request goes to its handler.
+pub(crate) fn request<M: Machine>(id: InboundId, request: &M::Request) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, id = ?id, request = ?request, "a request is served");
+    tracing::debug!(target: TARGET, ?id, method = ?M::method(request).to_str(), "a request is served");
     _ = (id, request);
 }
 
 /// A request of the peer has been answered by its handler.
 pub(crate) fn answered(id: InboundId) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, id = ?id, "a request has been answered");
+    tracing::debug!(target: TARGET, ?id, "a request has been answered");
     _ = id;
 }
 
 /// A handler has ended without answering its request.
 pub(crate) fn unanswered(id: InboundId) {
     #[cfg(feature = "tracing")]
-    tracing::warn!(target: TARGET, id = ?id, "a handler has not answered its request");
+    tracing::warn!(target: TARGET, ?id, "a handler has not answered its request");
     _ = id;
 }
 
 /// A call has ended.
 pub(crate) fn call_ended(call: CallId, outcome: &Outcome<'_>) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, call = ?call, outcome = ?outcome, "a call has ended");
+    tracing::debug!(target: TARGET, ?call, ?outcome, "a call has ended");
     _ = (call, outcome);
 }
 
 /// Something else has happened.
 pub(crate) fn event<M: Machine>(event: &M::Event) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, event = ?event, "an event");
+    tracing::debug!(target: TARGET, ?event, "an event");
     _ = event;
 }
 
 /// The connection, or its input, is over.
 pub(crate) fn disconnected(cause: Cause) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, cause = %cause, "disconnected");
+    tracing::debug!(target: TARGET, %cause, "disconnected");
     _ = cause;
 }

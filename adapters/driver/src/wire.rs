@@ -294,7 +294,7 @@ impl<M: Machine> Wire<M> {
         while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
             && let Some((id, request, signal)) = state.requests.start()
         {
-            trace::request(id, &request);
+            trace::request::<M>(id, &request);
             let exchange = Exchange::new(id, request, signal, self);
             state.follow.jobs.push(Job::Serve(exchange));
         }

@@ -1,0 +1,78 @@
+//! What is said to `tracing`: what happens, and nothing of what is in it.
+#![cfg(feature = "tracing")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{self, Write, pipe};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{CallOptions, ClientConfig, ErrorCode, RevisionSet, Server, ServerConfig};
+use mcp_sansio_std::{Exchange, RefuseAll, connect, serve};
+use serde_json::json;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Pain 94.
+#[test]
+fn what_happens_is_said_without_payloads() {
+    let lines = Lines::default();
+    let said = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || said.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+
+    let ((from_client, to_server), (from_server, to_client)) = (pipe().unwrap(), pipe().unwrap());
+    let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.capabilities.tools = Some(ListChanged::default());
+    let handler = |exchange: &Exchange<Server>| match &exchange.request().call {
+        mcp_sansio::Call::CallTool(call) if call.name == "forget" => Ok(()),
+        mcp_sansio::Call::CallTool(_) => exchange.respond(&CallToolResult::text("SECRET answer")),
+        _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "SECRET refusal"),
+    };
+    let server = thread::spawn(move || serve(config, from_client, to_client, handler));
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    let connection = connect(config, from_server, to_server, RefuseAll::new()).unwrap();
+    let call = |tool: &str| {
+        let params = json!({"name": tool, "arguments": {"password": "SECRET argument"}});
+        _ = connection.handle().call_method("tools/call", &params, CallOptions::new()).wait();
+    };
+    call("any");
+    call("forget");
+    let params = json!({"text": "SECRET params"});
+    _ = connection.handle().call_method("x/unknown", &params, CallOptions::new()).wait();
+    connection.handle().notify_method("x/notification", &params).unwrap();
+    connection.close(Duration::from_secs(60)).wait().unwrap();
+    server.join().unwrap().unwrap();
+
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(!text.contains("SECRET"), "{text}");
+    for event in [
+        "a request is served id=InboundId(#0.0) method=\"tools/call\"",
+        "a request has been answered",
+        "a handler has not answered its request",
+        "a call has ended",
+        "an event event=Notification(",
+        "disconnected",
+    ] {
+        assert!(text.contains(event), "{event}: {text}");
+    }
+}
