@@ -5,8 +5,8 @@
 //! deterministic simulation, and without `std`. It has both roles, and every revision from 2024-11-05 to
 //! 2026-07-28.
 //!
-//! For programs that only want a server on stdio or a client of a child process, the crate
-//! `mcp-sansio-std` brings the loop.
+//! For programs that only want a server or a client, an adapter brings the loop: `mcp-sansio-std` with threads,
+//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks.
 //!
 //! # Three values and a loop
 //!

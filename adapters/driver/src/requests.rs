@@ -127,3 +127,114 @@ impl<M: Machine> Drop for Slot<M> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use mcp_sansio::model::ListChanged;
+    use mcp_sansio::{Framing, Inbox, Instant, Outbox, Request, Server, ServerConfig, ServerEvent};
+
+    use super::*;
+
+    /// So many requests that are open at the same time.
+    fn requests(many: usize) -> Vec<Request<'static>> {
+        let mut config = ServerConfig::new("server", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        config.connection.limits.inbound_requests = u32::MAX;
+        let limits = config.connection.limits.clone();
+        let (mut inbox, mut out) = (Inbox::new(&limits), Outbox::new(Framing::Lines, &limits));
+        let mut server = Server::new(Arc::new(config));
+        let mut open = Vec::new();
+        for id in 0..many {
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            ) + "\n";
+            assert_eq!(inbox.feed(request.as_bytes()), request.len());
+            let frame = inbox.next().unwrap();
+            match server.receive(frame, Instant::from_nanos(0), &mut out) {
+                Some(ServerEvent::Request(request)) => open.push(request.into_owned()),
+                other => panic!("{other:?}"),
+            }
+        }
+        open
+    }
+
+    /// So many wait, each of which holds one byte.
+    fn waiting(most_running: usize, many: usize) -> (Requests<Server>, Vec<InboundId>) {
+        let mut waiting = Requests::new(most_running, many);
+        let mut ids = Vec::new();
+        for request in requests(many) {
+            ids.push(request.id);
+            assert!(waiting.push(request.id, request, 1));
+        }
+        (waiting, ids)
+    }
+
+    fn start(requests: &mut Requests<Server>) -> Option<InboundId> {
+        requests.start().map(|(id, _, _)| id)
+    }
+
+    #[test]
+    fn as_many_run_as_may_and_in_order() {
+        let (mut requests, ids) = waiting(2, 4);
+        assert_eq!((start(&mut requests), start(&mut requests)), (Some(ids[0]), Some(ids[1])));
+        assert_eq!(start(&mut requests), None);
+        requests.finished(ids[1]);
+        assert_eq!((start(&mut requests), start(&mut requests)), (Some(ids[2]), None));
+        // None at all would be no server.
+        let (mut requests, ids) = waiting(0, 1);
+        assert_eq!(start(&mut requests), Some(ids[0]));
+    }
+
+    /// What waits is bounded by the bytes it holds, but one always may, however large it is.
+    #[test]
+    fn what_waits_has_a_bound() {
+        let mut open = requests(4).into_iter();
+        let mut requests = Requests::<Server>::new(1, 10);
+        let mut push = |requests: &mut Requests<Server>, bytes| {
+            let request = open.next().unwrap();
+            requests.push(request.id, request, bytes)
+        };
+        assert!(push(&mut requests, 1_000));
+        assert!(!push(&mut requests, 1));
+        assert!(start(&mut requests).is_some());
+        assert!(push(&mut requests, 9));
+        assert!(!push(&mut requests, 2));
+        requests.clear();
+        assert_eq!((requests.bytes, start(&mut requests)), (0, None));
+    }
+
+    #[test]
+    fn what_waits_can_be_cancelled_and_what_runs_hears_of_it() {
+        let (mut requests, ids) = waiting(1, 3);
+        let (first, _, signal) = requests.start().unwrap();
+        requests.cancel(first).unwrap().raise();
+        assert!(signal.is_raised());
+        assert!(requests.cancel(ids[1]).is_none());
+        requests.finished(first);
+        assert_eq!((start(&mut requests), requests.bytes), (Some(ids[2]), 0));
+    }
+
+    /// A request that has become a task lets another one run beside it, and gives its place back when its
+    /// handler ends, but only so many do.
+    #[test]
+    fn lending_has_a_bound_and_is_given_back() {
+        let (mut requests, ids) = waiting(1, MOST_LENT + 3);
+        for id in ids.iter().take(MOST_LENT) {
+            assert_eq!(start(&mut requests), Some(*id));
+            requests.lend(*id);
+            // Twice is once.
+            requests.lend(*id);
+        }
+        let counts = |requests: &Requests<Server>| (requests.lent.len(), requests.running);
+        assert_eq!(counts(&requests), (MOST_LENT, 0));
+        let last = start(&mut requests).unwrap();
+        requests.lend(last);
+        assert_eq!((counts(&requests), start(&mut requests)), ((MOST_LENT, 1), None));
+        requests.finished(ids[0]);
+        assert_eq!((counts(&requests), start(&mut requests)), ((MOST_LENT - 1, 1), None));
+        requests.finished(last);
+        assert_eq!(counts(&requests), (MOST_LENT - 1, 0));
+        assert!(start(&mut requests).is_some());
+    }
+}

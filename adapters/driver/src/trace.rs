@@ -12,7 +12,10 @@ const TARGET: &str = "mcp";
 /// A request goes to its handler.
 pub(crate) fn request<M: Machine>(id: InboundId, request: &M::Request) {
     #[cfg(feature = "tracing")]
-    tracing::debug!(target: TARGET, ?id, method = ?M::method(request).to_str(), "a request is served");
+    {
+        let method = M::method(request).to_str();
+        tracing::debug!(target: TARGET, ?id, ?method, "a request is served");
+    }
     _ = (id, request);
 }
 

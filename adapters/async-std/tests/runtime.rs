@@ -1,0 +1,185 @@
+//! What the suite does not see: futures that are dropped, and sockets, on async-std and on smol.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{
+    CallOptions, ClientConfig, Framing, Inbox, Instant, Limits, Outbox, Phase, RespondError,
+    RevisionSet, Server, ServerConfig,
+};
+use mcp_sansio_async_std::{
+    CallFailure, Connection, Exchange, Reader, RefuseAll, Work, Writer, connect, serve,
+};
+use serde_json::json;
+use smol::channel::{Receiver, unbounded};
+use smol::future::{FutureExt, or};
+use smol::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A runtime: what begins a task, and what waits for one.
+#[derive(Clone, Copy)]
+struct Runtime {
+    spawn: fn(Work),
+}
+
+const RUNTIMES: [Runtime; 2] = [
+    Runtime { spawn: |work| smol::spawn(work).detach() },
+    Runtime { spawn: |work| drop(async_std::task::spawn(work)) },
+];
+
+fn server_config() -> ServerConfig {
+    let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.capabilities.tools = Some(ListChanged::default());
+    config
+}
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
+
+/// Gives a future up after it has been polled a few times; `None` if it was not ready by then.
+async fn a_little<T>(future: impl Future<Output = T>) -> Option<T> {
+    let give_up = async {
+        for _ in 0..3 {
+            smol::future::yield_now().await;
+        }
+        None
+    };
+    or(async { Some(future.await) }, give_up).await
+}
+
+/// Serves with a handler that waits for its cancellation, and says so.
+fn serving(
+    runtime: Runtime,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> (impl Future<Output = std::io::Result<()>> + Send, Receiver<&'static str>) {
+    let (sender, said) = unbounded();
+    let waits = move |exchange: Exchange| {
+        let sender = sender.clone();
+        async move {
+            sender.send("waiting").await.unwrap();
+            exchange.cancelled().await;
+            sender.send("cancelled").await.unwrap();
+            Ok::<(), RespondError>(())
+        }
+    };
+    (serve(server_config(), reader, writer, waits, runtime.spawn), said)
+}
+
+async fn open(
+    runtime: Runtime,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> Connection {
+    connect(client_config(), reader, writer, RefuseAll::new(), runtime.spawn).await.unwrap()
+}
+
+/// Pain 46: a read that is given up loses nothing, nor does a write.
+#[test]
+fn reads_and_writes_that_are_given_up() {
+    smol::block_on(async {
+        let (read, mut to_read) = piper::pipe(8);
+        let mut reader = Reader::new(read, &Limits::default());
+        for byte in b"{\"a\":\"\xc3\xa9\"}\n{\"b\":2}\n" {
+            to_read.write_all(&[*byte]).await.unwrap();
+            if *byte == b'\n' {
+                assert!(reader.next_frame().await.unwrap().is_some());
+            } else {
+                assert!(a_little(reader.next_frame()).await.is_none(), "there is no whole frame");
+            }
+        }
+        let limits = Limits::default();
+        let (mut outbox, mut inbox) = (Outbox::new(Framing::Lines, &limits), Inbox::new(&limits));
+        let mut server = Server::new(server_config().into());
+        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(50);
+        assert_eq!(inbox.feed(ping.as_bytes()), ping.len());
+        while let Some(frame) = inbox.next() {
+            assert!(server.receive(frame, Instant::from_nanos(0), &mut outbox).is_none());
+        }
+        let expected = String::from_utf8(outbox.unsent().to_vec()).unwrap();
+        let (mut written, to_write) = piper::pipe(8);
+        let mut writer = Writer::new(to_write);
+        let mut received = vec![0; expected.len()];
+        for byte in received.chunks_mut(3) {
+            _ = a_little(writer.write(&mut outbox)).await;
+            written.read_exact(byte).await.unwrap();
+        }
+        assert_eq!(String::from_utf8(received).unwrap(), expected);
+        assert!(outbox.is_empty());
+    });
+}
+
+/// A server that is dropped ends at once, and its handlers find out.
+#[test]
+fn a_server_that_is_dropped() {
+    for runtime in RUNTIMES {
+        let ((from_client, to_server), (from_server, to_client)) =
+            (piper::pipe(64), piper::pipe(64));
+        let (serving, said) = serving(runtime, from_client, to_client);
+        smol::block_on(async {
+            let server = smol::spawn(serving);
+            let connection = open(runtime, from_server, to_server).await;
+            let params = json!({"name": "any"});
+            let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+            assert_eq!(said.recv().await, Ok("waiting"));
+            drop(server);
+            assert_eq!(said.recv().await, Ok("cancelled"));
+            assert!(matches!(call.await, Err(CallFailure::Closed(_))));
+            connection.handle().ended().await;
+            assert_eq!(connection.handle().phase(), Phase::Closed);
+            assert!(said.recv().await.is_err(), "the handler is gone");
+        });
+    }
+}
+
+/// Connecting that is given up leaves nothing behind: the other side sees the end.
+#[test]
+fn connecting_that_is_given_up() {
+    for runtime in RUNTIMES {
+        let ((mut from_client, to_server), (from_server, _to_client)) =
+            (piper::pipe(1024), piper::pipe(64));
+        smol::block_on(async {
+            assert!(a_little(open(runtime, from_server, to_server)).await.is_none());
+            let mut sent = String::new();
+            from_client.read_to_string(&mut sent).await.unwrap();
+            assert!(sent.is_empty() || sent.contains("initialize"), "{sent}");
+        });
+    }
+}
+
+/// Sockets of either runtime, of which each half is told when nothing more comes.
+#[test]
+fn sockets() {
+    let done = async {
+        let listener = async_std::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let [of_smol, of_async_std] = RUNTIMES;
+        let server = async_std::task::spawn(async move {
+            let (socket, _) = listener.accept().await.unwrap();
+            let answer = |exchange: Exchange| async move {
+                exchange.respond(&CallToolResult::text("hello"))
+            };
+            serve(server_config(), socket.clone(), socket, answer, of_async_std.spawn).await
+        });
+        let socket = smol::net::TcpStream::connect(address).await.unwrap();
+        let connection = open(of_smol, socket.clone(), socket).await;
+        let params = json!({"name": "any"});
+        let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+        assert!(call.await.is_ok());
+        connection.close(Duration::from_secs(60)).await.unwrap();
+        server.await.unwrap();
+        true
+    };
+    let late = async {
+        smol::Timer::after(Duration::from_secs(120)).await;
+        false
+    };
+    assert!(smol::block_on(done.or(late)));
+}
