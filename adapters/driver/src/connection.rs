@@ -6,21 +6,21 @@ use std::io;
 use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_sansio::{
-    Cause, Client, ClientConfig, ClientEvent, ConnectError, ConnectFailure, Connected,
-    ConnectionNumber, Phase,
+    Cause, Client, ClientConfig, ClientEvent, ConnectFailure, Connected, ConnectionNumber, Phase,
 };
 
 use crate::block::block_on;
 use crate::clock::Clock;
 use crate::handle::Handle;
+use crate::open_error::OpenError;
 use crate::options::ConnectionOptions;
 use crate::process::Process;
 use crate::run::Run;
 use crate::tasks::SharedTasks;
+use crate::waiting::Waiting;
 use crate::wire::Wire;
 
 /// How long a server whose output has ended may take to end itself.
@@ -67,58 +67,6 @@ impl ClientParts {
 impl fmt::Debug for ClientParts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("ClientParts").field("clock", &self.clock).finish_non_exhaustive()
-    }
-}
-
-/// Why client and server have not come to terms.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The server could not be started.
-    #[error("the server could not be started: {0}")]
-    Spawn(#[source] io::Error),
-    /// The system has no threads, or cannot make the streams ready.
-    #[error("nothing can be read from the server, or written to it: {0}")]
-    Streams(#[source] io::Error),
-    /// Nothing could be asked: the configuration is at fault.
-    #[error("{0}")]
-    Config(#[from] ConnectError),
-    /// The server ended before the session was open.
-    #[error("the server ended before it answered ({0})")]
-    Ended(ExitStatus),
-    /// The server refused, answered nonsense, or did not answer in time.
-    #[error("{}", failure_text(.0))]
-    Connect(ConnectFailure<'static>),
-}
-
-fn failure_text(failure: &ConnectFailure<'_>) -> String {
-    match failure {
-        ConnectFailure::PeerError(error) => {
-            format!("the server refused with error {}: {}", error.code, error.message)
-        }
-        ConnectFailure::UnsupportedRevision { theirs, ours } => {
-            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
-            let ours = ours.join(", ");
-            format!("the server speaks revision {:?}, this client {ours}", theirs.to_str())
-        }
-        ConnectFailure::NoCommonRevision { theirs, ours } => {
-            let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
-            format!("the server speaks {theirs}, this client {}", ours.join(", "))
-        }
-        ConnectFailure::RestartAdvised(cause) => {
-            format!("the server ended when it was asked what it is: {cause}")
-        }
-        ConnectFailure::MissingCapabilities(missing) => {
-            format!("the server does not offer {missing:?}")
-        }
-        ConnectFailure::Malformed { kind, .. } => {
-            format!("the server answered with nonsense when it was asked what it is: {kind}")
-        }
-        ConnectFailure::TimedOut => "the server did not answer in time".into(),
-        ConnectFailure::Closed(cause) => {
-            format!("the connection ended before it was open: {cause}")
-        }
-        other => format!("{other:?}"),
     }
 }
 
@@ -338,37 +286,5 @@ fn first_client(config: ClientConfig, options: &ConnectionOptions) -> Client {
     match &options.tasks {
         Some(tasks) => Client::numbered(config, tasks.next_connection()),
         None => Client::new(config),
-    }
-}
-
-/// Something that takes its time: `await` it, or [`wait`](Self::wait) for it.
-#[must_use = "it does nothing unless it is awaited"]
-pub struct Waiting<'w, T> {
-    future: Pin<Box<dyn Future<Output = T> + Send + 'w>>,
-}
-
-impl<'w, T> Waiting<'w, T> {
-    /// Something that takes as long as this future.
-    pub fn new(future: impl Future<Output = T> + Send + 'w) -> Self {
-        Self { future: Box::pin(future) }
-    }
-
-    /// Waits on this thread. What is of an asynchronous runtime has to be driven by others meanwhile.
-    pub fn wait(self) -> T {
-        block_on(self.future)
-    }
-}
-
-impl<T> Future for Waiting<'_, T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        self.future.as_mut().poll(context)
-    }
-}
-
-impl<T> fmt::Debug for Waiting<'_, T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Waiting").finish_non_exhaustive()
     }
 }
