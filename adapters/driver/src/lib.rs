@@ -31,6 +31,7 @@ mod framed;
 mod handle;
 mod host;
 mod hosting;
+mod jobs;
 mod machine;
 mod offers;
 mod open_error;

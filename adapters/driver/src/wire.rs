@@ -21,6 +21,7 @@ use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::host::Chore;
+use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
 use crate::output::Output;
@@ -72,13 +73,12 @@ pub(crate) struct State<M: Machine> {
     /// How opening the connection went.
     pub(crate) opening: Opening<M>,
     pub(crate) closing: Option<Closing>,
-    /// Who runs handlers, until there is nothing left to run.
-    runner: Option<Arc<dyn Run<M>>>,
+    pub(crate) jobs: Jobs<M>,
     /// Whoever waits for deadlines, and the one that it knows of.
     pub(crate) timer: Option<(Waker, Option<Instant>)>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
-    pub(crate) follow: Follow<M>,
+    pub(crate) follow: Follow,
 }
 
 /// What opening the connection is waited for.
@@ -90,10 +90,10 @@ pub(crate) enum Opening<M: Machine> {
 }
 
 /// What is to be done once the lock is free.
-pub(crate) struct Follow<M: Machine> {
+#[derive(Default)]
+pub(crate) struct Follow {
     pub(crate) wakers: Vec<Waker>,
     pub(crate) signals: Vec<Arc<Signal>>,
-    pub(crate) jobs: Vec<Job<M>>,
     /// Other connections that have something to tell. They cannot while this one is locked.
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// It has ended just now.
@@ -172,7 +172,7 @@ impl<M: Machine> Wire<M> {
             chores: VecDeque::new(),
             opening,
             closing: None,
-            runner: Some(runner),
+            jobs: Jobs::new(runner),
             timer: None,
             room: Wakers::new(),
             follow: Follow::default(),
@@ -296,10 +296,10 @@ impl<M: Machine> Wire<M> {
         {
             trace::request::<M>(id, &request);
             let exchange = Exchange::new(id, request, signal, self);
-            state.follow.jobs.push(Job::Serve(exchange));
+            state.jobs.push(Job::Serve(exchange));
         }
         if state.events.begin() {
-            state.follow.jobs.push(Job::Tell(Telling::new(self)));
+            state.jobs.push(Job::Tell(Telling::new(self)));
         }
     }
 
@@ -307,18 +307,17 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         self.note_who_waits(&mut state);
         let follow = std::mem::take(&mut state.follow);
-        let runner = if follow.ended { state.runner.take() } else { state.runner.clone() };
+        let dispatches = state.jobs.begin();
+        let retired = state.retired();
         drop(state);
+        drop(retired);
         if follow.ended {
             self.ended.raise();
         }
         follow.signals.iter().for_each(|signal| signal.raise());
         follow.wakers.into_iter().for_each(Waker::wake);
-        for job in follow.jobs {
-            match &runner {
-                Some(runner) => runner.run(job),
-                None => drop(job),
-            }
+        if dispatches {
+            self.dispatch();
         }
         tell(follow.links);
     }
@@ -364,18 +363,6 @@ impl<M: Machine> State<M> {
             let refused = machine.reject(*id, code, text, None, out);
             matches!(refused, Err(RespondError::Encode(_)))
         });
-    }
-}
-
-impl<M: Machine> Default for Follow<M> {
-    fn default() -> Self {
-        Self {
-            wakers: Vec::new(),
-            signals: Vec::new(),
-            jobs: Vec::new(),
-            links: Vec::new(),
-            ended: false,
-        }
     }
 }
 

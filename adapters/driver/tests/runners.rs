@@ -1,0 +1,126 @@
+//! Those who run handlers, and those who do not.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{self, Cursor, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{Server, ServerConfig};
+use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
+
+/// So many calls.
+const MANY: usize = 20_000;
+
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn config() -> ServerConfig {
+    let mut config = ServerConfig::new("server", "1");
+    config.capabilities.tools = Some(ListChanged::default());
+    config.connection.limits.inbound_requests = u32::MAX;
+    config
+}
+
+fn calls(many: usize) -> Cursor<Vec<u8>> {
+    let call = |id| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        ) + "\n"
+    };
+    Cursor::new((0..many).map(call).collect::<String>().into_bytes())
+}
+
+/// Runs jobs in some way, but not the first two, behind which all others wait.
+struct Holds {
+    first: Arc<Mutex<Vec<Job<Server>>>>,
+    held: AtomicUsize,
+    run: fn(Job<Server>),
+}
+
+impl Run<Server> for Holds {
+    fn begin(&self, _: &Handle<Server>) {}
+
+    fn run(&self, job: Job<Server>) {
+        if self.held.fetch_add(1, Ordering::SeqCst) < 2 {
+            self.first.lock().unwrap().push(job);
+        } else {
+            (self.run)(job);
+        }
+    }
+}
+
+/// Lets so many wait, then all of them run in this way. Gives how many answers have each of these texts in
+/// them.
+fn serve(run: fn(Job<Server>), many: usize, texts: [&str; 2]) -> [usize; 2] {
+    let first = Arc::<Mutex<Vec<_>>>::default();
+    let runner = Holds { first: Arc::clone(&first), held: AtomicUsize::new(0), run };
+    let options = ConnectionOptions::new().handlers(2);
+    let wire = Wire::server(config(), &options, Clock::new(), runner);
+    let written = Written::default();
+    wire.write_on_thread(written.clone()).unwrap();
+    wire.keep_time_on_thread().unwrap();
+    wire.read_on_thread(calls(many)).unwrap();
+    while wire.handle().counts().inbound < many {
+        thread::yield_now();
+    }
+    let first = std::mem::take(&mut *first.lock().unwrap());
+    first.into_iter().for_each(run);
+    wire.wait().unwrap();
+    let written = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(written.lines().count(), many);
+    texts.map(|text| written.lines().filter(|line| line.contains(text)).count())
+}
+
+/// Without threads, for example, every request is refused, and none of them takes the stack of another.
+#[test]
+fn one_that_runs_nothing() {
+    assert_eq!(serve(drop, MANY, ["-32603", "result"]), [MANY, 0]);
+}
+
+fn answer(job: Job<Server>) {
+    match job {
+        Job::Serve(exchange) => exchange.respond(&CallToolResult::text("done")).unwrap(),
+        Job::Tell(telling) => telling.for_each(drop),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// One that does everything at once, on the thread that it is called on, does not use up the stack either.
+#[test]
+fn one_that_runs_everything_at_once() {
+    assert_eq!(serve(answer, MANY, ["-32603", "result"]), [0, MANY]);
+}
+
+/// What panics loses its own request, and no other.
+#[test]
+fn one_that_panics_now_and_then() {
+    static JOBS: AtomicUsize = AtomicUsize::new(0);
+    let panics = |job: Job<Server>| {
+        if JOBS.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) && matches!(job, Job::Serve(_)) {
+            let lost = thread::spawn(move || {
+                let _lost = job;
+                panic!("as asked")
+            });
+            assert!(lost.join().is_err());
+        } else {
+            answer(job);
+        }
+    };
+    let [refused, answered] = serve(panics, 100, ["-32603", "result"]);
+    assert_eq!(refused + answered, 100);
+    assert!((45..=55).contains(&refused), "{refused}");
+}
