@@ -61,7 +61,7 @@ pub async fn serve_with(
 /// Serves one client on standard input and output, as the stdio transport has it.
 ///
 /// Nothing else may be written to standard output meanwhile; standard error is free. Both are read and written
-/// on threads of their own.
+/// on threads of their own. The one that reads ends when its read does, which may be later than this.
 ///
 /// # Errors
 ///

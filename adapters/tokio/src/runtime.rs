@@ -9,7 +9,7 @@ use mcp_sansio_driver::asynchronous::{Tasks, Work};
 use mcp_sansio_driver::{Clock, Pause, Timer};
 use tokio::time::Sleep;
 
-/// A clock that stands still when the time of tokio does ([`pause`](tokio::time::pause)). Connections have one
+/// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
 /// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
 /// time.
 pub fn clock() -> Clock {

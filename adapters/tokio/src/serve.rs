@@ -58,7 +58,7 @@ pub async fn serve_with(
 ///
 /// Nothing else may be written to standard output meanwhile; standard error is free. Both are read and written
 /// on threads of their own and not by the runtime, which could otherwise not end before its reads and writes
-/// do.
+/// do. The one that reads ends when its read does, which may be later than this.
 ///
 /// # Errors
 ///
