@@ -90,7 +90,7 @@ pub struct Tasks<H, S> {
 }
 
 impl<H, S: Fn(Work)> Tasks<H, S> {
-    /// Runs this handler as tasks that this function begins, which returns at once.
+    /// Runs this handler as tasks that this function begins. It is called on any thread, and returns at once.
     pub fn new(handler: H, spawn: S) -> Self {
         Self { handler: Arc::new(handler), spawn }
     }
@@ -119,7 +119,10 @@ impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for 
                 }
             }),
         };
-        (self.spawn)(Box::pin(Contained { work: Some(work) }));
+        let work = Box::pin(Contained { work: Some(work) });
+        // Where there is no runtime any more it may panic, which drops the work, by which its request is
+        // answered. Those who are here drop an exchange, for example, and are not to blame.
+        _ = catch_unwind(AssertUnwindSafe(|| (self.spawn)(work)));
     }
 }
 

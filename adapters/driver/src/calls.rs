@@ -1,13 +1,16 @@
 //! What has come of calls, until those who made them take it.
 
 use std::collections::{HashMap, VecDeque};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::{CallId, Outcome, ProgressUpdate};
 
 /// How many steps of a call are kept for somebody who does not ask. Then the latest replaces the one before.
 const KEPT_STEPS: usize = 64;
+
+/// How many bytes their messages have together, unless a single one has more.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The calls that somebody will ask about.
 #[derive(Default)]
@@ -16,8 +19,9 @@ pub(crate) struct Calls {
 }
 
 #[derive(Default)]
-struct Entry {
+pub(crate) struct Entry {
     steps: VecDeque<ProgressUpdate<'static>>,
+    bytes: usize,
     pages: Vec<Raw<'static>>,
     end: Option<End>,
     waker: Option<Waker>,
@@ -37,18 +41,27 @@ impl Calls {
         self.calls.insert(call, Entry::default());
     }
 
-    /// Nobody will ask about it any more.
-    pub(crate) fn forget(&mut self, call: CallId) {
-        self.calls.remove(&call);
+    /// Nobody will ask about it any more. What is left of it is to be dropped without the lock: a waker can be
+    /// the last of a task, which can have calls of its own.
+    #[must_use]
+    pub(crate) fn forget(&mut self, call: CallId) -> Option<Entry> {
+        self.calls.remove(&call)
     }
 
     /// It goes on. Gives whoever waits for that.
     #[must_use]
     pub(crate) fn step(&mut self, update: ProgressUpdate<'static>) -> Option<Waker> {
         let entry = self.calls.get_mut(&update.call)?;
-        if KEPT_STEPS <= entry.steps.len() {
-            entry.steps.pop_back();
+        let is_full = |entry: &Entry| {
+            let together = entry.bytes.saturating_add(length(&update));
+            KEPT_STEPS <= entry.steps.len() || KEPT_BYTES < together
+        };
+        while is_full(entry)
+            && let Some(older) = entry.steps.pop_back()
+        {
+            entry.bytes -= length(&older);
         }
+        entry.bytes += length(&update);
         entry.steps.push_back(update);
         entry.waker.take()
     }
@@ -88,31 +101,46 @@ impl Calls {
         entry.waker.take()
     }
 
-    /// The next step of a call; `None` if there will be no more.
+    /// The next step of a call; `None` if there will be no more. If there is none yet, the waker is kept, and the
+    /// one from before given for it, to be dropped without the lock.
     pub(crate) fn poll_step(
         &mut self,
         call: CallId,
-        context: &Context<'_>,
+        waker: &mut Option<Waker>,
     ) -> Poll<Option<ProgressUpdate<'static>>> {
         let Some(entry) = self.calls.get_mut(&call) else { return Poll::Ready(None) };
-        match entry.steps.pop_front() {
-            Some(step) => Poll::Ready(Some(step)),
-            None if entry.end.is_some() => Poll::Ready(None),
-            None => {
-                entry.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
+        if let Some(step) = entry.steps.pop_front() {
+            entry.bytes -= length(&step);
+            return Poll::Ready(Some(step));
         }
+        if entry.end.is_some() {
+            return Poll::Ready(None);
+        }
+        std::mem::swap(&mut entry.waker, waker);
+        Poll::Pending
     }
 
-    /// How a call has ended, told once; `None` if that has been told.
-    pub(crate) fn poll_end(&mut self, call: CallId, context: &Context<'_>) -> Poll<Option<End>> {
+    /// How a call has ended, told once; `None` if that has been told. The waker is as for
+    /// [`poll_step`](Self::poll_step).
+    pub(crate) fn poll_end(
+        &mut self,
+        call: CallId,
+        waker: &mut Option<Waker>,
+    ) -> Poll<Option<End>> {
         let Some(entry) = self.calls.get_mut(&call) else { return Poll::Ready(None) };
         if entry.end.is_none() {
-            entry.waker = Some(context.waker().clone());
+            std::mem::swap(&mut entry.waker, waker);
             return Poll::Pending;
         }
         let entry = self.calls.remove(&call);
-        Poll::Ready(entry.and_then(|entry| entry.end))
+        Poll::Ready(entry.and_then(|entry| {
+            *waker = entry.waker;
+            entry.end
+        }))
     }
+}
+
+/// How many bytes the message of a step has.
+fn length(update: &ProgressUpdate<'_>) -> usize {
+    update.message.as_ref().map_or(0, |message| message.to_str().len())
 }

@@ -72,7 +72,9 @@ impl<M: Machine> Wire<M> {
     /// Has a request served, if there is room for it.
     fn ask(&self, state: &mut State<M>, id: InboundId, request: M::Request, bytes: usize) {
         if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
-            state.chores.push_back((id, chore));
+            if !state.chores.push(id, chore, bytes) {
+                state.unanswered.push(id);
+            }
         } else if !state.requests.push(id, request, bytes) {
             state.unanswered.push(id);
         }
@@ -81,13 +83,19 @@ impl<M: Machine> Wire<M> {
     /// How opening the connection went, told once.
     pub(crate) fn poll_opening(&self, context: &Context<'_>) -> Poll<M::Event> {
         let mut state = self.lock();
-        match std::mem::replace(&mut state.opening, Opening::Told) {
-            Opening::Done(event) => Poll::Ready(*event),
-            Opening::Told | Opening::Waited(_) => {
-                state.opening = Opening::Waited(Some(context.waker().clone()));
-                Poll::Pending
+        let waiting = Opening::Waited(Some(context.waker().clone()));
+        let old = match std::mem::replace(&mut state.opening, waiting) {
+            Opening::Done(event) => {
+                let waiting = std::mem::replace(&mut state.opening, Opening::Told);
+                drop(state);
+                drop(waiting);
+                return Poll::Ready(*event);
             }
-        }
+            old => old,
+        };
+        drop(state);
+        drop(old);
+        Poll::Pending
     }
 }
 

@@ -19,8 +19,7 @@ mod unix {
     pub(crate) struct Family {
         has_group: bool,
         number: Option<Pid>,
-        /// It has ended and its number may be used again; that of the group is not before the last of it has
-        /// gone.
+        /// It has ended and its number may be used again, unless others of its group are still there.
         is_reaped: bool,
     }
 
@@ -37,14 +36,20 @@ mod unix {
         }
 
         /// The process itself has ended.
-        pub(crate) const fn reaped(&mut self) {
+        pub(crate) fn reaped(&mut self) {
             self.is_reaped = true;
+            self.is_alive();
         }
 
         /// Whether anything that the process has started is still running, once it has ended itself.
-        pub(crate) fn is_alive(&self) -> bool {
-            self.has_group
-                && self.number.is_some_and(|group| test_kill_process_group(group).is_ok())
+        pub(crate) fn is_alive(&mut self) -> bool {
+            let is_alive = self.has_group
+                && self.number.is_some_and(|group| test_kill_process_group(group).is_ok());
+            if self.is_reaped && !is_alive {
+                // From here on the number may be that of others.
+                self.number = None;
+            }
+            is_alive
         }
 
         /// Asks all of them to end.
@@ -109,7 +114,8 @@ mod windows {
         pub(crate) const fn reaped(&mut self) {}
 
         /// Whether anything that the process has started is still running, once it has ended itself.
-        pub(crate) fn is_alive(&self) -> bool {
+        #[allow(clippy::needless_pass_by_ref_mut, reason = "Unix needs it")]
+        pub(crate) fn is_alive(&mut self) -> bool {
             let processes = self.job.as_ref().map(Job::query_process_id_list);
             processes.is_some_and(|processes| processes.is_ok_and(|ids| !ids.is_empty()))
         }
@@ -141,7 +147,7 @@ mod other {
 
         pub(crate) const fn reaped(&mut self) {}
 
-        pub(crate) const fn is_alive(&self) -> bool {
+        pub(crate) const fn is_alive(&mut self) -> bool {
             false
         }
 

@@ -21,6 +21,7 @@ use crate::machine::Machine;
 use crate::pages::PendingPages;
 use crate::pending::PendingCall;
 use crate::signal::Raised;
+use crate::wakers::Place;
 use crate::wire::Wire;
 
 /// Calls the other side. Clones share the connection.
@@ -135,7 +136,7 @@ impl<M: Machine> Handle<M> {
     /// Waits until there is room for more: until the peer has read enough of what is there, or the connection
     /// has ended. Those who make many large calls wait here in between.
     pub fn room(&self) -> Room<M> {
-        Room { handle: self.clone() }
+        Room { handle: self.clone(), place: Place::NONE }
     }
 
     /// Waits until everything is over: the connection has ended, what was left to write has been written, or
@@ -212,6 +213,24 @@ impl Handle<Server> {
         self.wire.with(|server, out, _| server.list_changed(list, out))
     }
 
+    /// The same, as soon as there is room.
+    pub(crate) fn tell_list_changed(&self, list: ChangedList) {
+        self.wire.act(|state| {
+            let tell = move |server: &mut Server, out: &mut Outbox| server.list_changed(list, out);
+            state.tell_change(format!("{list:?}"), Box::new(tell));
+        });
+    }
+
+    /// Says that a resource has changed, as soon as there is room.
+    pub(crate) fn tell_resource_updated(&self, uri: &str) {
+        let changed = uri.to_owned();
+        self.wire.act(|state| {
+            let tell =
+                move |server: &mut Server, out: &mut Outbox| server.resource_updated(&changed, out);
+            state.tell_change(format!("of {uri}"), Box::new(tell));
+        });
+    }
+
     /// Says that what the user had to do at a URL is done.
     ///
     /// # Errors
@@ -251,6 +270,7 @@ impl Handle<Client> {
 #[derive(Debug)]
 pub struct Room<M: Machine> {
     handle: Handle<M>,
+    place: Place,
 }
 
 impl<M: Machine> Room<M> {
@@ -263,8 +283,16 @@ impl<M: Machine> Room<M> {
 impl<M: Machine> Future for Room<M> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.handle.wire.poll_room(context)
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { handle, place } = &mut *self;
+        handle.wire.poll_room(place, context)
+    }
+}
+
+impl<M: Machine> Drop for Room<M> {
+    fn drop(&mut self) {
+        let left = self.handle.wire.lock().room.remove(&self.place);
+        drop(left);
     }
 }
 

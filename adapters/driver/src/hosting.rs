@@ -60,6 +60,8 @@ impl<M: Machine> Wire<M> {
             shared.unlink(connection);
         }
         state.follow.links.extend(shared.links_with_news(Some(connection)));
+        state.follow.watching.extend(shared.links_to_watch(Some(connection)));
+        state.follow.wakers.extend(shared.woken());
     }
 
     /// When the time of a task is over.
@@ -70,18 +72,20 @@ impl<M: Machine> Wire<M> {
 
 /// Answers what was asked about tasks, and tells what there is to tell, as far as there is room.
 fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
-    let State { machine, out, chores, unanswered, .. } = state;
-    chores.retain(|(id, chore)| {
-        match machine.serve_chore(*id, chore, &mut shared.tasks, now, out) {
+    while let Some((id, chore, bytes)) = state.chores.pop() {
+        let State { machine, out, .. } = state;
+        match machine.serve_chore(id, &chore, &mut shared.tasks, now, out) {
             Ok(news) => news.into_iter().for_each(|news| shared.heard(news)),
-            Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => return true,
+            Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
+                state.chores.push_back(id, chore, bytes);
+                break;
+            }
             // It will never fit.
-            Err(RespondError::Encode(_)) => unanswered.push(*id),
+            Err(RespondError::Encode(_)) => state.unanswered.push(id),
             // Nobody wants to know any more.
             Err(_) => {}
         }
-        false
-    });
+    }
     state.refuse_all();
     let connection = state.machine.connection();
     if shared.tasks.has_news_for(connection) {
@@ -96,6 +100,13 @@ impl<M: Machine> Link for Wire<M> {
         let mut state = self.lock();
         tell_on(&mut state, &mut tasks.lock(), self.clock.now());
         self.release(state);
+    }
+
+    fn look_at_time(self: Arc<Self>) {
+        let waker = self.lock().timer.take().map(|(waker, _)| waker);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     fn report(

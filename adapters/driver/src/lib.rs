@@ -20,6 +20,8 @@ pub mod asynchronous;
 
 mod block;
 mod calls;
+mod changes;
+mod chores;
 mod clock;
 mod connection;
 mod deliver;

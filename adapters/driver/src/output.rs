@@ -23,8 +23,12 @@ pub(crate) struct Output {
     pub(crate) last_write: Option<Instant>,
     /// Whoever waits for something to write.
     pub(crate) writer: Option<Waker>,
+    /// Somebody writes: it is not over before the stream has been closed.
+    pub(crate) is_attached: bool,
     /// Nobody wants to know what the peer says after the end.
     pub(crate) has_stopped_reading: bool,
+    /// Whoever waits for that.
+    pub(crate) reader: Option<Waker>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -64,14 +68,17 @@ impl<M: Machine> Wire<M> {
         chunk: &mut Vec<u8>,
     ) -> Poll<bool> {
         let mut state = self.lock();
-        if state.out.is_empty() {
-            let is_over =
-                state.machine.phase() == Phase::Closed || state.output.writing == Writing::Over;
-            if !is_over {
-                state.output.writer = Some(context.waker().clone());
-                return Poll::Pending;
-            }
+        if state.output.writing == Writing::Over {
             return Poll::Ready(false);
+        }
+        if state.out.is_empty() {
+            if state.machine.phase() == Phase::Closed {
+                return Poll::Ready(false);
+            }
+            let old = state.output.writer.replace(context.waker().clone());
+            drop(state);
+            drop(old);
+            return Poll::Pending;
         }
         chunk.clear();
         let unsent = state.out.unsent();
@@ -81,6 +88,11 @@ impl<M: Machine> Wire<M> {
         self.settle(&mut state);
         self.release(state);
         Poll::Ready(true)
+    }
+
+    /// The peer has taken something of a chunk.
+    pub(crate) fn note_write(&self) {
+        self.lock().output.last_write = Some(self.clock.now());
     }
 
     /// The chunk has been written.
@@ -118,7 +130,9 @@ impl<M: Machine> Wire<M> {
                 continue;
             }
             if state.machine.phase() != Phase::Closed {
-                state.output.writer = Some(context.waker().clone());
+                let old = state.output.writer.replace(context.waker().clone());
+                drop(state);
+                drop(old);
                 return Poll::Pending;
             }
             // The other side may wait for this to see the end.

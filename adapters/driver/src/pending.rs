@@ -149,7 +149,8 @@ impl<M: Machine, C> PendingCall<M, C> {
 
     /// What is told of its progress, if it asked for that: a stream that ends with the call.
     ///
-    /// What nobody takes is kept, up to 64 updates; then the latest one replaces the one before it.
+    /// What nobody takes is kept, up to 64 updates with messages of 1 MiB together; then the latest one
+    /// replaces those before it.
     ///
     /// ```
     /// # use mcp_sansio_driver::{CallFailure, PendingCall};
@@ -188,11 +189,12 @@ impl<M: Machine, C> PendingCall<M, C> {
 
     fn give_up(&mut self, reason: Option<&str>) {
         if let Some(Ok(call)) = self.made.take() {
-            self.handle.wire().act(|state| {
-                state.calls.forget(call);
+            let left = self.handle.wire().act(|state| {
                 // It may have ended meanwhile, which is as good.
                 _ = state.machine.cancel(call, reason, &mut state.out);
+                state.calls.forget(call)
             });
+            drop(left);
         }
     }
 
@@ -207,7 +209,10 @@ impl<M: Machine, C> PendingCall<M, C> {
             // Polled once more than it may be.
             None => return Poll::Ready(Err(CallFailure::Closed(Cause::ShutDown))),
         };
-        let end = ready!(self.handle.wire().lock().calls.poll_end(call, context));
+        let mut waker = Some(context.waker().clone());
+        let polled = self.handle.wire().lock().calls.poll_end(call, &mut waker);
+        drop(waker);
+        let end = ready!(polled);
         self.made = None;
         Poll::Ready(match end {
             Some(End::Outcome { outcome, pages, stale }) => {
@@ -221,7 +226,12 @@ impl<M: Machine, C> PendingCall<M, C> {
 
     fn poll_step(&self, context: &Context<'_>) -> Poll<Option<ProgressUpdate<'static>>> {
         match self.made {
-            Some(Ok(call)) => self.handle.wire().lock().calls.poll_step(call, context),
+            Some(Ok(call)) => {
+                let mut waker = Some(context.waker().clone());
+                let polled = self.handle.wire().lock().calls.poll_step(call, &mut waker);
+                drop(waker);
+                polled
+            }
             _ => Poll::Ready(None),
         }
     }

@@ -142,7 +142,7 @@ impl Process {
             Some(status) => Some(status),
             None => self.wait(self.options.terminate, pause).await?,
         };
-        let family = &self.family;
+        let family = &mut self.family;
         if let Some(status) = status
             && within(self.options.terminate, pause, || !family.is_alive()).await
         {

@@ -5,11 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::block::{block_on, block_until};
-use crate::wakers::Wakers;
+use crate::wakers::{Place, Wakers};
 
 /// Raised once, by somebody else.
 #[derive(Default)]
@@ -29,15 +29,15 @@ impl Signal {
     }
 
     pub(crate) const fn raised(&self) -> Raised<'_> {
-        Raised { signal: self }
+        Raised { signal: self, place: Place::NONE }
     }
 
     pub(crate) fn raise(&self) {
         let mut waiting = self.waiting();
         self.is_raised.store(true, Ordering::Release);
-        let mut woken = std::mem::take(&mut *waiting);
+        let woken = waiting.take();
         drop(waiting);
-        woken.wake_all();
+        woken.for_each(Waker::wake);
     }
 
     fn waiting(&self) -> MutexGuard<'_, Wakers> {
@@ -51,6 +51,7 @@ impl Signal {
 #[must_use = "it waits for nothing unless it is awaited"]
 pub struct Raised<'s> {
     signal: &'s Signal,
+    place: Place,
 }
 
 impl Raised<'_> {
@@ -63,14 +64,24 @@ impl Raised<'_> {
 impl Future for Raised<'_> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut waiting = self.signal.waiting();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { signal, place } = &mut *self;
+        let mut waiting = signal.waiting();
         // It is raised under the lock, so nobody registers in vain.
-        if self.signal.is_raised() {
+        if signal.is_raised() {
             return Poll::Ready(());
         }
-        waiting.register(context);
+        let old = waiting.register(place, context);
+        drop(waiting);
+        drop(old);
         Poll::Pending
+    }
+}
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        let left = self.signal.waiting().remove(&self.place);
+        drop(left);
     }
 }
 

@@ -33,6 +33,9 @@ pub trait Incoming: Unpin {
 }
 
 /// Something to write to, as one runtime or another has it.
+///
+/// It is called while nothing else can happen on the connection. It must not use the connection, and should
+/// wake others rather than do their work.
 pub trait Outgoing: Unpin {
     /// Writes as much of the bytes as there is room for, and says how much that was.
     ///
@@ -110,6 +113,9 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
     }
 
     fn with(wire: &Arc<Wire<M>>, reader: Option<R>, writer: Option<W>, timer: T) -> Self {
+        if writer.is_some() {
+            wire.lock().output.is_attached = true;
+        }
         let (wire, inbox) = (Arc::clone(wire), Inbox::new(&wire.limits));
         Self { wire, reader, writer, timer, inbox, is_over: false }
     }
@@ -147,15 +153,21 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
 
     /// Does what is due. Says whether everything is over.
     fn keep_time(&mut self, context: &mut Context<'_>) -> bool {
+        let mut before = None;
         loop {
-            match self.wire.poll_time(context) {
+            let deadline = match self.wire.poll_time(context) {
                 Timing::Over => return true,
-                Timing::Until(deadline) => {
-                    if self.timer.poll_until(context, deadline).is_pending() {
-                        return false;
-                    }
-                }
+                Timing::Until(deadline) => deadline,
+            };
+            if self.timer.poll_until(context, deadline).is_pending() {
+                return false;
             }
+            if before == Some(deadline) {
+                // The clock stands still while the timer runs: others are to have their turn.
+                context.waker().wake_by_ref();
+                return false;
+            }
+            before = Some(deadline);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The work on a task.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Weak;
 use std::task::{Context, Poll};
@@ -15,6 +15,10 @@ use serde::Serialize;
 
 use crate::block::block_until;
 use crate::tasks::{Link, Shared, SharedTasks};
+use crate::wakers::Place;
+
+/// How long to wait at least before looking again whether the time of a task is over.
+const A_LITTLE: Duration = Duration::from_millis(10);
 
 /// The work on a task that a request has become
 /// ([`Exchange::begin_task`](crate::Exchange::begin_task)). It can be sent to any thread, and goes on
@@ -119,7 +123,7 @@ impl TaskHandle {
     /// wanted any more, and what [`Tasks::require_input`] says if this may not be asked for.
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<TaskInputs<'_>, TaskError> {
         self.with(|tasks, now| tasks.require_input(self.key, required, now))?;
-        Ok(TaskInputs { task: self })
+        Ok(TaskInputs { task: self, place: Place::NONE })
     }
 
     /// Whether the work is not wanted any more: the task has been cancelled or is to be, has been kept for as
@@ -133,7 +137,7 @@ impl TaskHandle {
     /// Work on a thread of its own that has to wait waits here.
     pub fn wait_cancelled(&self, patience: Duration) -> bool {
         let deadline = Monotonic::now().checked_add(patience);
-        let unwanted = poll_fn(|context| self.poll_unwanted(context));
+        let unwanted = Unwanted { task: self, place: Place::NONE };
         self.block(deadline, unwanted).is_some()
     }
 
@@ -142,29 +146,29 @@ impl TaskHandle {
     /// That a task has been kept for as long as it was to be is noticed by the connections that share the
     /// tasks. While there is none, this goes on waiting.
     pub async fn cancelled(&self) {
-        poll_fn(|context| self.poll_unwanted(context)).await;
-    }
-
-    fn poll_unwanted(&self, context: &Context<'_>) -> Poll<()> {
-        self.poll(context, |task| match task {
-            Err(_) => Poll::Ready(()),
-            Ok(_) => Poll::Pending,
-        })
+        Unwanted { task: self, place: Place::NONE }.await;
     }
 
     /// Looks at the task, if somebody wants it to go on, and is woken when that may have changed.
     fn poll<T>(
         &self,
+        place: &mut Place,
         context: &Context<'_>,
         look: impl FnOnce(Result<TaskView<'_>, TaskError>) -> Poll<T>,
     ) -> Poll<T> {
-        self.tasks.change(|shared, _| {
+        let (seen, old) = self.tasks.change(|shared, _| {
             let seen = look(self.wanted(shared));
-            if seen.is_pending() {
-                shared.wait(self.key, context);
-            }
-            seen
-        })
+            let old = if seen.is_pending() { shared.wait(self.key, place, context) } else { None };
+            (seen, old)
+        });
+        drop(old);
+        seen
+    }
+
+    /// Nobody waits there any more.
+    fn wait_no_more(&self, place: &Place) {
+        let left = self.tasks.lock().wait_no_more(self.key, place);
+        drop(left);
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Tasks, Instant) -> T) -> T {
@@ -175,7 +179,9 @@ impl TaskHandle {
     fn block<F: Future>(&self, deadline: Option<Monotonic>, future: F) -> Option<F::Output> {
         let mut future = std::pin::pin!(future);
         loop {
-            let expiry = self.expiry();
+            // A clock that stands still does not bring it about that it is over.
+            let soon = Monotonic::now() + A_LITTLE;
+            let expiry = self.expiry().map(|expiry| expiry.max(soon));
             let until = deadline.into_iter().chain(expiry).min();
             let output = block_until(until, future.as_mut());
             let is_due = deadline.is_some_and(|deadline| deadline <= Monotonic::now());
@@ -215,6 +221,7 @@ impl TaskHandle {
 #[derive(Debug)]
 pub struct TaskInputs<'t> {
     task: &'t TaskHandle,
+    place: Place,
 }
 
 impl TaskInputs<'_> {
@@ -233,12 +240,43 @@ impl TaskInputs<'_> {
 impl Future for TaskInputs<'_> {
     type Output = Result<Raw<'static>, TaskError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.task.poll(context, |task| match task {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { task, place } = &mut *self;
+        task.poll(place, context, |task| match task {
             Err(error) => Poll::Ready(Err(error)),
             Ok(task) if task.status() == Status::InputRequired => Poll::Pending,
             Ok(task) => Poll::Ready(Ok(task.inputs())),
         })
+    }
+}
+
+impl Drop for TaskInputs<'_> {
+    fn drop(&mut self) {
+        self.task.wait_no_more(&self.place);
+    }
+}
+
+/// Waits until the work is not wanted any more.
+struct Unwanted<'t> {
+    task: &'t TaskHandle,
+    place: Place,
+}
+
+impl Future for Unwanted<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { task, place } = &mut *self;
+        task.poll(place, context, |task| match task {
+            Err(_) => Poll::Ready(()),
+            Ok(_) => Poll::Pending,
+        })
+    }
+}
+
+impl Drop for Unwanted<'_> {
+    fn drop(&mut self) {
+        self.task.wait_no_more(&self.place);
     }
 }
 

@@ -8,13 +8,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Context;
+use std::task::{Context, Waker};
 
 use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport};
 
 use crate::clock::Clock;
-use crate::wakers::Wakers;
+use crate::wakers::{Place, Wakers};
 
 /// Work that outlives the connections it was asked for on. Clones share it.
 ///
@@ -48,6 +48,10 @@ pub(crate) struct Shared {
     pub(crate) tasks: Tasks,
     /// Those who wait for something about a task.
     waiting: HashMap<TaskKey, Wakers>,
+    /// Those of them who are to be woken where no lock is held.
+    woken: Vec<Waker>,
+    /// The first time at which a task is to be forgotten, as far as the connections know.
+    watched: Option<Instant>,
     /// The connections that have not ended.
     links: HashMap<ConnectionNumber, Weak<dyn Link>>,
     /// Those of them that have no room for what they have to tell, and go on when there is some.
@@ -59,6 +63,9 @@ pub(crate) struct Shared {
 pub(crate) trait Link: Send + Sync {
     /// Tells what there is to tell of tasks. Nobody who calls it holds a lock.
     fn tell_tasks(self: Arc<Self>);
+
+    /// Something about tasks is due sooner than it was. Nobody who calls it holds a lock.
+    fn look_at_time(self: Arc<Self>);
 
     /// Tells how far the work on a task is.
     fn report(
@@ -104,7 +111,8 @@ impl SharedTasks {
         self.change(|shared, now| {
             let result = act(&mut shared.tasks, now);
             // It can have been about any of them.
-            shared.waiting.values_mut().for_each(Wakers::wake_all);
+            let Shared { waiting, woken, .. } = shared;
+            woken.extend(waiting.values_mut().flat_map(Wakers::take));
             result
         })
     }
@@ -145,9 +153,12 @@ impl SharedTasks {
 
     /// Gives the lock back, and tells what there is to tell on every connection.
     pub(crate) fn release(&self, mut shared: MutexGuard<'_, Shared>) {
-        let links = shared.links_with_news(None);
+        let (links, woken) = (shared.links_with_news(None), std::mem::take(&mut shared.woken));
+        let watching = shared.links_to_watch(None);
         drop(shared);
+        woken.into_iter().for_each(Waker::wake);
         tell(links);
+        watch(watching);
     }
 }
 
@@ -155,6 +166,13 @@ impl SharedTasks {
 pub(crate) fn tell(links: Vec<Arc<dyn Link>>) {
     for link in links {
         link.tell_tasks();
+    }
+}
+
+/// Has connections look at the time. Nobody who calls it holds a lock.
+pub(crate) fn watch(links: Vec<Arc<dyn Link>>) {
+    for link in links {
+        link.look_at_time();
     }
 }
 
@@ -168,6 +186,8 @@ impl Shared {
     pub(crate) fn unlink(&mut self, connection: ConnectionNumber) {
         self.links.remove(&connection);
         self.stuck.remove(&connection);
+        // It may be the one that looked at the time.
+        self.watched = None;
         self.tasks.disconnected(connection);
     }
 
@@ -204,15 +224,46 @@ impl Shared {
         links
     }
 
+    /// The connections that have to look at the time because a task is to be forgotten sooner than they know,
+    /// but for one.
+    pub(crate) fn links_to_watch(&mut self, but: Option<ConnectionNumber>) -> Vec<Arc<dyn Link>> {
+        let expiry = self.tasks.poll_timeout();
+        let known = std::mem::replace(&mut self.watched, expiry);
+        if expiry.is_none_or(|expiry| known.is_some_and(|known| known <= expiry)) {
+            return Vec::new();
+        }
+        let others = self.links.iter().filter(|(one, _)| Some(**one) != but);
+        others.filter_map(|(_, link)| link.upgrade()).collect()
+    }
+
+    /// Those who are to be woken where no lock is held.
+    pub(crate) fn woken(&mut self) -> impl Iterator<Item = Waker> {
+        self.woken.drain(..)
+    }
+
     /// Whoever polls with this context is woken when something about a task that is worked on may have
-    /// changed.
-    pub(crate) fn wait(&mut self, key: TaskKey, context: &Context<'_>) {
-        self.waiting.entry(key).or_default().register(context);
+    /// changed. Gives back the waker that it had before.
+    #[must_use = "it is to be dropped without the lock"]
+    pub(crate) fn wait(
+        &mut self,
+        key: TaskKey,
+        place: &mut Place,
+        context: &Context<'_>,
+    ) -> Option<Waker> {
+        self.waiting.entry(key).or_default().register(place, context)
+    }
+
+    /// Somebody does not wait any more.
+    #[must_use = "it is to be dropped without the lock"]
+    pub(crate) fn wait_no_more(&mut self, key: TaskKey, place: &Place) -> Option<Waker> {
+        self.waiting.get_mut(&key)?.remove(place)
     }
 
     /// A task is not worked on any more.
     pub(crate) fn forget_work(&mut self, key: TaskKey) {
-        self.waiting.remove(&key);
+        if let Some(mut waiting) = self.waiting.remove(&key) {
+            self.woken.extend(waiting.take());
+        }
     }
 
     /// A peer has changed something about a task.
@@ -227,7 +278,7 @@ impl Shared {
 
     fn changed(&mut self, key: TaskKey) {
         if let Some(waiting) = self.waiting.get_mut(&key) {
-            waiting.wake_all();
+            self.woken.extend(waiting.take());
         }
     }
 }

@@ -14,6 +14,9 @@ use crate::machine::Machine;
 use crate::timing::Timing;
 use crate::wire::Wire;
 
+/// How much of it is written at a time. It is what a pipe takes as a whole.
+const PIECE_BYTES: usize = 4 << 10;
+
 /// How long to leave a stream alone that somebody has set to not block.
 const WOULD_BLOCK: Duration = Duration::from_millis(5);
 
@@ -40,6 +43,7 @@ impl<M: Machine> Wire<M> {
         self: &Arc<Self>,
         writer: impl Write + Send + 'static,
     ) -> io::Result<()> {
+        self.lock().output.is_attached = true;
         self.spawn("mcp writer", Cause::WriteFailed, move |wire| wire.write(writer))
     }
 
@@ -123,7 +127,7 @@ impl<M: Machine> Wire<M> {
                 Poll::Pending => _ = parker.park(None),
                 Poll::Ready(false) => break,
                 Poll::Ready(true) => {
-                    let written = write_all(&mut writer, &chunk).and_then(|()| writer.flush());
+                    let written = self.write_all(&mut writer, &chunk);
                     if let Err(error) = written {
                         return self.fail(Cause::WriteFailed, error);
                     }
@@ -136,25 +140,43 @@ impl<M: Machine> Wire<M> {
         self.stop_writing();
     }
 
+    /// Writes everything, also to a stream that somebody has set to not block.
+    fn write_all(&self, writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+        // A pipe takes nothing rather than a part, so that a slow peer is seen to read only between pieces.
+        for mut piece in bytes.chunks(PIECE_BYTES) {
+            while !piece.is_empty() {
+                match patiently(|| writer.write(piece))? {
+                    0 => return Err(ErrorKind::WriteZero.into()),
+                    written => piece = piece.get(written..).unwrap_or_default(),
+                }
+                self.note_write();
+            }
+        }
+        patiently(|| writer.flush())
+    }
+
     /// Hands out what time brings about, until the connection has ended.
     fn keep_time(self: &Arc<Self>) {
         let parker = Parker::new();
+        let mut before = None;
         while let Timing::Until(deadline) = self.poll_time(&parker.context()) {
-            parker.park(deadline);
+            let is_woken = parker.park(deadline);
+            if !is_woken && deadline == before {
+                // Nothing was due, so the clock stands still while the time passes.
+                thread::sleep(WOULD_BLOCK);
+            }
+            before = deadline.filter(|_| !is_woken);
         }
     }
 }
 
-/// Writes everything, also to a stream that somebody has set to not block.
-fn write_all(writer: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match writer.write(bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+/// Does something with a stream again and again while it says that it would have to wait.
+fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match act() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(WOULD_BLOCK),
-            Err(error) => return Err(error),
+            done => return done,
         }
     }
-    Ok(())
 }

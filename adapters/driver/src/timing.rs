@@ -38,9 +38,10 @@ impl<M: Machine> Wire<M> {
         let mut state = self.lock();
         self.settle(&mut state);
         let deadline = self.next_deadline(&state);
-        state.timer = Some((context.waker().clone(), deadline));
+        let old = state.timer.replace((context.waker().clone(), deadline));
         let is_over = state.has_ended();
         self.release(state);
+        drop(old);
         if is_over {
             return Timing::Over;
         }
@@ -62,7 +63,7 @@ impl<M: Machine> Wire<M> {
     pub fn stop_reading(self: &Arc<Self>) {
         self.act(|state| {
             state.output.has_stopped_reading = true;
-            state.follow.wakers.extend(state.output.writer.take());
+            state.follow.wakers.extend(state.output.reader.take());
         });
     }
 
@@ -71,7 +72,9 @@ impl<M: Machine> Wire<M> {
         if state.output.has_stopped_reading {
             return Poll::Ready(());
         }
-        state.output.writer = Some(context.waker().clone());
+        let old = state.output.reader.replace(context.waker().clone());
+        drop(state);
+        drop(old);
         Poll::Pending
     }
 
@@ -163,11 +166,12 @@ impl<M: Machine> State<M> {
         self.closing.as_ref().is_some_and(|closing| closing.has_ended)
     }
 
-    /// Whether there is output that has not been written and still may be.
+    /// Whether there is output that has not been written and still may be, or a stream that has not been closed.
     fn is_unwritten(&self) -> bool {
-        let Writing::Idle = self.output.writing else {
-            return self.output.writing == Writing::Busy;
-        };
-        !self.out.is_empty()
+        match self.output.writing {
+            Writing::Idle => self.output.is_attached || !self.out.is_empty(),
+            Writing::Busy => true,
+            Writing::Over => false,
+        }
     }
 }

@@ -1,33 +1,52 @@
 //! Those who wait for something.
 
+use std::collections::BTreeMap;
 use std::task::{Context, Waker};
 
-/// Wakers of tasks and threads, each once.
-#[derive(Default)]
+/// The name of somebody who waits, which is kept by the future that does, and given back when that is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Place(Option<u64>);
+
+impl Place {
+    pub(crate) const NONE: Self = Self(None);
+}
+
+/// Wakers of those who wait, one for each.
+///
+/// Wakers are given back rather than dropped or woken here, because either can run what is somebody else's, and
+/// there is a lock around this.
+#[derive(Debug, Default)]
 pub(crate) struct Wakers {
-    wakers: Vec<Waker>,
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
 }
 
 impl Wakers {
     pub(crate) const fn new() -> Self {
-        Self { wakers: Vec::new() }
+        Self { next: 0, wakers: BTreeMap::new() }
     }
 
-    /// Whoever polls with this context is to be woken.
-    pub(crate) fn register(&mut self, context: &Context<'_>) {
-        if !self.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-            self.wakers.push(context.waker().clone());
+    /// Whoever polls with this context is to be woken. Gives back the waker that it had before.
+    #[must_use = "it is to be dropped without the lock"]
+    pub(crate) fn register(&mut self, place: &mut Place, context: &Context<'_>) -> Option<Waker> {
+        let place = *place.0.get_or_insert_with(|| {
+            self.next += 1;
+            self.next
+        });
+        match self.wakers.get(&place) {
+            Some(waker) if waker.will_wake(context.waker()) => None,
+            _ => self.wakers.insert(place, context.waker().clone()),
         }
+    }
+
+    /// Somebody does not wait any more.
+    #[must_use = "it is to be dropped without the lock"]
+    pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
+        self.wakers.remove(&place.0?)
     }
 
     /// Takes out all of them, to be woken where no lock is held.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waker> {
-        self.wakers.drain(..)
-    }
-
-    pub(crate) fn wake_all(&mut self) {
-        for waker in std::mem::take(&mut self.wakers) {
-            waker.wake();
-        }
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        std::mem::take(&mut self.wakers).into_values()
     }
 }

@@ -4,7 +4,6 @@
 //! What has to be done about these is noted in [`Follow`] and done when the lock has been given back. What
 //! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -16,11 +15,12 @@ use mcp_sansio::{
 };
 
 use crate::calls::Calls;
+use crate::changes::Changes;
+use crate::chores::Chores;
 use crate::clock::Clock;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
-use crate::host::Chore;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
@@ -28,10 +28,10 @@ use crate::output::Output;
 use crate::requests::Requests;
 use crate::run::{Job, Run};
 use crate::signal::Signal;
-use crate::tasks::{Link, SharedTasks, tell};
+use crate::tasks::{Link, SharedTasks, tell, watch};
 use crate::timing::Closing;
 use crate::trace;
-use crate::wakers::Wakers;
+use crate::wakers::{Place, Wakers};
 
 /// How many of the largest frames may wait, as requests for a handler, and again as events.
 const WAITING_FRAMES: usize = 4;
@@ -62,14 +62,17 @@ pub struct Wire<M: Machine> {
 pub(crate) struct State<M: Machine> {
     pub(crate) machine: M,
     pub(crate) out: Outbox,
+    /// How much of it is beyond its limit, and was let in all the same.
+    excess: usize,
     pub(crate) output: Output,
     pub(crate) requests: Requests<M>,
     pub(crate) events: Events<M>,
     pub(crate) calls: Calls,
     /// Requests that nobody has answered and for whose refusal there was no room yet.
     pub(crate) unanswered: Vec<InboundId>,
-    /// Requests about tasks that are to be answered here, and for whose answers there was no room yet.
-    pub(crate) chores: VecDeque<(InboundId, Chore)>,
+    pub(crate) chores: Chores,
+    /// Changes that the peer is to be told of, and for which there was no room yet.
+    pub(crate) changes: Changes<M>,
     /// How opening the connection went.
     pub(crate) opening: Opening<M>,
     pub(crate) closing: Option<Closing>,
@@ -96,6 +99,8 @@ pub(crate) struct Follow {
     pub(crate) signals: Vec<Arc<Signal>>,
     /// Other connections that have something to tell. They cannot while this one is locked.
     pub(crate) links: Vec<Arc<dyn Link>>,
+    /// Other connections that have to look at the time.
+    pub(crate) watching: Vec<Arc<dyn Link>>,
     /// It has ended just now.
     pub(crate) ended: bool,
 }
@@ -164,12 +169,14 @@ impl<M: Machine> Wire<M> {
         let state = State {
             machine,
             out: Outbox::new(Framing::Lines, &limits),
+            excess: 0,
             output: Output::default(),
             requests,
             events: Events::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
             calls: Calls::default(),
             unanswered: Vec::new(),
-            chores: VecDeque::new(),
+            chores: Chores::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
+            changes: Changes::default(),
             opening,
             closing: None,
             jobs: Jobs::new(runner),
@@ -214,11 +221,28 @@ impl<M: Machine> Wire<M> {
         act: impl FnOnce(&mut M, Instant, &mut Outbox) -> T,
     ) -> T {
         self.act(|state| {
-            state.out.set_limit(usize::MAX);
-            let answered = act(&mut state.machine, self.clock.now(), &mut state.out);
-            state.out.set_limit(self.limits.outbox_bytes);
-            answered
+            self.without_limit(state, |state| {
+                act(&mut state.machine, self.clock.now(), &mut state.out)
+            })
         })
+    }
+
+    /// Does something for which there is always room. What it takes up counts for nothing as long as it is there,
+    /// so that there is room for what the machine says by itself, such as the answer to a ping.
+    fn without_limit<T>(&self, state: &mut State<M>, act: impl FnOnce(&mut State<M>) -> T) -> T {
+        let before = state.out.len();
+        state.out.set_limit(usize::MAX);
+        let result = act(state);
+        if before < state.out.len() {
+            state.excess = state.out.len();
+        }
+        self.set_limit(state);
+        result
+    }
+
+    fn set_limit(&self, state: &mut State<M>) {
+        state.excess = state.excess.min(state.out.len());
+        state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
     }
 
     /// Makes a call that somebody will ask about.
@@ -262,12 +286,14 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Whether there is room for more output, or will never be any.
-    pub(crate) fn poll_room(&self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_room(&self, place: &mut Place, context: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.has_room() {
             return Poll::Ready(());
         }
-        state.room.register(context);
+        let old = state.room.register(place, context);
+        drop(state);
+        drop(old);
         Poll::Pending
     }
 
@@ -277,12 +303,18 @@ impl<M: Machine> Wire<M> {
         while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
             self.deliver(state, happening, 0);
         }
-        self.settle_tasks(state);
-        state.refuse_all();
+        self.set_limit(state);
         if state.machine.phase() == Phase::Draining {
             // No more can come than the answers to what is in flight, and those are in memory anyway.
-            state.out.set_limit(usize::MAX);
+            self.without_limit(state, |state| {
+                self.settle_tasks(state);
+                state.refuse_all();
+            });
+        } else {
+            self.settle_tasks(state);
+            state.refuse_all();
         }
+        state.tell_changes();
         self.start(state);
         self.check_end(state, now);
     }
@@ -320,6 +352,7 @@ impl<M: Machine> Wire<M> {
             self.dispatch();
         }
         tell(follow.links);
+        watch(follow.watching);
     }
 
     /// Finds out who may have something to do now.
@@ -329,7 +362,7 @@ impl<M: Machine> Wire<M> {
             state.follow.wakers.extend(state.output.writer.take());
         }
         if state.has_room() {
-            state.follow.wakers.extend(state.room.drain());
+            state.follow.wakers.extend(state.room.take());
         }
         if let Some((_, known)) = &state.timer {
             let is_sooner = match (self.next_deadline(state), known) {

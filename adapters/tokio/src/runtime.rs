@@ -12,6 +12,9 @@ use tokio::time::Sleep;
 /// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
 /// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
 /// time.
+///
+/// Where the time stands still it does so for the threads of the runtime; others see that of the operating
+/// system.
 pub fn clock() -> Clock {
     Clock::with(|| tokio::time::Instant::now().into_std())
 }

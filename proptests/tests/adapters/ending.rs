@@ -1,6 +1,6 @@
 //! How connections end.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -124,6 +124,31 @@ pub(crate) fn a_peer_that_stops_reading_for_ever_is_left<A: Adapter>() {
     assert_eq!(ended.kind(), std::io::ErrorKind::TimedOut);
     assert_eq!(ended.to_string(), "the peer stopped reading before everything was written");
     drop(peer);
+}
+
+/// However slowly it reads, and however long it takes, as long as it does.
+pub(crate) fn a_peer_that_reads_steadily_is_waited_for<A: Adapter>() {
+    let (adapter, (ours, theirs)) = (A::new(), pipes(1024));
+    let (script, log) = Script::new();
+    let mut config = server_config();
+    config.connection.timeouts.drain = Duration::from_millis(200);
+    let served = adapter.serve_with(config, ConnectionOptions::new(), theirs, script);
+    let mut peer = Peer::new(ours);
+    peer.initialize();
+    peer.call(1, "large", "");
+    assert_eq!(log.next(), "answered");
+    peer.writer = Blocks(piper::pipe(1).1);
+    let (mut answer, mut chunk) = (Vec::new(), [0; 1024]);
+    loop {
+        // That is how it reads: 200 kB take four times as long as it may pause.
+        thread::sleep(Duration::from_millis(4));
+        match peer.lines.read(&mut chunk).unwrap() {
+            0 => break,
+            bytes => answer.extend_from_slice(&chunk[..bytes]),
+        }
+    }
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+    assert!(200_000 < answer.len() && answer.ends_with(b"}\n"), "{}", answer.len());
 }
 
 /// Pain 85.

@@ -7,7 +7,9 @@
 
 mod calling;
 mod ending;
+mod keeping;
 mod kit;
+mod locks;
 mod offers;
 mod pipes;
 mod processes;
@@ -57,6 +59,7 @@ suite! {
         a_request_that_waits_can_be_cancelled
         a_peer_that_does_not_read_gets_no_new_work_done
         answers_are_taken_however_full_it_is
+        pings_have_room_behind_answers
         pings_that_nobody_reads_do_not_pile_up
         garbage_hurts_nobody
         the_last_line_needs_no_end;
@@ -66,6 +69,7 @@ suite! {
         a_server_that_dies_ends_every_call
         a_server_that_closes_its_input_ends_every_call
         a_peer_that_stops_reading_for_ever_is_left
+        a_peer_that_reads_steadily_is_waited_for
         closing_again_and_again_is_closing_once
         nothing_is_left_of_a_connection
         everything_can_be_dropped_by_anybody;
@@ -74,12 +78,14 @@ suite! {
         functions_of_every_kind
         what_is_not_there_is_refused
         changes_are_told
+        changes_wait_for_room
         a_function_can_ask_first;
     processes:
         a_server_that_ends_with_its_input
         a_server_that_has_to_be_told
         what_a_server_has_started_ends_with_it
         a_server_that_was_dropped_is_gone
+        a_server_that_is_killed
         standard_error_never_fills_up
         a_server_that_is_not_there
         a_server_that_ends_at_once

@@ -229,6 +229,49 @@ pub(crate) fn changes_are_told<A: Adapter>() {
     offers.resource_updated("test://blob");
 }
 
+/// A peer that does not read is told when it does.
+pub(crate) fn changes_wait_for_room<A: Adapter>() {
+    let offers = Offers::new();
+    offers.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
+    offers.resource(Resource::new("test://one", "one"), |_: &Exchange| "words");
+    let mut config = offers.config("offers", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.connection.limits.outbox_bytes = 100_000;
+    let (adapter, (ours, theirs)) = (A::new(), pipes(64));
+    let options = ConnectionOptions::new();
+    let served = adapter.serve_with(config, options, theirs, offers.clone());
+    let mut peer = crate::kit::Peer::new(ours);
+    peer.initialize();
+    let params = json!({"uri": "test://one"});
+    peer.send(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe", "params": params}),
+    );
+    assert_eq!(peer.receive()["id"], 0);
+    peer.call(1, "large", "");
+    let mut first = [0; 1];
+    std::io::Read::read_exact(&mut peer.lines, &mut first).unwrap();
+    for _ in 0..3 {
+        offers.tool_with(tool("new"), |_: Value, _| "new");
+        offers.resource_updated("test://one");
+    }
+    let rest = peer.line().unwrap();
+    assert!(200_000 < rest.len());
+    // Once each, in some order; a second one only if there was room for it at once.
+    peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    let mut told = Vec::new();
+    loop {
+        let message = peer.receive();
+        match message["method"].as_str() {
+            Some(method) => told.push(method.to_owned()),
+            None => break assert_eq!(message["id"], 2),
+        }
+    }
+    told.sort_unstable();
+    assert_eq!(told, ["notifications/resources/updated", "notifications/tools/list_changed"]);
+    drop(peer);
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+}
+
 /// Written once, for those who are asked at once and those who call again.
 pub(crate) fn a_function_can_ask_first<A: Adapter>() {
     let offers = Offers::new();

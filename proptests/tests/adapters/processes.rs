@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::{CallOptions, ConnectFailure};
-use mcp_sansio_driver::{ConnectionOptions, OpenError, ProcessOptions, Stderr};
+use mcp_sansio_driver::{CallFailure, ConnectionOptions, OpenError, ProcessOptions, Stderr};
 
 use crate::kit::{A_LONG_TIME, client_config};
 use crate::runtimes::Adapter;
@@ -113,6 +113,20 @@ pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
     drop(adapter);
     drop(connection);
     assert!(!is_alive(process));
+}
+
+/// Pain 12: what was asked of it ends, and why can be seen.
+pub(crate) fn a_server_that_is_killed<A: Adapter>() {
+    let adapter = A::new();
+    let command = shell("exec sleep 600");
+    let mut connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    let call = connection.handle().call_method("ping", &(), CallOptions::new());
+    let process = connection.process().unwrap().id().to_string();
+    assert!(Command::new("kill").args(["-9", &process]).status().unwrap().success());
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+    assert_eq!(connection.exit_status().wait().unwrap().signal(), Some(9));
+    let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+    assert_eq!(status.signal(), Some(9));
 }
 
 pub(crate) fn standard_error_never_fills_up<A: Adapter>() {

@@ -102,9 +102,11 @@ pub(crate) fn a_request_that_waits_can_be_cancelled<A: Adapter>() {
     assert_eq!(world.log.next(), "waiting");
     let waiting = world.start("note", "never");
     let after = world.start("note", "after");
+    // The machine answers a ping, so this proves that they have arrived, and then that the cancellation has.
+    let ping = || world.connection.handle().call_method("ping", &(), CallOptions::new()).wait();
+    ping().unwrap();
     waiting.cancel("never mind");
-    // The machine answers a ping, so this proves that the cancellation is through.
-    world.connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
+    ping().unwrap();
     assert!(world.log.is_silent());
     running.cancel("enough");
     assert_eq!(text_of(&after.wait().unwrap()), "noted");
@@ -157,6 +159,24 @@ pub(crate) fn answers_are_taken_however_full_it_is<A: Adapter>() {
     assert_eq!(ids(&answered), (0..30).collect::<Vec<_>>());
     let refused = answered.iter().filter(|answer| answer.get("error").is_some()).count();
     assert_eq!(refused, 10);
+    assert_eq!(by_hand.end().0, [json!(null); 0]);
+}
+
+/// A ping is answered, and a call cancelled, behind answers that fill more than everything.
+pub(crate) fn pings_have_room_behind_answers<A: Adapter>() {
+    let mut config = server_config();
+    config.connection.limits.outbox_bytes = 1000;
+    config.connection.limits.reserve_bytes = 1000;
+    let mut by_hand = ByHand::<A>::session(64, config);
+    by_hand.peer.call(1, "large", "");
+    assert_eq!(by_hand.log.next(), "answered");
+    let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    (2..12).for_each(|id| by_hand.peer.send(&ping(id)));
+    let answered: Vec<_> = (0..11).map(|_| by_hand.peer.receive()).collect();
+    assert_eq!(ids(&answered), (1..12).collect::<Vec<_>>());
+    // There is no more room than that afterwards.
+    by_hand.peer.send(&ping(12));
+    assert_eq!(by_hand.peer.receive()["id"], 12);
     assert_eq!(by_hand.end().0, [json!(null); 0]);
 }
 

@@ -27,7 +27,8 @@ use shelf::{Shelf, Shelves};
 /// Lists, their pages, the notifications that they have changed and the errors for names that nothing has come
 /// by themselves. The functions block or give futures, whichever suits them; where handlers are tasks, only such
 /// functions should block that take no time. Clones share everything, and what is added or removed while
-/// clients are connected is told to them.
+/// clients are connected is told to them. A function that holds a clone keeps everything alive for as long as it
+/// is offered.
 ///
 /// ```
 /// use mcp_sansio_driver::Offers;
@@ -237,29 +238,28 @@ impl Offers {
 
     /// Removes a tool. Says whether there was one of this name.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.change(ChangedList::Tools, |shelves| shelves.tools.remove(name))
+        self.remove(ChangedList::Tools, |shelves| shelves.tools.remove(name))
     }
 
     /// Removes a prompt. Says whether there was one of this name.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.change(ChangedList::Prompts, |shelves| shelves.prompts.remove(name))
+        self.remove(ChangedList::Prompts, |shelves| shelves.prompts.remove(name))
     }
 
     /// Removes a resource. Says whether there was one of this URI.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.change(ChangedList::Resources, |shelves| shelves.resources.remove(uri))
+        self.remove(ChangedList::Resources, |shelves| shelves.resources.remove(uri))
     }
 
     /// Removes a template. Says whether there was this one.
     pub fn remove_template(&self, uri_template: &str) -> bool {
-        self.change(ChangedList::Resources, |shelves| shelves.templates.remove(uri_template))
+        self.remove(ChangedList::Resources, |shelves| shelves.templates.remove(uri_template))
     }
 
     /// Says that a resource has changed, to those who have subscribed to it.
     pub fn resource_updated(&self, uri: &str) {
         for connection in self.connections() {
-            // One that has ended need not know.
-            _ = connection.resource_updated(uri);
+            connection.tell_resource_updated(uri);
         }
     }
 
@@ -268,23 +268,27 @@ impl Offers {
         Shelves: AsMut<Shelf<T>>,
         T: shelf::Named,
     {
-        self.change(list, |shelves| {
-            shelves.as_mut().put(item, function);
-            true
-        });
+        self.change(list, |shelves| shelves.as_mut().put(item, function));
         self
     }
 
-    /// Changes something, and tells everybody if that has done anything.
-    fn change(&self, list: ChangedList, change: impl FnOnce(&mut Shelves) -> bool) -> bool {
-        let has_changed = change(&mut self.lock().shelves);
-        if has_changed {
-            for connection in self.connections() {
-                // Those who did not ask for it are not told, and one that has ended need not know.
-                _ = connection.list_changed(list);
-            }
+    /// Changes something, and tells everybody.
+    fn change<T>(&self, list: ChangedList, change: impl FnOnce(&mut Shelves) -> T) -> T {
+        let changed = change(&mut self.lock().shelves);
+        for connection in self.connections() {
+            connection.tell_list_changed(list);
         }
-        has_changed
+        changed
+    }
+
+    /// Removes something, and tells everybody if it was there.
+    fn remove<T>(&self, list: ChangedList, remove: impl FnOnce(&mut Shelves) -> Option<T>) -> bool {
+        let removed = remove(&mut self.lock().shelves);
+        if removed.is_some() {
+            self.change(list, |_| ());
+        }
+        // What it holds is dropped here, without the lock.
+        removed.is_some()
     }
 
     fn connect(&self, handle: &Handle<Server>) {

@@ -35,6 +35,11 @@ struct Things<T> {
     functions: Vec<Function>,
 }
 
+/// What was there before a change.
+pub(super) struct Old<T> {
+    _things: Arc<Things<T>>,
+}
+
 /// What a thing is asked for by.
 pub(super) trait Named: Clone + Serialize {
     fn key(&self) -> &str;
@@ -45,29 +50,35 @@ impl<T: Named> Shelf<T> {
         self.things.items.is_empty()
     }
 
-    pub(super) fn put(&mut self, item: T, function: Function) {
+    /// Adds a thing, or puts it in the place of one. What was there before is to be dropped without the lock.
+    #[must_use = "dropping it can do anything"]
+    pub(super) fn put(&mut self, item: T, function: Function) -> Old<T> {
         self.version += 1;
         let place = self.place(item.key());
+        let old = Arc::clone(&self.things);
         let things = Arc::make_mut(&mut self.things);
         let slots = place
             .and_then(|place| things.items.get_mut(place).zip(things.functions.get_mut(place)));
         match slots {
-            Some((old, its_function)) => (*old, *its_function) = (item, function),
+            Some((its_item, its_function)) => (*its_item, *its_function) = (item, function),
             None => {
                 things.items.push(item);
                 things.functions.push(function);
             }
         }
+        Old { _things: old }
     }
 
-    pub(super) fn remove(&mut self, name: &str) -> bool {
-        let Some(place) = self.place(name) else { return false };
+    /// Removes a thing, if it is there. What was there before is to be dropped without the lock.
+    pub(super) fn remove(&mut self, name: &str) -> Option<Old<T>> {
+        let place = self.place(name)?;
         self.version += 1;
+        let old = Arc::clone(&self.things);
         let things = Arc::make_mut(&mut self.things);
         // Both have as many, and this is the place of one.
         things.items.remove(place);
         things.functions.remove(place);
-        true
+        Some(Old { _things: old })
     }
 
     /// The function of a thing.
