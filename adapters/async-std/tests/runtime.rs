@@ -3,6 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
@@ -59,7 +64,7 @@ fn serving(
     runtime: Runtime,
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
-) -> (impl Future<Output = std::io::Result<()>> + Send, Receiver<&'static str>) {
+) -> (impl Future<Output = io::Result<()>> + Send, Receiver<&'static str>) {
     let (sender, said) = unbounded();
     let waits = move |exchange: Exchange| {
         let sender = sender.clone();
@@ -182,4 +187,101 @@ fn sockets() {
         false
     };
     assert!(smol::block_on(done.or(late)));
+}
+
+/// A stream that takes its time to say goodbye.
+struct SaysGoodbye<W> {
+    stream: W,
+    has_to_wait: u32,
+    said: Arc<AtomicBool>,
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.has_to_wait != 0 {
+            self.has_to_wait -= 1;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.said.store(true, Ordering::SeqCst);
+        Pin::new(&mut self.stream).poll_close(context)
+    }
+}
+
+/// A stream is closed to the end, as TLS needs it, before it is dropped.
+#[test]
+fn closing_a_stream_takes_its_time() {
+    for runtime in RUNTIMES {
+        let ((from_client, to_server), (from_server, to_client)) =
+            (piper::pipe(64), piper::pipe(64));
+        let said = Arc::new(AtomicBool::new(false));
+        let to_client = SaysGoodbye { stream: to_client, has_to_wait: 10, said: Arc::clone(&said) };
+        let (serving, _) = serving(runtime, from_client, to_client);
+        smol::block_on(async {
+            let server = smol::spawn(serving);
+            open(runtime, from_server, to_server).await.close(Duration::ZERO).await.unwrap();
+            server.await.unwrap();
+        });
+        assert!(said.load(Ordering::SeqCst));
+    }
+}
+
+/// Starting a server, and ending one, can be given up: the process goes with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn processes_that_are_given_up() {
+    use mcp_sansio_async_std::{ConnectionOptions, ProcessOptions, spawn, spawn_with};
+    use std::process::Command;
+
+    let is_alive = |process: u32| std::path::Path::new(&format!("/proc/{process}")).exists();
+    for runtime in RUNTIMES {
+        let file = std::env::temp_dir().join(format!("mcp-sansio-given-up-{}", std::process::id()));
+        let mut silent = Command::new("sh");
+        let script = "echo $$ > \"$FILE.new\"; mv \"$FILE.new\" \"$FILE\"; exec sleep 600";
+        silent.args(["-c", script]).env("FILE", &file);
+        let process = smol::block_on(async {
+            let mut spawning =
+                Box::pin(spawn(client_config(), silent, RefuseAll::new(), runtime.spawn));
+            loop {
+                assert!(a_little(&mut spawning).await.is_none(), "it says nothing");
+                if let Ok(process) = std::fs::read_to_string(&file) {
+                    break process.trim().parse().unwrap();
+                }
+            }
+        });
+        assert!(!is_alive(process));
+        std::fs::remove_file(&file).unwrap();
+
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+        let mut stubborn = Command::new("sh");
+        stubborn.args(["-c", &format!("read line; echo '{answer}'; exec sleep 600")]);
+        let mut process = ProcessOptions::default();
+        (process.exit, process.terminate) = (Duration::MAX, Duration::MAX);
+        let options = ConnectionOptions::new().process(process);
+        smol::block_on(async {
+            let refuse = RefuseAll::new();
+            let spawning = spawn_with(client_config(), &options, stubborn, refuse, runtime.spawn);
+            let connection = spawning.await.unwrap();
+            let process = connection.process().unwrap().id();
+            let mut closing = connection.close(Duration::MAX);
+            for _ in 0..10 {
+                assert!(a_little(&mut closing).await.is_none(), "it goes on");
+            }
+            assert!(is_alive(process));
+            drop(closing);
+            assert!(!is_alive(process));
+        });
+    }
 }

@@ -293,7 +293,8 @@ fn streams_that_do_not_block_are_waited_for() {
             if self.1 { Err(io::ErrorKind::WouldBlock.into()) } else { self.0.write(bytes) }
         }
         fn flush(&mut self) -> io::Result<()> {
-            Ok(())
+            self.1 = !self.1;
+            if self.1 { Err(io::ErrorKind::WouldBlock.into()) } else { self.0.flush() }
         }
     }
     let input = io::Cursor::new(format!("{INITIALIZE}\n{}", calls(1..2)));

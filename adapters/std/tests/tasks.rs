@@ -652,3 +652,23 @@ fn there_is_no_task_where_there_are_none() {
     let answer = peer.ask("tools/call", json!({"name": "any"}));
     assert_eq!(answer["result"]["isError"], true);
 }
+
+/// That the time of a task is over is noticed by any connection that shares it, also by one that had nothing
+/// to wait for when the task was begun, and for code that awaits.
+#[test]
+fn connections_look_at_the_time_for_each_other() {
+    let host = Host::new();
+    let mut idle = host.session();
+    let mut brief = host.session();
+    brief.begin("brief work");
+    let task = host.handle();
+    drop(brief);
+    let (sender, noticed) = channel();
+    thread::spawn(move || {
+        // As a task of a runtime does, which does not look at the time itself.
+        mcp_sansio_std::Waiting::new(task.cancelled()).wait();
+        sender.send(()).unwrap();
+    });
+    noticed.recv_timeout(A_LONG_TIME).unwrap();
+    assert!(idle.ask("ping", json!({}))["result"].is_object());
+}
