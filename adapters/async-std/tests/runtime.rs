@@ -206,6 +206,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        assert_eq!(self.has_to_wait, 10, "it is being closed already");
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -35,8 +35,10 @@ pub(crate) struct Output {
 pub(crate) enum Writing {
     #[default]
     Idle,
-    /// Bytes that have left the outbox have not arrived yet, or the stream is being closed.
+    /// Bytes that have left the outbox have not arrived yet.
     Busy,
+    /// Everything has arrived, and the stream is being closed.
+    Closing,
     /// Writing has failed, or there will be nothing to write any more.
     Over,
 }
@@ -136,9 +138,9 @@ impl<M: Machine> Wire<M> {
                 return Poll::Pending;
             }
             // The other side may wait for this to see the end.
-            state.output.writing = Writing::Busy;
+            state.output.writing = Writing::Closing;
             drop(state);
-            // Everything has arrived. If closing fails the peer has gone, which is as good.
+            // If closing fails the peer has gone, which is as good.
             _ = ready!(stream.poll_close(context));
             self.stop_writing();
             return Poll::Ready(());

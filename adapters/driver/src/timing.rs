@@ -170,7 +170,7 @@ impl<M: Machine> State<M> {
     fn is_unwritten(&self) -> bool {
         match self.output.writing {
             Writing::Idle => self.output.is_attached || !self.out.is_empty(),
-            Writing::Busy => true,
+            Writing::Busy | Writing::Closing => true,
             Writing::Over => false,
         }
     }
