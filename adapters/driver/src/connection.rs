@@ -219,7 +219,7 @@ impl Connection {
     }
 
     /// Ends the session when nothing is in flight, at the latest after `grace`, and writes what is left
-    /// to write; then ends the process: its input is closed, it is asked to terminate, it is killed, as
+    /// to write, as long as the server reads, but no longer than 2 s; then ends the process: its input is closed, it is asked to terminate, it is killed, as
     /// [`ProcessOptions`](crate::ProcessOptions) says. `await` it, or [`wait`](Waiting::wait) for it.
     ///
     /// Gives the exit status of the process, if there is one, or what the system says if it cannot tell

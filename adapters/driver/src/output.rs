@@ -92,9 +92,12 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(true)
     }
 
-    /// The peer has taken something of a chunk.
-    pub(crate) fn note_write(&self) {
-        self.lock().output.last_write = Some(self.clock.now());
+    /// The peer has taken something of a chunk. Says whether it is to get more.
+    #[must_use]
+    pub(crate) fn note_write(&self) -> bool {
+        let mut state = self.lock();
+        state.output.last_write = Some(self.clock.now());
+        state.output.writing != Writing::Over
     }
 
     /// The chunk has been written.

@@ -149,7 +149,10 @@ impl<M: Machine> Wire<M> {
                     0 => return Err(ErrorKind::WriteZero.into()),
                     written => piece = piece.get(written..).unwrap_or_default(),
                 }
-                self.note_write();
+                if !self.note_write() {
+                    // It has been given up meanwhile.
+                    return Err(ErrorKind::TimedOut.into());
+                }
             }
         }
         patiently(|| writer.flush())

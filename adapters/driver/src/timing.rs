@@ -106,7 +106,8 @@ impl<M: Machine> Wire<M> {
             Some(written) => Some(written + LAST_EVENTS),
             None => {
                 let last = state.output.last_write.into_iter().fold(closing.since, Instant::max);
-                Some(last + self.patience)
+                let last = last + self.patience;
+                Some(self.last_write.map_or(last, |most| last.min(closing.since + most)))
             }
         }
     }

@@ -45,6 +45,9 @@ const CLIENT_HANDLERS: usize = 16;
 /// How long a server that does not read may hold up the end of its client.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long the end of a client may take in all, once nothing is in flight: its server may read, but slowly.
+const CLIENT_LAST_WRITE: Duration = Duration::from_secs(2);
+
 /// A connection, without its streams: what reads, writes, waits and serves shares it.
 ///
 /// It is for adapters. Those who use one see [`Handle`] and [`Exchange`].
@@ -55,6 +58,8 @@ pub struct Wire<M: Machine> {
     pub(crate) tasks: Option<SharedTasks>,
     /// How long the peer may pause reading when everything is over but for the last of the output.
     pub(crate) patience: Duration,
+    /// How long it may take in all to read that.
+    pub(crate) last_write: Option<Duration>,
     /// Everything is over.
     ended: Signal,
 }
@@ -124,7 +129,7 @@ impl Wire<Server> {
         let limits = server.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
         let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
-        let setup = Setup { limits, patience, requests, opening: Opening::Told };
+        let setup = Setup { limits, patience, last_write: None, requests, opening: Opening::Told };
         let runner = Arc::new(runner);
         let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner) as _);
         runner.begin(&wire.handle());
@@ -144,7 +149,8 @@ impl Wire<Client> {
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
         let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
         let opening = Opening::Waited(None);
-        let setup = Setup { limits, patience: CLIENT_PATIENCE, requests, opening };
+        let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
+        let setup = Setup { limits, patience, last_write, requests, opening };
         Self::new(client, setup, options.tasks.clone(), clock, runner)
     }
 }
@@ -153,6 +159,7 @@ impl Wire<Client> {
 struct Setup<M: Machine> {
     limits: Limits,
     patience: Duration,
+    last_write: Option<Duration>,
     requests: Requests<M>,
     opening: Opening<M>,
 }
@@ -165,7 +172,7 @@ impl<M: Machine> Wire<M> {
         clock: Clock,
         runner: Arc<dyn Run<M>>,
     ) -> Arc<Self> {
-        let Setup { limits, patience, requests, opening } = setup;
+        let Setup { limits, patience, last_write, requests, opening } = setup;
         let state = State {
             machine,
             out: Outbox::new(Framing::Lines, &limits),
@@ -187,7 +194,7 @@ impl<M: Machine> Wire<M> {
         // Those who share tasks have to agree on the time.
         let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
         let (state, ended) = (Mutex::new(state), Signal::default());
-        let wire = Arc::new(Self { state, clock, limits, tasks, patience, ended });
+        let wire = Arc::new(Self { state, clock, limits, tasks, patience, last_write, ended });
         wire.link();
         wire
     }

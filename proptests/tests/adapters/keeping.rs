@@ -123,6 +123,34 @@ fn waits_that_are_dropped_leave_nothing() {
     drop((peer, exchange, connection));
 }
 
+/// Pain 88: a server that reads, but hardly, cannot hold up the end for as long as it likes.
+#[test]
+fn closing_has_a_bound() {
+    let (ours, theirs) = pipes(64);
+    let accepting = thread::spawn(move || {
+        let mut peer = Peer::new(theirs);
+        peer.accept();
+        peer
+    });
+    let options = ConnectionOptions::new();
+    let connection = Blocking.connect_with(client_config(), options, ours, Answers::default());
+    let connection = connection.unwrap();
+    let mut peer = accepting.join().unwrap();
+    let reading = thread::spawn(move || {
+        let mut bytes = 0;
+        while io::Read::read(&mut peer.lines, &mut [0; 1]).is_ok_and(|byte| byte != 0) {
+            thread::sleep(Duration::from_millis(20));
+            bytes += 1;
+        }
+        bytes
+    });
+    let text = json!({"text": "x".repeat(100_000)});
+    connection.handle().notify_method("x/much", &text).unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
+    // The rest of what was on its way, at most: nobody waits for it.
+    assert!(reading.join().unwrap() < 5_000);
+}
+
 /// Requests about tasks of a peer that does not read wait within the same bound as others.
 #[test]
 fn requests_about_tasks_have_a_bound() {
