@@ -75,6 +75,7 @@ mod unix {
 }
 
 #[cfg(windows)]
+#[allow(clippy::needless_pass_by_ref_mut, reason = "Unix needs it")]
 mod windows {
     use super::*;
     use std::os::windows::io::AsRawHandle;
@@ -114,7 +115,6 @@ mod windows {
         pub(crate) const fn reaped(&mut self) {}
 
         /// Whether anything that the process has started is still running, once it has ended itself.
-        #[allow(clippy::needless_pass_by_ref_mut, reason = "Unix needs it")]
         pub(crate) fn is_alive(&mut self) -> bool {
             let processes = self.job.as_ref().map(Job::query_process_id_list);
             processes.is_some_and(|processes| processes.is_ok_and(|ids| !ids.is_empty()))
@@ -131,6 +131,7 @@ mod windows {
 }
 
 #[cfg(not(any(unix, windows)))]
+#[allow(clippy::needless_pass_by_ref_mut, reason = "Unix needs it")]
 mod other {
     use super::*;
 
