@@ -52,9 +52,10 @@ mod unix {
             is_alive
         }
 
-        /// Asks all of them to end.
-        pub(crate) fn terminate(&self) {
+        /// Asks all of them to end. Says whether that is possible here.
+        pub(crate) fn terminate(&self) -> bool {
             self.signal(Signal::TERM);
+            true
         }
 
         /// Ends all of them.
@@ -121,7 +122,9 @@ mod windows {
         }
 
         /// Windows has no way to ask; the closed input was it.
-        pub(crate) const fn terminate(&self) {}
+        pub(crate) const fn terminate(&self) -> bool {
+            false
+        }
 
         /// Ends all of them.
         pub(crate) fn kill(&mut self) {
@@ -152,7 +155,9 @@ mod other {
             false
         }
 
-        pub(crate) const fn terminate(&self) {}
+        pub(crate) const fn terminate(&self) -> bool {
+            false
+        }
 
         pub(crate) const fn kill(&mut self) {}
     }

@@ -24,7 +24,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub struct ProcessOptions {
     /// From closing its input to asking it to terminate. Default 2 s.
     pub exit: Duration,
-    /// From asking it to terminate to killing it. Default 2 s.
+    /// From asking it to terminate to killing it. Default 2 s. Where there is no way to ask, which is so on
+    /// Windows, it is killed at once.
     pub terminate: Duration,
     /// Whether what the server starts ends with it: `npx` and `uvx` start the server as a child of theirs.
     /// Default true.
@@ -137,14 +138,15 @@ impl Process {
     pub async fn end(&mut self, pause: &dyn Pause) -> io::Result<ExitStatus> {
         let by_itself = self.wait(self.options.exit, pause).await?;
         // One that has ended may have left others behind that did not notice.
-        self.family.terminate();
+        let patience =
+            if self.family.terminate() { self.options.terminate } else { Duration::ZERO };
         let status = match by_itself {
             Some(status) => Some(status),
-            None => self.wait(self.options.terminate, pause).await?,
+            None => self.wait(patience, pause).await?,
         };
         let family = &mut self.family;
         if let Some(status) = status
-            && within(self.options.terminate, pause, || !family.is_alive()).await
+            && within(patience, pause, || !family.is_alive()).await
         {
             return Ok(status);
         }
