@@ -55,6 +55,7 @@ suite! {
     serving:
         a_handler_that_waits_delays_nobody
         a_tool_asks_the_client
+        what_a_cancelled_tool_asks_is_cancelled
         a_handler_that_panics_or_forgets_is_answered_for
         a_request_that_waits_can_be_cancelled
         a_peer_that_does_not_read_gets_no_new_work_done

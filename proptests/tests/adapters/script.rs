@@ -164,15 +164,28 @@ impl mcp_sansio_tokio::Handler<Server> for Script {
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     log: Option<Arc<Mutex<Sender<String>>>>,
+    /// Answers nothing, and waits until nobody wants an answer any more.
+    waits: bool,
 }
 
 impl Answers {
     pub(crate) fn heard() -> (Self, Log) {
         let (sender, log) = channel();
-        (Self { log: Some(Arc::new(Mutex::new(sender))) }, Log(log))
+        (Self { log: Some(Arc::new(Mutex::new(sender))), waits: false }, Log(log))
     }
 
-    fn answer(exchange: &Exchange<Client>) {
+    /// One that thinks until nobody wants to know any more.
+    pub(crate) fn thinking() -> (Self, Log) {
+        let (answers, log) = Self::heard();
+        (Self { waits: true, ..answers }, log)
+    }
+
+    async fn answer(&self, exchange: &Exchange<Client>) {
+        if self.waits {
+            self.say("asked".into());
+            exchange.cancelled().await;
+            return self.say("dismissed".into());
+        }
         let params = exchange.request().params.as_ref();
         let content = params.and_then(|params| params.pointer("/messages/0/content"));
         let answer = json!({"model": "m", "role": "assistant", "content": content});
@@ -185,6 +198,10 @@ impl Answers {
             ClientEvent::Violation(violation) => format!("violation: {}", violation.kind),
             _ => return,
         };
+        self.say(line);
+    }
+
+    fn say(&self, line: String) {
         if let Some(log) = &self.log {
             _ = log.lock().unwrap().send(line);
         }
@@ -193,7 +210,7 @@ impl Answers {
 
 impl mcp_sansio_std::Handler<Client> for Answers {
     fn serve(&self, exchange: &Exchange<Client>) {
-        Self::answer(exchange);
+        Waiting::new(self.answer(exchange)).wait();
     }
 
     fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
@@ -203,7 +220,7 @@ impl mcp_sansio_std::Handler<Client> for Answers {
 
 impl mcp_sansio_tokio::Handler<Client> for Answers {
     async fn serve(&self, exchange: Exchange<Client>) {
-        Self::answer(&exchange);
+        self.answer(&exchange).await;
     }
 
     async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {

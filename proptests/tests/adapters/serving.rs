@@ -7,10 +7,10 @@ use mcp_sansio::{CallOptions, ErrorCode, ServerConfig};
 use mcp_sansio_driver::{CallFailure, ConnectionOptions};
 use serde_json::{Value, json};
 
-use crate::kit::{A_LONG_TIME, Log, Peer, World, client_config, server_config, text_of};
+use crate::kit::{A_LONG_TIME, Log, Peer, World, client_config, server_config, start, text_of};
 use crate::pipes::pipes;
 use crate::runtimes::{Adapter, Served};
-use crate::script::Script;
+use crate::script::{Answers, Script};
 
 /// A server, and somebody on the other end who writes by hand.
 struct ByHand<A> {
@@ -80,6 +80,22 @@ pub(crate) fn a_tool_asks_the_client<A: Adapter>() {
         assert_eq!(answer["content"]["text"], number.to_string());
     }
     world.end();
+}
+
+/// Who cancels a call cancels what is asked because of it.
+pub(crate) fn what_a_cancelled_tool_asks_is_cancelled<A: Adapter>() {
+    let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
+    let (script, _log) = Script::new();
+    let options = ConnectionOptions::new();
+    let served = adapter.serve_with(server_config(), options.clone(), theirs, script);
+    let (answers, heard) = Answers::thinking();
+    let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
+    let call = start(&connection, "ask", "why?", CallOptions::new());
+    assert_eq!(heard.next(), "asked");
+    call.cancel("never mind");
+    assert_eq!(heard.next(), "dismissed");
+    connection.close(A_LONG_TIME).wait().unwrap();
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
 /// Pain 15.
