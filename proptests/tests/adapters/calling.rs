@@ -165,6 +165,37 @@ pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
     drop(peer);
 }
 
+/// Those who have much to send can wait until the peer has read enough of it.
+pub(crate) fn there_is_room_when_the_peer_has_read<A: Adapter>() {
+    let (adapter, (ours, theirs)) = (A::new(), pipes(64));
+    let accepting = thread::spawn(move || {
+        let mut peer = Peer::new(theirs);
+        peer.accept();
+        peer
+    });
+    let mut config = client_config();
+    config.connection.limits.congestion_bytes = 1000;
+    let options = ConnectionOptions::new();
+    let connection = adapter.connect_with(config, options, ours, Answers::default()).unwrap();
+    let mut peer = accepting.join().unwrap();
+    let handle = connection.handle().clone();
+    handle.room().wait();
+    let text = json!({"text": "x".repeat(200_000)});
+    handle.notify_method("x/much", &text).unwrap();
+    let (sender, room) = channel();
+    let waiting = thread::spawn(move || {
+        let mut wait = Box::pin(handle.room());
+        let is_full = smol::block_on(futures_lite::future::poll_once(&mut wait)).is_none();
+        sender.send(is_full).unwrap();
+        Waiting::new(wait).wait();
+    });
+    assert_eq!(room.recv_timeout(A_LONG_TIME), Ok(true), "there is none");
+    assert_eq!(peer.receive()["method"], "x/much");
+    waiting.join().unwrap();
+    // When it has ended nobody waits for room any more.
+    connection.close(Duration::ZERO).wait().unwrap();
+}
+
 pub(crate) fn a_list_in_pages<A: Adapter>() {
     let world = World::<A>::new();
     let server = world.connection.handle();

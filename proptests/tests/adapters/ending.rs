@@ -36,6 +36,28 @@ pub(crate) fn handlers_may_finish_when_the_input_ends<A: Adapter>() {
     assert_eq!(log.rest(), ["note it has been asked for", "closed: the peer ended the connection"]);
 }
 
+/// Work that is done when the connection is about to end is not lost to a peer that reads late.
+pub(crate) fn refusals_do_not_wait_for_the_end<A: Adapter>() {
+    let (adapter, (ours, theirs)) = (A::new(), pipes(64));
+    let (script, log) = Script::new();
+    let mut config = server_config();
+    config.connection.limits.outbox_bytes = 200;
+    let served = adapter.serve_with(config, ConnectionOptions::new(), theirs, script);
+    let mut peer = Peer::new(ours);
+    peer.initialize();
+    (1..31).for_each(|id| peer.call(id, "forget", ""));
+    peer.writer = Blocks(piper::pipe(1).1);
+    // Nobody has read anything yet, and everything has been answered.
+    assert_eq!(
+        (log.next(), log.next().as_str()),
+        ("draining".into(), "closed: the peer ended the connection")
+    );
+    let answers = peer.rest();
+    assert_eq!(answers.len(), 30);
+    assert!(answers.iter().all(|answer| answer["error"]["code"] == -32603));
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+}
+
 /// Pain 14: there is a deadline, which those hear of who look, and which others cannot hold up.
 pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));

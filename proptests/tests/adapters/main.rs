@@ -48,6 +48,7 @@ suite! {
         a_call_can_be_left_alone_and_taken_up_again
         progress_is_a_stream
         a_deadline_fires_while_the_peer_does_not_read
+        there_is_room_when_the_peer_has_read
         a_list_in_pages
         what_is_sent_keeps_its_order
         a_server_that_prints_other_things
@@ -66,6 +67,7 @@ suite! {
         the_last_line_needs_no_end;
     ending:
         handlers_may_finish_when_the_input_ends
+        refusals_do_not_wait_for_the_end
         a_stuck_handler_finds_out
         a_server_that_dies_ends_every_call
         a_server_that_closes_its_input_ends_every_call

@@ -84,6 +84,8 @@ pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
     let scripts = [
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; wait",
         "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
+        // One that does not want to, and whose parent has gone.
+        "sh -c 'trap \"\" TERM; sleep 600' & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
     ];
     for script in scripts {
         let file = file();
