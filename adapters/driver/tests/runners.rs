@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use mcp_sansio::model::{CallToolResult, ListChanged};
-use mcp_sansio::{Server, ServerConfig};
+use mcp_sansio::{Phase, RevisionSet, Server, ServerConfig, ServerEvent};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
 
 /// So many calls.
@@ -123,4 +123,39 @@ fn one_that_panics_now_and_then() {
     let [refused, answered] = serve(panics, 100, ["-32603", "result"]);
     assert_eq!(refused + answered, 100);
     assert!((45..=55).contains(&refused), "{refused}");
+}
+
+/// Events that nobody takes are kept up to a bound, and those that tell of the end are always.
+#[test]
+fn one_that_takes_its_time_with_events() {
+    #[derive(Default)]
+    struct Later(Arc<Mutex<Option<Job<Server>>>>);
+    impl Run<Server> for Later {
+        fn begin(&self, _: &Handle<Server>) {}
+        fn run(&self, job: Job<Server>) {
+            assert!(self.0.lock().unwrap().replace(job).is_none(), "one at a time");
+        }
+    }
+    let later = Arc::<Mutex<_>>::default();
+    let mut config = config();
+    config.revisions = RevisionSet::HANDSHAKE;
+    let options = ConnectionOptions::new();
+    let wire = Wire::server(config, &options, Clock::new(), Later(Arc::clone(&later)));
+    wire.write_on_thread(io::sink()).unwrap();
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let notification = "\n{\"jsonrpc\":\"2.0\",\"method\":\"x/notification\"}";
+    let input = initialize.to_owned() + &notification.repeat(3000);
+    wire.read_on_thread(Cursor::new(input.into_bytes())).unwrap();
+    while wire.phase() != Phase::Closed {
+        thread::yield_now();
+    }
+    let Some(Job::Tell(telling)) = later.lock().unwrap().take() else { panic!("nothing is told") };
+    let told: Vec<_> = telling.collect();
+    let is_last = |event: &ServerEvent<'_>| {
+        matches!(event, ServerEvent::Draining { .. } | ServerEvent::Closed { .. })
+    };
+    assert!(told.iter().rev().take(2).all(is_last));
+    assert_eq!(told.iter().filter(|event| !is_last(event)).count(), 1024);
+    wire.keep_time_on_thread().unwrap();
+    wire.wait().unwrap();
 }

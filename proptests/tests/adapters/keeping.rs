@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::kit::{A_LONG_TIME, Peer, client_config, server_config, start};
 use crate::pipes::{Blocks, pipes};
-use crate::runtimes::{Adapter, Blocking};
+use crate::runtimes::{Adapter, Blocking, Smol};
 use crate::script::{Answers, Script};
 
 /// Counts how often it is asked for bytes.
@@ -126,6 +126,11 @@ fn waits_that_are_dropped_leave_nothing() {
 /// Pain 88: a server that reads, but hardly, cannot hold up the end for as long as it likes.
 #[test]
 fn closing_has_a_bound() {
+    close_with_a_slow_peer::<Blocking>();
+    close_with_a_slow_peer::<Smol>();
+}
+
+fn close_with_a_slow_peer<A: Adapter>() {
     let (ours, theirs) = pipes(64);
     let accepting = thread::spawn(move || {
         let mut peer = Peer::new(theirs);
@@ -133,7 +138,7 @@ fn closing_has_a_bound() {
         peer
     });
     let options = ConnectionOptions::new();
-    let connection = Blocking.connect_with(client_config(), options, ours, Answers::default());
+    let connection = A::new().connect_with(client_config(), options, ours, Answers::default());
     let connection = connection.unwrap();
     let mut peer = accepting.join().unwrap();
     let reading = thread::spawn(move || {
