@@ -143,7 +143,7 @@ fn close_with_a_slow_peer<A: Adapter>() {
     let mut peer = accepting.join().unwrap();
     let reading = thread::spawn(move || {
         let mut bytes = 0;
-        while io::Read::read(&mut peer.lines, &mut [0; 1]).is_ok_and(|byte| byte != 0) {
+        while io::Read::read(peer.lines.get_mut(), &mut [0; 1]).is_ok_and(|byte| byte != 0) {
             thread::sleep(Duration::from_millis(20));
             bytes += 1;
         }
