@@ -283,6 +283,28 @@ fn the_limit_is_exact_and_the_reserve_is_for_the_machine() {
     assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
 }
 
+/// A driver can move the limit: what is in it stays, and the reserve of the machine moves along.
+#[test]
+fn the_limit_can_be_moved() {
+    let mut limits = limits();
+    (limits.outbox_bytes, limits.reserve_bytes) = (4, 4);
+    let mut outbox = Outbox::new(Framing::Lines, &limits);
+    let write = |outbox: &mut Outbox, room, text: &str| {
+        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
+    };
+    outbox.set_limit(usize::MAX);
+    assert_eq!(write(&mut outbox, Room::Limit, "1234567"), Ok(()));
+    outbox.set_limit(8);
+    assert_eq!(write(&mut outbox, Room::Limit, ""), Err(EncodeError::Full));
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
+    outbox.set_limit(0);
+    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
+    assert_eq!(unsent(&outbox), "1234567\n123\n");
+    outbox.sent(12);
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+}
+
 /// Compares an outbox with a list of messages, over every small history.
 #[test]
 fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {

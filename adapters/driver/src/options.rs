@@ -42,6 +42,10 @@ impl ConnectionOptions {
     }
 
     /// How many handlers run at the same time, at least one. By default 64 of a server and 16 of a client.
+    ///
+    /// Their answers are taken however much waits to be sent already, so a peer that does not read can make
+    /// this side hold so many of them beyond
+    /// [`Limits::outbox_bytes`](mcp_sansio::Limits::outbox_bytes).
     #[must_use]
     pub const fn handlers(mut self, most: usize) -> Self {
         self.handlers = Some(most);

@@ -91,12 +91,14 @@ impl<M: Machine> Requests<M> {
     /// many of these.
     pub(crate) fn lend(&mut self, id: InboundId) {
         if self.lent.len() < MOST_LENT && self.lent.insert(id) {
+            // Whoever lends it holds its slot, so it counts among those that run.
             self.running -= 1;
         }
     }
 
     fn finished(&mut self, id: InboundId) {
         if !self.lent.remove(&id) {
+            // Each slot is given back once, and has been counted when it was given out.
             self.running -= 1;
         }
     }
