@@ -9,7 +9,9 @@ use mcp_sansio::{CallError, CallOptions, Expiry, Paging, Phase, RevisionSet, Tim
 use mcp_sansio_driver::{CallFailure, ConnectionOptions, Waiting};
 use serde_json::json;
 
-use crate::kit::{A_LONG_TIME, Peer, World, client_config, server_config, start, text_of};
+use crate::kit::{
+    A_LONG_TIME, Peer, World, accepting, client_config, server_config, start, text_of,
+};
 use crate::pipes::pipes;
 use crate::runtimes::Adapter;
 use crate::script::Answers;
@@ -140,11 +142,7 @@ pub(crate) fn progress_is_a_stream<A: Adapter>() {
 /// Pain 1: neither a deadline nor a cancellation waits for a write. Pain 88: nor does the end.
 pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
-    let accepting = thread::spawn(move || {
-        let mut peer = Peer::new(theirs);
-        peer.accept();
-        peer
-    });
+    let accepting = accepting(theirs);
     let options = ConnectionOptions::new();
     let connection = adapter.connect_with(client_config(), options, ours, Answers::default());
     let connection = connection.unwrap();
@@ -168,11 +166,7 @@ pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
 /// Those who have much to send can wait until the peer has read enough of it.
 pub(crate) fn there_is_room_when_the_peer_has_read<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
-    let accepting = thread::spawn(move || {
-        let mut peer = Peer::new(theirs);
-        peer.accept();
-        peer
-    });
+    let accepting = accepting(theirs);
     let mut config = client_config();
     config.connection.limits.congestion_bytes = 1000;
     let options = ConnectionOptions::new();

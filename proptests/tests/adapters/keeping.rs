@@ -16,7 +16,7 @@ use mcp_sansio::{CallOptions, Phase};
 use mcp_sansio_driver::{ConnectionOptions, Exchange, SharedTasks};
 use serde_json::json;
 
-use crate::kit::{A_LONG_TIME, Peer, client_config, server_config, start};
+use crate::kit::{A_LONG_TIME, Peer, accepting, client_config, server_config, start};
 use crate::pipes::{Blocks, pipes};
 use crate::runtimes::{Adapter, Blocking, Smol};
 use crate::script::{Answers, Script};
@@ -39,11 +39,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Counted<R> {
 #[test]
 fn nothing_spins_after_the_end() {
     let (ours, theirs) = pipes(4096);
-    let accepting = thread::spawn(move || {
-        let mut peer = Peer::new(theirs);
-        peer.accept();
-        peer
-    });
+    let accepting = accepting(theirs);
     let reads = Arc::new(AtomicUsize::new(0));
     let spawn = |work: mcp_sansio_async_std::Work| smol::spawn(work).detach();
     let (reader, answers) = (Counted(ours.reader, Arc::clone(&reads)), Answers::default());
@@ -92,11 +88,7 @@ fn waits_that_are_dropped_leave_nothing() {
     config.connection.limits.congestion_bytes = 1;
     let options = ConnectionOptions::new();
     let (ours, theirs) = pipes(64);
-    let accepting = thread::spawn(move || {
-        let mut peer = Peer::new(theirs);
-        peer.accept();
-        peer
-    });
+    let accepting = accepting(theirs);
     let connection = Blocking.connect_with(config, options, ours, Answers::default()).unwrap();
     let peer = accepting.join().unwrap();
     let call = start(&connection, "any", &"x".repeat(200_000), CallOptions::new());
@@ -132,11 +124,7 @@ fn closing_has_a_bound() {
 
 fn close_with_a_slow_peer<A: Adapter>() {
     let (ours, theirs) = pipes(64);
-    let accepting = thread::spawn(move || {
-        let mut peer = Peer::new(theirs);
-        peer.accept();
-        peer
-    });
+    let accepting = accepting(theirs);
     let options = ConnectionOptions::new();
     let connection = A::new().connect_with(client_config(), options, ours, Answers::default());
     let connection = connection.unwrap();

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mcp_sansio::model::{CallToolResult, EmptyCapability, ListChanged};
@@ -187,4 +188,13 @@ impl Peer {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
         assert_eq!(self.receive()["method"], "notifications/initialized");
     }
+}
+
+/// Somebody who accepts a session as a server, on a thread, and does nothing from then on.
+pub(crate) fn accepting(end: End) -> JoinHandle<Peer> {
+    thread::spawn(move || {
+        let mut peer = Peer::new(end);
+        peer.accept();
+        peer
+    })
 }
