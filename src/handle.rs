@@ -7,6 +7,7 @@
 //! handle of another machine.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 /// The number of a connection, chosen by the caller and carried in every handle of its machine.
 ///
@@ -29,11 +30,24 @@ impl ConnectionNumber {
 }
 
 /// A place in a table: what every handle is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) connection: ConnectionNumber,
     pub(crate) index: u32,
     pub(crate) generation: u32,
+}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.connection.hash(state);
+        hash_generation(self.index, self.generation, state);
+    }
+}
+
+/// In signed 128 bits, as nothing else in a machine is, so that a hasher knows a generation when it sees
+/// one: only how far two of the same index are apart makes a difference to what happens.
+pub(crate) fn hash_generation<H: Hasher>(index: u32, generation: u32, state: &mut H) {
+    state.write_i128(i128::from(index) << 32 | i128::from(generation));
 }
 
 macro_rules! handle {

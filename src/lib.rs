@@ -225,6 +225,8 @@ mod server;
 mod session;
 mod subscription;
 pub mod task;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod time;
 mod version;
 

@@ -1,8 +1,9 @@
 //! A table with generations: places are used again, and old names for them are noticed.
 
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
-use crate::handle::{ConnectionNumber, Place};
+use crate::handle::{ConnectionNumber, Place, hash_generation};
 
 /// What is kept in a [`Table`]: made once per place, cleared and used again.
 pub(crate) trait Recycle: Default {
@@ -24,7 +25,7 @@ pub(crate) enum Ending {
 /// Entries under generational names, in the order they came.
 ///
 /// Every operation takes constant time, and once the table has grown nothing is allocated.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table<T> {
     slots: Vec<Slot<T>>,
     /// The free slot to use next; free slots are linked by `next`.
@@ -38,7 +39,7 @@ pub(crate) struct Table<T> {
 
 type Link = Option<u32>;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Slot<T> {
     generation: u32,
     taken: bool,
@@ -47,6 +48,18 @@ struct Slot<T> {
     previous: Link,
     next: Link,
     entry: T,
+}
+
+impl<T: Hash> Hash for Table<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { slots, free, first, last, length, connection } = self;
+        (free, first, last, length, connection).hash(state);
+        for (index, slot) in (0..).zip(slots) {
+            let Slot { generation, taken, endings, previous, next, entry } = slot;
+            hash_generation(index, *generation, state);
+            (taken, endings, previous, next, entry).hash(state);
+        }
+    }
 }
 
 impl<T: Recycle> Table<T> {

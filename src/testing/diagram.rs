@@ -1,0 +1,131 @@
+//! What went over a wire, as a drawing.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::time::Instant;
+
+/// A sequence diagram in text: who sent what, and what happened on either side.
+///
+/// Messages are named by their method and id; payloads do not show.
+///
+/// ```
+/// use mcp_sansio::Instant;
+/// use mcp_sansio::testing::Diagram;
+///
+/// let mut diagram = Diagram::new("client", "server", Instant::from_millis(1000));
+/// diagram.to_the_right(Instant::from_millis(1002), br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+/// diagram.right(Instant::from_millis(1002), "it answers by itself");
+/// diagram.to_the_left(Instant::from_millis(1003), br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+/// assert_eq!(diagram.to_string().trim_start(), "\
+/// client                                    server
+///         +2 ms     |--- ping #1 ---------------------------->|
+///         +2 ms     |                                         | it answers by itself
+///         +3 ms     |<-------------------------- result #1 ---|
+/// ");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Diagram {
+    names: (String, String),
+    start: Instant,
+    lines: Vec<(Instant, Line)>,
+}
+
+#[derive(Clone, Debug)]
+enum Line {
+    Right(String),
+    Left(String),
+    NoteLeft(String),
+    NoteRight(String),
+}
+
+/// How far apart the two are drawn, in characters.
+const WIDTH: usize = 41;
+
+impl Diagram {
+    /// Nothing between these two yet. Times are shown from `start` on.
+    pub fn new(left: impl Into<String>, right: impl Into<String>, start: Instant) -> Self {
+        Self { names: (left.into(), right.into()), start, lines: Vec::new() }
+    }
+
+    /// A message from left to right.
+    pub fn to_the_right(&mut self, at: Instant, message: &[u8]) {
+        self.lines.push((at, Line::Right(summary(message))));
+    }
+
+    /// A message from right to left.
+    pub fn to_the_left(&mut self, at: Instant, message: &[u8]) {
+        self.lines.push((at, Line::Left(summary(message))));
+    }
+
+    /// What happened on the left.
+    pub fn left(&mut self, at: Instant, note: impl Into<String>) {
+        self.lines.push((at, Line::NoteLeft(note.into())));
+    }
+
+    /// What happened on the right.
+    pub fn right(&mut self, at: Instant, note: impl Into<String>) {
+        self.lines.push((at, Line::NoteRight(note.into())));
+    }
+}
+
+impl fmt::Display for Diagram {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (left, right) = &self.names;
+        writeln!(formatter, "{:18}{left:width$}{right}", "", width = WIDTH + 1)?;
+        for (at, line) in &self.lines {
+            write!(formatter, "{:>13}     ", since(*at - self.start))?;
+            match line {
+                Line::Right(message) => {
+                    let dashes = "-".repeat((WIDTH - 6).saturating_sub(message.chars().count()));
+                    writeln!(formatter, "|--- {message} {dashes}>|")?;
+                }
+                Line::Left(message) => {
+                    let dashes = "-".repeat((WIDTH - 6).saturating_sub(message.chars().count()));
+                    writeln!(formatter, "|<{dashes} {message} ---|")?;
+                }
+                Line::NoteLeft(note) => writeln!(formatter, "| {note}")?,
+                Line::NoteRight(note) => writeln!(formatter, "|{:WIDTH$}| {note}", "")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn since(duration: Duration) -> String {
+    format!("+{} ms", duration.as_millis())
+}
+
+/// What a message is.
+fn summary(message: &[u8]) -> String {
+    if let Ok(batch) = serde_json::from_slice::<Vec<&RawValue>>(message) {
+        let messages: Vec<String> =
+            batch.iter().map(|message| summary(message.get().as_bytes())).collect();
+        return format!("[{}]", messages.join(", "));
+    }
+    #[derive(Deserialize)]
+    struct Envelope<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        #[serde(borrow)]
+        method: Option<&'a RawValue>,
+        #[serde(borrow)]
+        error: Option<&'a RawValue>,
+    }
+    let Ok(Envelope { id, method, error }) = serde_json::from_slice(message) else {
+        return format!("{} bytes of noise", message.len());
+    };
+    let id = id.map(|id| format!(" #{}", id.get())).unwrap_or_default();
+    let what = match (method, error) {
+        (Some(method), _) => method.get().trim_matches('"').to_string(),
+        (None, Some(_)) => "error".to_string(),
+        (None, None) => "result".to_string(),
+    };
+    what + &id
+}

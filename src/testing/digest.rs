@@ -1,0 +1,185 @@
+//! Digests that can be compared.
+
+use alloc::collections::BTreeMap;
+use core::hash::Hasher;
+
+use crate::time::Instant;
+
+/// A digest that is the same on every machine: 64-bit FNV-1a, numbers with their lowest byte first.
+///
+/// Two runs that gave it the same bytes have done the same. It is not made to withstand anybody who wants
+/// to find two inputs with the same digest.
+///
+/// ```
+/// use std::hash::Hasher;
+/// use mcp_sansio::testing::Digest;
+///
+/// let mut digest = Digest::new();
+/// digest.write(b"a");
+/// assert_eq!(format!("{digest}"), "af63dc4c8601ec8c");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// Of nothing yet.
+    pub const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
+/// The integers, which `Hasher` would write as this machine has them in memory. The signed ones follow.
+macro_rules! lowest_byte_first {
+    ($($write:ident($number:ty),)*) => {
+        $(fn $write(&mut self, number: $number) {
+            self.write(&number.to_le_bytes());
+        })*
+
+        fn write_usize(&mut self, number: usize) {
+            self.write_u64(number as u64);
+        }
+
+        fn write_isize(&mut self, number: isize) {
+            self.write_u64(number as u64);
+        }
+    };
+}
+
+impl Hasher for Digest {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |digest, byte| {
+            (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    }
+
+    lowest_byte_first! { write_u16(u16), write_u32(u32), write_u64(u64), write_u128(u128), }
+}
+
+/// A hasher to which two states are one if nothing that can still happen tells them apart.
+///
+/// A [`Client`](crate::Client), a [`Server`](crate::Server), an [`Outbox`](crate::Outbox) and
+/// [`Tasks`](crate::task::Tasks) can be hashed with it, and an application's own state beside them, handles
+/// included:
+///
+/// - times count from now, so that it makes no difference when something happened;
+/// - generations of handles count from the first that is seen of their index, so that it makes no
+///   difference how often a place in a table has been used before;
+/// - configurations do not count (those of machines never do).
+///
+/// The result has 128 bits: of a thousand million states two are taken for one with a probability below
+/// 10⁻²⁰.
+#[derive(Clone, Debug)]
+pub struct Canonical {
+    now: Instant,
+    first_generations: BTreeMap<u32, u32>,
+    digest: Digest,
+    second: u64,
+}
+
+impl Canonical {
+    /// Of nothing yet, at this time.
+    pub const fn new(now: Instant) -> Self {
+        Self { now, first_generations: BTreeMap::new(), digest: Digest::new(), second: 0 }
+    }
+
+    /// What stands for the state.
+    pub fn finish_wide(&self) -> u128 {
+        u128::from(self.digest.0) << 64 | u128::from(self.second)
+    }
+}
+
+impl Hasher for Canonical {
+    fn finish(&self) -> u64 {
+        self.digest.finish() ^ self.second
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.digest.write(bytes);
+        for byte in bytes {
+            let mixed = (self.second ^ u64::from(*byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.second = mixed ^ mixed >> 29;
+        }
+    }
+
+    /// A time. The epoch and the end of time stay what they are: they mean "always" and "never".
+    fn write_u128(&mut self, nanoseconds: u128) {
+        let is_relative = nanoseconds != 0 && nanoseconds != u128::from(u64::MAX);
+        let now = if is_relative { self.now.since_epoch().as_nanos() } else { 0 };
+        self.write_u8(u8::from(is_relative));
+        self.write(&nanoseconds.wrapping_sub(now).to_le_bytes());
+    }
+
+    /// A generation, and the index that it is of.
+    fn write_i128(&mut self, place: i128) {
+        let (index, generation) = ((place >> 32) as u32, place as u32);
+        let first = *self.first_generations.entry(index).or_insert(generation);
+        self.write_u32(index);
+        self.write_u32(generation.wrapping_sub(first));
+    }
+
+    lowest_byte_first! { write_u16(u16), write_u32(u32), write_u64(u64), }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::hash::Hash;
+
+    use crate::handle::{CallId, ConnectionNumber, Place};
+
+    fn of(now: u64, state: impl Hash) -> u128 {
+        let mut canonical = Canonical::new(Instant::from_millis(now));
+        state.hash(&mut canonical);
+        canonical.finish_wide()
+    }
+
+    fn handle(index: u32, generation: u32) -> CallId {
+        CallId(Place { connection: ConnectionNumber::default(), index, generation })
+    }
+
+    #[test]
+    fn times_count_from_now() {
+        let at = Instant::from_millis;
+        assert_eq!(of(10, (at(15), at(10))), of(20, (at(25), at(20))));
+        assert_ne!(of(10, at(15)), of(10, at(16)));
+        assert_eq!(of(10, Instant::EPOCH), of(20, Instant::EPOCH));
+        assert_ne!(of(10, Instant::EPOCH), of(10, at(10)));
+    }
+
+    #[test]
+    fn generations_count_from_the_first_of_their_index() {
+        assert_eq!(
+            of(1, [handle(0, 4), handle(1, 0), handle(0, 5)]),
+            of(1, [handle(0, 1), handle(1, 9), handle(0, 2)])
+        );
+        assert_ne!(of(1, [handle(0, 4), handle(0, 5)]), of(1, [handle(0, 4), handle(0, 6)]));
+        assert_ne!(of(1, handle(0, 4)), of(1, handle(1, 4)));
+    }
+
+    #[test]
+    fn numbers_have_the_same_bytes_everywhere() {
+        let mut digest = Digest::new();
+        (1_u32, 2_usize, -1_isize).hash(&mut digest);
+        let mut bytes = Digest::new();
+        bytes.write(&[1, 0, 0, 0]);
+        bytes.write(&[2, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.write(&[255; 8]);
+        assert_eq!(digest, bytes);
+    }
+}
