@@ -11,7 +11,7 @@
 ///
 /// ```text
 ///   Inbox      2 * frame_bytes + chunk_bytes
-/// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes)
+/// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes + outbound_calls * identity)
 /// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360 + kept)
 ///              + uri_bytes for each that belongs to a task of the peer
 /// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
@@ -23,7 +23,9 @@
 ///
 /// bytes, where `kept` is at most `kept_bytes`, and 0 unless something has to be remembered of the
 /// params: a form that is shown to the user, a level, a URI, and all of them where there are no sessions,
-/// because a call may have to be made again. `tasks` are calls that have become tasks of the peer, and 0 where
+/// because a call may have to be made again. `identity` is what this side says of itself in each request
+/// where there are no sessions: 200 bytes, its name, its version and its capabilities. A call that was held
+/// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become tasks of the peer, and 0 where
 /// no call does. What the application itself keeps comes on top. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.

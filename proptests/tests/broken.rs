@@ -79,6 +79,50 @@ fn a_late_broken_answer_is_not_answered() {
     assert_eq!(side.sent().len(), 1);
 }
 
+/// What is wrong under an id that is in flight is not answered: the peer would take that for the answer to
+/// the request, which is still to come.
+#[test]
+fn nothing_wrong_is_answered_by_an_id_in_flight() {
+    let mut side = server();
+    let request = side.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
+    let wrong = [
+        r#"{"jsonrpc":"2.0","id":7}"#,
+        r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":3}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","method":"ping"}"#,
+    ];
+    for frame in wrong {
+        let event = side.receive(frame);
+        assert!(matches!(event, Some(ServerEvent::Violation(v)) if !v.answered), "{frame}");
+        assert_eq!(side.sent(), [""; 0]);
+    }
+    side.respond(request, r#"{"tools":[]}"#);
+    assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#]);
+    for frame in wrong {
+        let event = side.receive(frame);
+        assert!(matches!(event, Some(ServerEvent::Violation(v)) if v.answered), "{frame}");
+        assert_eq!(side.sent().len(), 1);
+    }
+}
+
+/// The same for a batch before there is a session, whose requests are refused one by one.
+#[test]
+fn no_early_batch_is_answered_by_an_id_in_flight() {
+    let mut side = ServerSide::with(config::server_of_both_eras());
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    side.request(&format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{{meta}}}}}"#
+    ));
+    let limits = &Limits::default();
+    let batch =
+        br#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"ping"}]"#;
+    for (frame, answered) in mcp_sansio::Frames::of(batch, limits).zip([false, true]) {
+        let event = side.server.receive(frame, side.now, &mut side.out);
+        assert!(matches!(event, Some(ServerEvent::Violation(v)) if v.answered == answered));
+        assert_eq!(side.sent().len(), usize::from(answered));
+    }
+}
+
 /// Proves L-STDIO-06 and L-ERR-02 together: the last line is a line like any other, if it is an
 /// object, complete and wrong.
 #[test]

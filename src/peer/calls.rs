@@ -57,18 +57,35 @@ impl Peer {
         now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
         let order = self.prepare_one_more(config, method, options, now)?;
-        self.make_room(config)?;
+        self.has_room(config)?;
         Ok(order)
     }
 
     /// Whether there is room for one more call of the application, or can be made.
-    pub(super) fn make_room(&mut self, config: &ConnectionConfig) -> Result<(), CallError> {
-        let (most, pending) = (config.limits.outbound_calls, self.outbound.len());
-        // What the machine asks about tasks does not count.
-        if pending < most || pending - self.steps() < most || self.forget_abandoned() {
+    pub(super) fn has_room(&self, config: &ConnectionConfig) -> Result<(), CallError> {
+        if self.applications_calls_are(config, |calls, most| calls < most) || self.has_abandoned() {
             return Ok(());
         }
         Err(CallError::TooManyCalls)
+    }
+
+    /// Makes the room that a call has taken beyond the limit. Not before it has been made, because one that
+    /// cannot be made changes nothing.
+    pub(super) fn make_room(&mut self, config: &ConnectionConfig) {
+        if !self.applications_calls_are(config, |calls, most| calls <= most) {
+            self.forget_abandoned();
+        }
+    }
+
+    /// How many calls the application has, compared with how many it may have. What the machine asks about
+    /// tasks does not count.
+    fn applications_calls_are(
+        &self,
+        config: &ConnectionConfig,
+        compare: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let (most, pending) = (config.limits.outbound_calls, self.outbound.len());
+        compare(pending, most) || compare(pending - self.steps(), most)
     }
 
     /// The same, however many calls are pending.
@@ -216,6 +233,7 @@ impl Peer {
         (entry.lane, entry.whereabouts) =
             put.map_err(|error| clearance.explain::<CallError>(error))?;
         self.register(entry);
+        self.make_room(config);
         self.expect(config, call, expectation);
         self.store_params(call);
         Ok(call)

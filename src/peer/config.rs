@@ -120,6 +120,12 @@ impl Default for Timeouts {
     }
 }
 
+impl ConnectionConfig {
+    pub(super) const fn serves_duplicates(&self) -> bool {
+        matches!(self.duplicate_ids, DuplicateIds::Serve)
+    }
+}
+
 /// What happens to a request whose id is in flight already. The peer is at fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

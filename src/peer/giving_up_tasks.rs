@@ -83,15 +83,22 @@ impl Peer {
         }
     }
 
-    /// Makes room for a call: the one that was given up first is remembered no longer. Says whether there was
-    /// one.
-    pub(super) fn forget_abandoned(&mut self) -> bool {
+    /// Whether a call is remembered that was given up, and that could become a task.
+    pub(super) fn has_abandoned(&self) -> bool {
+        self.first_abandoned().is_some()
+    }
+
+    /// Makes room for a call: the one that was given up first is remembered no longer.
+    pub(super) fn forget_abandoned(&mut self) {
+        if let Some(place) = self.first_abandoned() {
+            self.deadlines.clear(place.index);
+            self.outbound.give_up(place, GivenUp::Cancelled);
+        }
+    }
+
+    fn first_abandoned(&self) -> Option<Place> {
         let is_abandoned = |(_, call): &(Place, &Call)| call.purpose == Purpose::Abandoned;
-        let abandoned = self.outbound.iter().find(is_abandoned).map(|(place, _)| place);
-        let Some(place) = abandoned else { return false };
-        self.deadlines.clear(place.index);
-        self.outbound.give_up(place, GivenUp::Cancelled);
-        true
+        self.outbound.iter().find(is_abandoned).map(|(place, _)| place)
     }
 
     /// A call that was given up has been answered.

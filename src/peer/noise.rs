@@ -174,6 +174,8 @@ impl Peer {
             let message = Complaint { kind: violation.kind, misfit: violation.misfit };
             let fault = Fault { code, message: &message, data: detail };
             violation.answered = match &violation.id {
+                // The peer would take it for the answer to the request that has this id already.
+                Some(id) if !config.serves_duplicates() && self.is_in_flight(id) => false,
                 Some(id) => self.send_error(config, *arrival, Answer::To(id), fault, *out),
                 None => {
                     self.may_reply_without_id(config, arrival.now)

@@ -10,7 +10,7 @@ use super::outlets::Outlets;
 use super::receive::{Incoming, IncomingRequest, Reception};
 use super::route::{Role, Route, Situation, Standing, route};
 use super::rules::check_params;
-use super::{ConnectionConfig, DuplicateIds, Peer, UnknownMethods};
+use super::{ConnectionConfig, Peer, UnknownMethods};
 use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
@@ -91,7 +91,7 @@ impl Peer {
         config: &ConnectionConfig,
         request: &IncomingRequest<'_>,
     ) -> Result<Admitted, Refusal> {
-        if config.duplicate_ids == DuplicateIds::Refuse && self.is_in_flight(&request.id) {
+        if !config.serves_duplicates() && self.is_in_flight(&request.id) {
             return Err(ViolationKind::DuplicateRequestId.into());
         }
         let kind = RequestKind::of(&request.method);

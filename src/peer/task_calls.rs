@@ -197,11 +197,12 @@ impl Peer {
         let kind = RequestKind::named(&ticket.method);
         let kind = kind.filter(|kind| kind.task_capability().is_some());
         let kind = kind.ok_or(NotAllowed::Method)?;
-        self.make_room(config)?;
+        self.has_room(config)?;
         self.clock.tick(now);
         let entry =
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
         let call = self.register(entry);
+        self.make_room(config);
         let id = ticket.task_id.clone();
         let (begun, most_kept) = (now, config.limits.kept_bytes);
         self.track(call, Tracked { id, options, begun, most_kept, ..Tracked::default() });

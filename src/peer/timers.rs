@@ -66,7 +66,8 @@ impl Peer {
         }
         let mut elapsed = self.next_outcome(config, out);
         if elapsed.is_none() && self.phase != Phase::Closed {
-            elapsed = self.next_due(config, now, out);
+            // What is done because it is due can have an outcome of its own, such as that it cannot be done.
+            elapsed = self.next_due(config, now, out).or_else(|| self.next_outcome(config, out));
         }
         if elapsed.is_none()
             && let Some(cause) = self.drained(now)
@@ -92,29 +93,39 @@ impl Peer {
         if let Some(elapsed) = self.next_expiry(config, now, out) {
             return Some(elapsed);
         }
-        let event =
-            self.next_pause_expiry(now, out).or_else(|| self.next_silence(config, now, out));
-        if self.phase == Phase::Closed && event.is_none() {
-            return self.next_outcome(config, out);
+        if let Some(elapsed) = self.next_pause_expiry(config, now, out) {
+            return Some(elapsed);
         }
-        event.map(Elapsed::Event)
+        self.next_silence(config, now, out).map(Elapsed::Event)
     }
 
     /// When the first call has waited long enough for a person, and which one that is. The oldest has
     /// waited longest.
     fn pause_deadline(&self) -> Option<(Instant, CallId)> {
-        let (call, entry) = self.application_calls().find(|(_, entry)| entry.pause.is_some())?;
+        let (place, entry) = self.outbound.iter().find(|(_, entry)| entry.pause.is_some())?;
         let most = entry.pause?.saturating_add(entry.lag);
-        Some((self.clock.when_lag_is(most)?, call))
+        Some((self.clock.when_lag_is(most)?, CallId(place)))
     }
 
     fn next_pause_expiry(
         &mut self,
+        config: &ConnectionConfig,
         now: Instant,
         out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
-        let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= now)?;
-        Some(self.expire(call, (Expiry::Paused, now), out))
+    ) -> Option<Elapsed> {
+        loop {
+            let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= now)?;
+            if self.is_pending(call) {
+                return Some(Elapsed::Event(self.expire(call, (Expiry::Paused, now), out)));
+            }
+            // What the machine asks by itself, such as how far a task is, ends as it does in its own time.
+            let (id, entry) = (self.outbound.id(call.0)?, self.outbound.get_mut(call.0)?);
+            entry.pause = None;
+            self.deadlines.set(call.0.index, id, Instant::EPOCH);
+            if let Some(elapsed) = self.next_expiry(config, now, out) {
+                return Some(elapsed);
+            }
+        }
     }
 
     fn expire(

@@ -230,6 +230,27 @@ fn a_full_outbox_delays_the_next_round() {
     assert_eq!(complete(side.receive(&result(3, r#"{"resultType":"complete"}"#))).0, call);
 }
 
+/// What is given never fits into the outbox: the call ends, and by the time that nothing more is due that has
+/// been told.
+#[test]
+fn what_is_given_and_never_fits_ends_the_call() {
+    let mut config = modern();
+    config.connection.limits.outbox_bytes = 700;
+    let mut side = connected_with(config);
+    let call = side.call("tools/call");
+    side.sent();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+    side.call("tools/list");
+    let long = "x".repeat(1_000);
+    side.respond(request.id, &format!(r#"{{"roots":[{{"uri":"file:///{long}"}}]}}"#));
+    assert_eq!(side.outcomes(), [], "there may be room when the other call has left");
+    assert_eq!(side.sent().len(), 1);
+    // It asserts that nothing is due any more.
+    let (ended_call, outcome) = ended(only(side.elapse(50)));
+    assert_eq!(ended_call, call);
+    assert!(matches!(outcome, Outcome::NotMade(_)), "{outcome:?}");
+}
+
 /// The connection shuts down while something is gathered: what is given in time is brought back.
 #[test]
 fn a_call_may_end_while_the_connection_drains() {

@@ -270,3 +270,22 @@ fn what_was_given_up_makes_room() {
     assert!(late.starts_with("stray") || late.contains("Stray"), "{late}");
     assert_eq!(ended(side.receive(&result(3, DONE))).0, second);
 }
+
+/// A call that cannot be made takes no room from what was given up: nothing has changed.
+#[test]
+fn a_call_that_cannot_be_made_forgets_nothing() {
+    let mut config = of_sessions();
+    config.connection.limits.outbound_calls = 1;
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
+    let first = call(&mut side);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(side.client.cancel(first, None, &mut side.out), Ok(Cancellation::Deferred));
+    let (before, now) = (side.client.clone(), side.now);
+    let params = serde_json::json!({"name": "p", "arguments": {"of": 1}});
+    let options = CallOptions::new();
+    let made = side.client.call_method("prompts/get", &params, options, now, &mut side.out);
+    assert!(matches!(made, Err(CallError::Encode(_))), "{made:?}");
+    assert!(before == side.client);
+    assert_eq!(told(side.receive(&created(2, "working"))), "orphan t-1");
+    assert_eq!(side.sent(), [about(3, "cancel")]);
+}

@@ -229,6 +229,24 @@ fn unanswered_questions_are_asked_again_a_few_times() {
     }
 }
 
+/// Nor is it asked for ever while a person thinks, who need not think about this task: each question waits for
+/// an answer as long as a call may wait for a person.
+#[test]
+fn a_silent_server_is_given_up_while_a_person_thinks() {
+    let (mut side, call) = with_task();
+    _ = question(side.receive(&nested(70)));
+    let mut wait = 1_000;
+    for id in 3..8 {
+        assert_eq!(waits(&mut side, id), wait, "{id}");
+        wait *= 2;
+        assert_eq!(all_told(side.elapse(900_000 - 1_000)), [""; 0], "{id}");
+        let events = all_told(side.elapse(61_000));
+        assert_eq!(side.sent().first(), Some(&timed_out(id)));
+        assert_eq!(events, if id < 7 { vec![] } else { vec!["TimedOut(Idle)"] });
+    }
+    assert!(!side.client.is_pending(call));
+}
+
 /// One good answer makes up for the bad ones before it.
 #[test]
 fn only_failures_in_a_row_count() {
