@@ -3,13 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test kit fails by panicking")]
 
-mod link;
 mod machine;
 mod side;
 
 pub mod allocations;
+pub mod alone;
 pub mod payload;
+pub mod world;
 
-pub use link::{Pair, Seen};
 pub use machine::{Machine, Meaning};
+pub use mcp_sansio::testing::{Pair, Seen};
 pub use side::{ClientSide, ServerSide, config};
+
+/// Both in the middle of a connection.
+pub fn ready(client: mcp_sansio::ClientConfig, server: mcp_sansio::ServerConfig) -> Pair {
+    let mut pair = Pair::new(client, server);
+    pair.connect().unwrap();
+    assert!(pair.client.revision().is_some());
+    pair
+}

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, Expiry, InboundId, Outcome, Progress, RespondError, Server,
-    Timeout,
+    Timeout, testing,
 };
-use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config};
+use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config, ready};
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ struct Link {
 
 impl Link {
     fn ready(caller: Caller) -> Self {
-        Self { pair: Pair::ready(config::client(), config::server()), caller }
+        Self { pair: ready(config::client(), config::server()), caller }
     }
 
     /// Calls a method that the application of the other side answers.
@@ -38,8 +38,12 @@ impl Link {
         let options = CallOptions::new().progress().total(Timeout::After(Duration::from_secs(1)));
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
         match self.caller {
-            Caller::Client => Machine::call(client, "x/y", &(), options, *now, client_out).unwrap(),
-            Caller::Server => Machine::call(server, "x/y", &(), options, *now, server_out).unwrap(),
+            Caller::Client => {
+                testing::Machine::call(client, "x/y", &(), options, *now, client_out).unwrap()
+            }
+            Caller::Server => {
+                testing::Machine::call(server, "x/y", &(), options, *now, server_out).unwrap()
+            }
         }
     }
 
@@ -103,12 +107,12 @@ impl Link {
         match self.caller {
             Caller::Client => {
                 while let Some(event) = client.handle_timeout(*now, client_out) {
-                    seen.push(Client::meaning(&event));
+                    seen.push(Client::said(&event));
                 }
             }
             Caller::Server => {
                 while let Some(event) = server.handle_timeout(*now, server_out) {
-                    seen.push(Server::meaning(&event));
+                    seen.push(Server::said(&event));
                 }
             }
         }
@@ -123,13 +127,13 @@ impl Link {
             Caller::Client => {
                 client.disconnected(Cause::ReadFailed, *now);
                 while let Some(event) = client.handle_timeout(*now, client_out) {
-                    seen.push(Client::meaning(&event));
+                    seen.push(Client::said(&event));
                 }
             }
             Caller::Server => {
                 server.disconnected(Cause::ReadFailed, *now);
                 while let Some(event) = server.handle_timeout(*now, server_out) {
-                    seen.push(Server::meaning(&event));
+                    seen.push(Server::said(&event));
                 }
             }
         }
@@ -147,8 +151,8 @@ impl Link {
 
 fn meaning(seen: &Seen) -> Meaning {
     match seen {
-        Seen::Client(event) => Client::meaning(event),
-        Seen::Server(event) => Server::meaning(event),
+        Seen::Client(event) => Client::said(event),
+        Seen::Server(event) => Server::said(event),
     }
 }
 

@@ -8,7 +8,7 @@ use mcp_sansio::{CallOptions, ChangedList, ClientEvent, Delivery, InboundId, Log
 use mcp_sansio_proptests::{Pair, Seen, config, payload};
 
 fn ready() -> Pair {
-    Pair::ready(config::client(), config::server())
+    mcp_sansio_proptests::ready(config::client(), config::server())
 }
 
 /// The client calls a method.

@@ -10,7 +10,7 @@ use mcp_sansio::{
     CallId, CallOptions, CancelError, Cancellation, Capability, ClientEvent, Delivery, ErrorCode,
     Expiry, InboundId, NotAllowed, NotifyError, Outcome, RespondError, Revision, ServerEvent,
 };
-use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
+use mcp_sansio_proptests::{ClientSide, Seen, ServerSide, config, ready};
 
 const REVISION: Revision = Revision::V2025_11_25;
 
@@ -145,7 +145,7 @@ fn a_client_ignores_completions_of_what_is_not_open() {
 /// Proves L-ELIC-21.
 #[test]
 fn a_completion_may_come_before_the_answer_of_the_user() {
-    let mut pair = Pair::ready(config::client(), config::server());
+    let mut pair = ready(config::client(), config::server());
     let (now, options) = (pair.now, CallOptions::new());
     let call = pair
         .server
@@ -399,7 +399,7 @@ fn a_completion_may_come_at_any_time() {
 /// Proves L-RACE-57.
 #[test]
 fn a_retry_that_comes_too_soon_is_asked_for_a_visit_again() {
-    let mut pair = Pair::ready(config::client(), config::server());
+    let mut pair = ready(config::client(), config::server());
     let mut known = Vec::new();
     for (attempt, id) in ["e", "e", "f"].into_iter().enumerate() {
         let (now, options) = (pair.now, CallOptions::new());

@@ -303,7 +303,7 @@ fn two_machines_and_junk_make_no_storm() {
     let mut config = config::server();
     config.connection.replies_without_id =
         Some(RepliesWithoutId::at_most(3, Duration::from_secs(1)));
-    let mut pair = mcp_sansio_proptests::Pair::ready(config::client(), config);
+    let mut pair = mcp_sansio_proptests::ready(config::client(), config);
     let junk = ["{oops", "[", r#"{"jsonrpc":"2.0","id":7}"#, r#"{"jsonrpc":"2.0","result":{}}"#];
     for round in 0..10_000 {
         let junk = junk[round % junk.len()];

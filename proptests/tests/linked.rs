@@ -13,7 +13,7 @@ use mcp_sansio::{
 use mcp_sansio_proptests::{Pair, Seen, config};
 
 fn ready() -> Pair {
-    Pair::ready(config::client(), config::server())
+    mcp_sansio_proptests::ready(config::client(), config::server())
 }
 
 fn call(pair: &mut Pair) -> mcp_sansio::CallId {

@@ -54,7 +54,7 @@ impl<M: Machine> Side<M> {
     /// Takes a request in that must reach the application.
     fn asked(&mut self, frame: &str) -> InboundId {
         assert_eq!(self.hears(frame), "Request");
-        *self.machine.open_requests().last().unwrap()
+        self.machine.open_requests().last().unwrap()
     }
 
     /// Lets so much time pass that any call is over.

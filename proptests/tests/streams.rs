@@ -152,7 +152,7 @@ fn crossing() -> Pair {
     let mut server: ServerConfig = config::server();
     server.connection.first_call_id = 2;
     let client: ClientConfig = config::client();
-    Pair::ready(client, server)
+    mcp_sansio_proptests::ready(client, server)
 }
 
 #[track_caller]

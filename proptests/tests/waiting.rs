@@ -314,7 +314,7 @@ fn calls_know_the_request_they_were_made_for() {
 #[test]
 fn a_question_ends_with_the_request_it_was_asked_for() {
     for answered_first in [false, true] {
-        let mut pair = Pair::ready(config::client(), config::server());
+        let mut pair = mcp_sansio_proptests::ready(config::client(), config::server());
         let params = payload::params("tools/call");
         let (now, options) = (pair.now, CallOptions::new());
         let outer = pair

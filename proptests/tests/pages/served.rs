@@ -10,7 +10,7 @@ use mcp_sansio::{
     Call, CallOptions, ChangedList, ClientEvent, Delivery, ErrorCode, InboundId, Outcome, Paging,
     RestartCause, Revision, ServerEvent,
 };
-use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
+use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config, ready};
 
 const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
@@ -129,7 +129,7 @@ struct Shop {
 
 impl Shop {
     fn open(names: &[&str]) -> Self {
-        let mut pair = Pair::ready(config::client(), config::server());
+        let mut pair = ready(config::client(), config::server());
         let options = CallOptions::new();
         let out = &mut pair.client_out;
         pair.client.list::<ListTools>(Paging::default(), options, pair.now, out).unwrap();

@@ -96,7 +96,7 @@ fn an_answer_about_roots_is_stale_if_they_have_changed_since_the_question() {
 /// Proves L-RACE-29: the roots change while the client is asked for them, and both messages cross.
 #[test]
 fn roots_that_change_while_they_are_listed_are_asked_for_again() {
-    let mut pair = Pair::ready(config::client(), config::server());
+    let mut pair = mcp_sansio_proptests::ready(config::client(), config::server());
     let ask = |pair: &mut Pair| {
         let options = mcp_sansio::CallOptions::new();
         let out = &mut pair.server_out;

@@ -1,0 +1,327 @@
+//! One machine, an application that does anything at any time, and a peer that sends anything.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise};
+use mcp_sansio::{
+    CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, InboundId, Inbox, Instant,
+    Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
+};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::Machine;
+
+/// One thing that the application, the peer, the carrier or time does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, clippy::exhaustive_enums, reason = "the names of the fields say it")]
+pub enum Act {
+    /// Bytes come in.
+    Bytes(Vec<u8>),
+    /// A call is made.
+    Call { method: &'static str, text: u16, idle: Option<u8>, progress: bool },
+    /// The params of a call panic.
+    CallThatPanics,
+    /// A call is given up.
+    Cancel(u16),
+    /// A request is answered.
+    Respond { which: u16, text: u16 },
+    /// The answer panics.
+    RespondThatPanics(u16),
+    /// It is said how far a request is.
+    Progress(u16, u8),
+    /// Something is told.
+    Notify,
+    /// The connection is opened.
+    Begin,
+    /// So many bytes are sent, or messages.
+    Send(u16),
+    /// What is due is done.
+    Settle,
+    /// Time passes.
+    Wait(u32),
+    /// The connection ends in some way.
+    End(u8),
+}
+
+impl Act {
+    /// Any of them but bytes, which come from elsewhere.
+    pub fn choose(choices: &mut Choices) -> Self {
+        const METHODS: [&str; 3] = ["ping", "tools/list", "x"];
+        let which = |choices: &mut Choices| choices.below(1 << 16) as u16;
+        match choices.below(20) {
+            0..3 => Self::Settle,
+            3..6 => Self::Send(choices.below(200) as u16),
+            6..9 => Self::Call {
+                method: choices.pick(&METHODS).unwrap_or("ping"),
+                text: choices.below(200) as u16,
+                idle: choices.one_in(2).then(|| choices.below(3) as u8),
+                progress: choices.one_in(2),
+            },
+            9 => Self::CallThatPanics,
+            10 => Self::Cancel(which(choices)),
+            11..14 => Self::Respond { which: which(choices), text: choices.below(300) as u16 },
+            14 => Self::RespondThatPanics(which(choices)),
+            15 => Self::Progress(which(choices), choices.below(5) as u8),
+            16 => Self::Notify,
+            17 => Self::Begin,
+            18 => Self::Wait(choices.pick(&[1, 2, 61_000]).unwrap_or(1)),
+            _ => Self::End(choices.below(24) as u8),
+        }
+    }
+}
+
+/// What can be configured, in small numbers so that limits are met.
+pub fn connection(choices: &mut Choices) -> ConnectionConfig {
+    let mut connection = ConnectionConfig::default();
+    let limits = &mut connection.limits;
+    if choices.one_in(2) {
+        limits.outbox_bytes = 200 + choices.below(2800) as usize;
+        limits.reserve_bytes = choices.below(500) as usize;
+    }
+    limits.outbound_calls = 1 + choices.below(5) as u32;
+    limits.inbound_requests = 1 + choices.below(3) as u32;
+    limits.remembered_calls = choices.below(4) as u32;
+    if choices.one_in(2) {
+        limits.held_bytes = choices.below(3000) as usize;
+    }
+    if choices.one_in(2) {
+        limits.frame_bytes = 100 + choices.below(400) as usize;
+    }
+    limits.chunk_bytes = 1 + choices.below(49) as usize;
+    if choices.one_in(2) {
+        connection.duplicate_ids = DuplicateIds::Serve;
+    }
+    connection.match_stringified_ids = choices.one_in(2);
+    if choices.one_in(2) {
+        let rate = RepliesWithoutId::at_most(2, Duration::from_secs(1));
+        connection.replies_without_id = Some(rate);
+    }
+    connection.first_call_id = choices.below(3) as u32;
+    connection
+}
+
+/// A machine with what surrounds it, and what has to be true of it.
+#[derive(Debug)]
+pub struct Alone<M> {
+    machine: M,
+    inbox: Inbox,
+    out: Outbox,
+    framing: Framing,
+    chunk_bytes: usize,
+    now: Instant,
+    monitor: Monitor,
+    calls: Vec<CallId>,
+    requests: Vec<InboundId>,
+    /// What has been sent of a message that has not been sent to its end.
+    line: Vec<u8>,
+}
+
+impl<M: Machine> Alone<M> {
+    /// Nothing has happened yet.
+    pub fn new(connection: ConnectionConfig, framing: Framing) -> Self {
+        let limits = connection.limits.clone();
+        // It is one machine: what its peer is told has been watched by two of them, see `world`.
+        Self {
+            machine: M::with(connection),
+            inbox: Inbox::new(&limits),
+            out: Outbox::new(framing, &limits),
+            framing,
+            chunk_bytes: limits.chunk_bytes,
+            now: Instant::from_millis(1),
+            monitor: Monitor::new(),
+            calls: Vec::new(),
+            requests: Vec::new(),
+            line: Vec::new(),
+        }
+    }
+
+    /// Everything happens, and then the end.
+    ///
+    /// # Errors
+    ///
+    /// The promise that was broken.
+    pub fn run(mut self, acts: impl IntoIterator<Item = Act>) -> Result<(), Broken> {
+        for act in acts {
+            self.step(&act)?;
+        }
+        self.step(&Act::End(1))?;
+        self.step(&Act::Settle)?;
+        self.step(&Act::Send(u16::MAX))?;
+        if self.monitor.is_closed() {
+            return Ok(());
+        }
+        Err(Broken::new(Promise::OneOutcome, "a connection that is broken has not ended"))
+    }
+
+    /// One thing happens.
+    ///
+    /// # Errors
+    ///
+    /// The promise that was broken.
+    pub fn step(&mut self, act: &Act) -> Result<(), Broken> {
+        let Self { machine, out, monitor, now, .. } = self;
+        match act {
+            Act::Bytes(bytes) => self.receive(bytes)?,
+            Act::Call { .. } | Act::CallThatPanics => self.call(act)?,
+            Act::Cancel(which) => {
+                if let Some(call) = pick(&self.calls, *which)
+                    && machine.cancel(call, Some("why"), out).is_ok()
+                {
+                    monitor.cancelled(call)?;
+                }
+            }
+            Act::Respond { which, text } => self.respond(*which, *text)?,
+            Act::RespondThatPanics(which) => {
+                if let Some(request) = pick(&self.requests, *which) {
+                    self.panic_in(|machine, _, out| {
+                        machine.respond(request, &Panics, out).is_ok()
+                    })?;
+                }
+            }
+            Act::Progress(which, step) => {
+                if let Some(request) = pick(&self.requests, *which)
+                    && machine.progress(request, Progress::new(*step), *now, out).is_ok()
+                    && !monitor.requests().any(|open| open == request)
+                {
+                    return Err(Broken::new(Promise::OneAnswer, "progress of what has ended"));
+                }
+            }
+            Act::Notify => _ = machine.notify("notifications/x", out),
+            Act::Begin => machine.begin(*now, out),
+            Act::Send(bytes) => self.send(usize::from(*bytes))?,
+            Act::Wait(milliseconds) => {
+                *now = *now + Duration::from_millis(u64::from(*milliseconds));
+            }
+            Act::Settle => self.settle()?,
+            Act::End(0) => machine.disconnected(Cause::EndOfInput, *now),
+            Act::End(1) => machine.disconnected(Cause::WriteFailed, *now),
+            Act::End(2) => machine.close(),
+            Act::End(3) => machine.shut_down(Duration::from_secs(5), *now),
+            Act::End(_) => {}
+        }
+        self.monitor.check(&self.machine, self.now)
+    }
+
+    fn receive(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let Self { machine, inbox, out, monitor, requests, now, .. } = self;
+        for chunk in bytes.chunks(self.chunk_bytes) {
+            if inbox.feed(chunk) != chunk.len() {
+                return Err(Broken::new(Promise::Bounded, "no room for a chunk"));
+            }
+            while let Some(frame) = inbox.next() {
+                if let Some(event) = machine.receive(frame, *now, out) {
+                    if let Meaning::Request(id) = M::meaning(&event) {
+                        requests.push(id);
+                    }
+                    monitor.event::<M>(&event)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, act: &Act) -> Result<(), Broken> {
+        let Act::Call { method, text, idle, progress } = act else {
+            return self.panic_in(|machine, now, out| {
+                machine.call("x", &Panics, CallOptions::new(), now, out).is_ok()
+            });
+        };
+        let params = serde_json::json!({"text": "y".repeat(usize::from(*text))});
+        let mut options = CallOptions::new();
+        if *progress {
+            options = options.progress();
+        }
+        if let Some(idle) = *idle {
+            options = options.idle(Timeout::After(Duration::from_millis(idle.into())));
+        }
+        let made = self.machine.call(method, &params, options, self.now, &mut self.out);
+        let Ok(call) = made else { return Ok(()) };
+        self.calls.push(call);
+        self.monitor.called(call)
+    }
+
+    fn respond(&mut self, which: u16, text: u16) -> Result<(), Broken> {
+        let Some(request) = pick(&self.requests, which) else { return Ok(()) };
+        let result = serde_json::json!({"text": "z".repeat(usize::from(text))});
+        let is_open = self.monitor.requests().any(|open| open == request);
+        let is_wrong = match self.machine.respond(request, &result, &mut self.out) {
+            Ok(()) => return self.monitor.answered(request),
+            Err(RespondError::Encode(_)) => !is_open,
+            // Together with another one of the same id; the event is still to come.
+            Err(RespondError::Cancelled) => false,
+            Err(_) => is_open && self.machine.phase() != Phase::Closed,
+        };
+        if is_wrong {
+            return Err(Broken::new(Promise::OneAnswer, format!("{request} is open or not?")));
+        }
+        Ok(())
+    }
+
+    /// Something that panics in the middle changes nothing.
+    fn panic_in(
+        &mut self,
+        act: impl FnOnce(&mut M, Instant, &mut Outbox) -> bool,
+    ) -> Result<(), Broken> {
+        let before = (self.machine.clone(), self.out.clone());
+        let (machine, now, out) = (&mut self.machine, self.now, &mut self.out);
+        let acted = catch_unwind(AssertUnwindSafe(|| act(machine, now, out)));
+        if matches!(acted, Ok(true)) || before != (self.machine.clone(), self.out.clone()) {
+            return Err(Broken::new(Promise::Total, "a payload that panics has changed something"));
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Broken> {
+        let Self { machine, out, monitor, now, .. } = self;
+        while let Some(event) = machine.handle_timeout(*now, out) {
+            monitor.event::<M>(&event)?;
+        }
+        monitor.settled(machine, *now)
+    }
+
+    /// Whole messages leave, each of them JSON-RPC.
+    fn send(&mut self, count: usize) -> Result<(), Broken> {
+        let mut messages = Vec::new();
+        if self.framing == Framing::Lines {
+            let count = self.out.len().min(count);
+            self.line.extend(&self.out.unsent()[..count]);
+            self.out.sent(count);
+            while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+                messages.push(self.line.drain(..=end).collect());
+            }
+        } else {
+            messages.extend(self.out.messages().take(count).map(<[u8]>::to_vec));
+        }
+        messages.iter().try_for_each(|message| is_message(message))
+    }
+}
+
+/// What was asked is not known here, so only the shape of what is said can be looked at.
+fn is_message(bytes: &[u8]) -> Result<(), Broken> {
+    let broken = |what: &str| {
+        let text = String::from_utf8_lossy(bytes);
+        Err(Broken::new(Promise::Order, format!("{what}: {text}")))
+    };
+    let Ok(value) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+        return broken("not one whole message");
+    };
+    let batch = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+    if batch.iter().all(|message| message["jsonrpc"] == "2.0") { Ok(()) } else { broken("not 2.0") }
+}
+
+fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {
+    things.get(usize::from(which).checked_rem(things.len())?).copied()
+}
+
+/// A payload that gives up halfway.
+struct Panics;
+
+impl Serialize for Panics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("a", &1)?;
+        std::panic::resume_unwind(Box::new("a payload that panics"));
+    }
+}

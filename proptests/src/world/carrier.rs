@@ -1,0 +1,131 @@
+//! What is between two sides.
+
+use mcp_sansio::testing::{Link, MessageLink};
+use mcp_sansio::{Frame, Framing, Inbox, Instant, Limits, Outbox};
+
+/// One way of it.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there are two of them in a world")]
+pub(super) enum Carrier {
+    /// A stream of bytes. A message may have left in part.
+    Bytes { link: Link, inbox: Inbox, has_begun: bool },
+    /// Whole messages, and the one that arrives next.
+    Messages { link: MessageLink, next: Option<Vec<u8>> },
+}
+
+impl Default for Carrier {
+    fn default() -> Self {
+        Self::Messages { link: MessageLink::new(), next: None }
+    }
+}
+
+impl Carrier {
+    /// With a stream that holds so much, or with messages, to somebody with these limits.
+    pub(super) fn new(stream: Option<usize>, limits: &Limits) -> Self {
+        match stream {
+            Some(capacity) => Self::Bytes {
+                link: Link::new(capacity),
+                inbox: Inbox::new(limits),
+                has_begun: false,
+            },
+            None => Self::default(),
+        }
+    }
+
+    pub(super) const fn framing(stream: Option<usize>) -> Framing {
+        if stream.is_some() { Framing::Lines } else { Framing::Messages }
+    }
+
+    /// Takes bytes, or all messages. Gives the messages of which the first byte has left by that.
+    pub(super) fn write(
+        &mut self,
+        outbox: &mut Outbox,
+        bytes: usize,
+        arrival: Instant,
+    ) -> Vec<Vec<u8>> {
+        match self {
+            Self::Bytes { link, has_begun, .. } => {
+                let unsent = outbox.unsent();
+                let count = link.room().min(bytes).min(unsent.len());
+                // What is begun now will be finished, whatever becomes of it: so it counts as it stands.
+                let mut messages = Vec::new();
+                let mut at = 0;
+                while at < count {
+                    let rest = &unsent[at..];
+                    let end = rest.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+                    if !*has_begun {
+                        messages.push(rest[..end].to_vec());
+                    }
+                    at += end;
+                    *has_begun = count < at;
+                }
+                link.take(outbox, bytes, arrival);
+                messages
+            }
+            Self::Messages { link, .. } => {
+                let before = link.len();
+                link.take(outbox);
+                link.iter().skip(before).map(<[u8]>::to_vec).collect()
+            }
+        }
+    }
+
+    /// Has bytes arrive, or one message. Says whether anything has.
+    pub(super) fn read(&mut self, bytes: usize, now: Instant) -> bool {
+        match self {
+            Self::Bytes { link, inbox, .. } => 0 < link.give(inbox, bytes, now),
+            Self::Messages { link, next } => {
+                *next = link.give();
+                next.is_some()
+            }
+        }
+    }
+
+    /// The next frame of what has arrived. Messages are taken apart before.
+    pub(super) fn next(&mut self) -> Option<Frame<'_>> {
+        match self {
+            Self::Bytes { inbox, .. } => inbox.next(),
+            Self::Messages { .. } => None,
+        }
+    }
+
+    /// The message that has arrived.
+    pub(super) const fn message(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Bytes { .. } => None,
+            Self::Messages { next, .. } => next.take(),
+        }
+    }
+
+    pub(super) const fn messages(&mut self) -> Option<&mut MessageLink> {
+        match self {
+            Self::Bytes { .. } => None,
+            Self::Messages { link, .. } => Some(link),
+        }
+    }
+
+    pub(super) fn forge(&mut self, text: &[u8]) {
+        match self {
+            Self::Bytes { link, .. } => _ = link.add_noise(text),
+            Self::Messages { link, .. } => {
+                link.add(text);
+                link.hurry(link.len() - 1);
+            }
+        }
+    }
+
+    pub(super) fn break_off(&mut self) {
+        match self {
+            Self::Bytes { link, .. } => link.break_off(),
+            Self::Messages { link, .. } => *link = MessageLink::new(),
+        }
+    }
+
+    /// When something on the way arrives.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Bytes { link, .. } => link.poll_timeout(),
+            Self::Messages { .. } => None,
+        }
+    }
+}

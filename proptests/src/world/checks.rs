@@ -1,0 +1,145 @@
+//! What has to hold.
+
+use std::hash::Hasher;
+
+use mcp_sansio::testing::{Broken, Machine, Promise};
+use mcp_sansio::{Cause, Counts, Instant, Limits, Outbox};
+
+use super::{SECRET, Way, World, client_side};
+
+/// How many bytes a side of these worlds says of itself in each request without a session.
+const IDENTITY: usize = 600;
+
+impl World {
+    /// Calls leave in the order in which they were made.
+    pub(super) fn check_order(&mut self, message: &[u8]) -> Result<(), Broken> {
+        let Some((serial, may_overtake)) = client_side::serial_in(message) else { return Ok(()) };
+        // A call that is made again, with what was needed for it, has left before.
+        if self.left.insert(serial) && !may_overtake {
+            if serial < self.latest {
+                return Err(Broken::new(Promise::Order, format!("call {serial} leaves late")));
+            }
+            self.latest = serial;
+        }
+        Ok(())
+    }
+
+    /// Notes an event, and that it is quiet.
+    pub(super) fn note(&mut self, way: Way, event: &dyn std::fmt::Debug) -> Result<(), Broken> {
+        let text = format!("{event:?}");
+        self.events += 1;
+        self.digest.write(text.as_bytes());
+        if text.contains(SECRET) {
+            return Err(Broken::new(Promise::Quiet, text));
+        }
+        if let Some(diagram) = &mut self.diagram {
+            let short: String = text.chars().take(70).collect();
+            if way {
+                diagram.left(self.now, short);
+            } else {
+                diagram.right(self.now, short);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check(&self) -> Result<(), Broken> {
+        let Self { client, server, ours, theirs, now, .. } = self;
+        ours.monitor.check(client, *now)?;
+        theirs.monitor.check(server, *now)?;
+        for (counts, out, limits) in [
+            (client.counts(), &self.client_out, &self.setup.client.connection.limits),
+            (server.counts(), &self.server_out, &self.setup.server.connection.limits),
+        ] {
+            is_bounded(counts, out, limits)?;
+        }
+        // Whoever is not told that there is something to do finds nothing.
+        is_honest(client, &self.client_out, *now)?;
+        is_honest(server, &self.server_out, *now)
+    }
+
+    /// With nothing but time, and nobody who reads, every call with a timeout ends.
+    fn calm_down(&mut self) -> Result<(), Broken> {
+        self.client.resume(self.now);
+        for _ in 0..20_000 {
+            let (client, server) = (self.client.pending_calls(), self.server.pending_calls());
+            if client.count() + server.count() == 0
+                && self.theirs.monitor.to_come_again().count() == 0
+            {
+                break;
+            }
+            self.client_out.sent(usize::MAX);
+            self.server_out.sent(usize::MAX);
+            self.settle()?;
+            self.check()?;
+            let machines = [self.client.poll_timeout(), self.server.poll_timeout()];
+            let Some(due) = machines.into_iter().flatten().min() else { break };
+            self.now = self.now.max(due);
+        }
+        let left = (self.client.pending_calls().next(), self.server.pending_calls().next());
+        let waiting = self.theirs.monitor.to_come_again().next();
+        if left != (None, None) || waiting.is_some() {
+            let what = format!("without end: {left:?} {waiting:?}");
+            return Err(Broken::new(Promise::NothingWaits, what));
+        }
+        Ok(())
+    }
+
+    /// Everything ends, and nothing is left.
+    ///
+    /// # Errors
+    ///
+    /// Something is, or does not end.
+    pub fn finish(&mut self) -> Result<(), Broken> {
+        self.calm_down()?;
+        self.client.disconnected(Cause::WriteFailed, self.now);
+        self.server.disconnected(Cause::WriteFailed, self.now);
+        self.settle()?;
+        self.check()?;
+        if self.ours.monitor.is_closed() && self.theirs.monitor.is_closed() {
+            return Ok(());
+        }
+        Err(Broken::new(Promise::OneOutcome, "a connection that is broken has not ended"))
+    }
+}
+
+/// A command that fails has changed nothing: neither what is in flight nor what is to be sent.
+pub(super) fn unchanged<M: Machine, E: std::fmt::Debug>(
+    before: (Counts, usize),
+    (machine, out): (&M, &Outbox),
+    error: E,
+) -> Result<(), Broken> {
+    if before == (machine.counts(), out.len()) {
+        return Ok(());
+    }
+    let after = (machine.counts(), out.len());
+    let what = format!("{error:?} has changed {before:?} to {after:?}");
+    Err(Broken::new(Promise::OneOutcome, what))
+}
+
+fn is_bounded(counts: Counts, out: &Outbox, limits: &Limits) -> Result<(), Broken> {
+    // As the formula in `Limits` has it, without what vectors take to grow.
+    let identities = limits.outbound_calls as usize * IDENTITY;
+    let held = limits.reserve_bytes + limits.held_bytes + identities;
+    let most = limits.outbox_bytes.saturating_add(held);
+    // What is asked about tasks comes on top, and so does what opens the connection.
+    let calls = 4 * limits.outbound_calls as usize + 8;
+    let is_bounded = counts.inbound <= limits.inbound_requests as usize
+        && counts.outbound <= calls
+        && counts.held_bytes <= limits.held_bytes
+        && out.len() <= most;
+    if is_bounded {
+        return Ok(());
+    }
+    Err(Broken::new(Promise::Bounded, format!("{counts:?}, {} bytes to send", out.len())))
+}
+
+fn is_honest<M: Machine>(machine: &M, out: &Outbox, now: Instant) -> Result<(), Broken> {
+    if machine.poll_timeout().is_some_and(|due| due <= now) {
+        return Ok(());
+    }
+    match machine.clone().handle_timeout(now, &mut out.clone()) {
+        Some(event) => Err(Broken::new(Promise::NothingWaits, format!("not announced: {event:?}"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,212 @@
+//! The application of the client.
+
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::method;
+use mcp_sansio::testing::{Broken, Promise};
+use mcp_sansio::{
+    CallId, CallOptions, Cancellation, ClientEvent, ErrorCode, Frame, Outbox, Paging, TaskOptions,
+    Timeout,
+};
+use serde_json::json;
+
+use super::setup::filter;
+use super::{SECRET, Step, World, unchanged};
+
+impl World {
+    /// What it does on its own account.
+    pub(super) fn by_client(&mut self, step: &Step) -> Result<(), Broken> {
+        let Self { client, client_out: out, ours, now, .. } = self;
+        let (now, before) = (*now, (client.counts(), out.len()));
+        match *step {
+            Step::Connect => {
+                let twin = client.clone();
+                let refused = client.connect(now, out).is_err();
+                if refused && twin != *client {
+                    return Err(Broken::new(
+                        Promise::OneOutcome,
+                        "a refused connect has changed it",
+                    ));
+                }
+                self.adopt()?;
+            }
+            Step::Call { method, size, options } => self.call(method, size, options)?,
+            Step::List => {
+                let made = client.list::<method::ListTools>(
+                    Paging::default(),
+                    CallOptions::new(),
+                    now,
+                    out,
+                );
+                if let Err(error) = &made {
+                    unchanged(before, (client, out), error)?;
+                }
+                ours.made(made)?;
+            }
+            Step::Subscribe(which) => {
+                let made = client.subscribe(&filter(which), now, out);
+                if let Err(error) = &made {
+                    unchanged(before, (client, out), error)?;
+                }
+                ours.made(made)?;
+            }
+            Step::CancelByClient { which } => {
+                let Some(call) = ours.a_call(which) else { return Ok(()) };
+                let mark = self.serials.get(&call).map(|serial| format!("\"serial\":{serial},"));
+                let unsent = copies(out, mark.as_deref());
+                match client.cancel(call, Some("why"), out) {
+                    Err(error) => unchanged(before, (client, out), error)?,
+                    Ok(cancellation) => {
+                        let taken_back = unsent - copies(out, mark.as_deref());
+                        ours.monitor.cancelled(call)?;
+                        self.check_withdrawn(call, cancellation, (unsent, taken_back))?;
+                    }
+                }
+            }
+            Step::CancelTask { which } => {
+                let Some(call) = ours.a_call(which) else { return Ok(()) };
+                if let Err(error) = client.cancel_task(call, now, out) {
+                    unchanged(before, (client, out), error)?;
+                }
+            }
+            Step::Give { which, answer } => self.give(which, answer)?,
+            Step::Pause(true) => client.pause(now),
+            Step::Pause(false) => client.resume(now),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, method: &str, size: u16, bits: u8) -> Result<(), Broken> {
+        let Self { client, client_out: out, ours, now, made: number, .. } = self;
+        let before = (client.counts(), out.len());
+        let mut options = CallOptions::new();
+        if bits & 1 != 0 {
+            options = options.progress();
+        }
+        if bits & 6 == 6 {
+            options = options.input_by_hand();
+        }
+        if bits & 8 != 0 {
+            options = options.idle(Timeout::After(Duration::from_secs(2)));
+        }
+        if bits & 0x30 == 0x30 {
+            options = options.task(TaskOptions::new());
+        }
+        *number += 1;
+        let text = SECRET.to_owned() + &"x".repeat(size.into());
+        let params = json!({"name": "t", "arguments": {"serial": *number, "text": text}});
+        let made = client.call_method(method, &params, options, *now, out);
+        match &made {
+            Ok(call) => _ = self.serials.insert(*call, *number),
+            Err(error) => unchanged(before, (client, out), error)?,
+        }
+        ours.made(made)
+    }
+
+    /// A call of which nothing has left is taken back, whoever does not read. Not if the peer may have
+    /// answered what it cannot have seen: then there can be more than one message of it, or a task.
+    fn check_withdrawn(
+        &self,
+        call: CallId,
+        cancellation: Cancellation,
+        (unsent, taken_back): (usize, usize),
+    ) -> Result<(), Broken> {
+        let has_left = self.serials.get(&call).is_none_or(|serial| self.left.contains(serial));
+        let is_wrong = match cancellation {
+            Cancellation::Withdrawn => taken_back != unsent.min(1),
+            Cancellation::Notified => 0 < unsent && !has_left && !self.is_deceived,
+            _ => false,
+        };
+        if is_wrong {
+            let what = format!("{call} is {cancellation:?}, {taken_back} of {unsent} taken back");
+            return Err(Broken::new(Promise::NothingWaits, what));
+        }
+        Ok(())
+    }
+
+    /// What the server needs.
+    fn give(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
+        let Self { client, client_out: out, ours, .. } = self;
+        let Some(id) = ours.a_request(which) else { return Ok(()) };
+        let before = (client.counts(), out.len());
+        let content = json!({"secret": SECRET});
+        let roots = json!([{"uri": format!("file:///{}", "x".repeat(1500))}]);
+        let given = match answer % 8 {
+            0 => client.reject(id, ErrorCode::INTERNAL_ERROR, "no", out),
+            1 => client.respond(id, &json!({"wrong": 1}), out),
+            2 => {
+                let given = json!({"action": "accept", "content": content, "roots": roots});
+                client.respond(id, &given, out)
+            }
+            _ => client.respond(id, &json!({"action": "decline", "roots": []}), out),
+        };
+        match given {
+            Ok(()) => ours.monitor.answered(id),
+            Err(error) => unchanged(before, (client, out), error),
+        }
+    }
+
+    /// A frame arrives.
+    pub(super) fn at_client(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        let bytes = frame.bytes();
+        self.ours.monitor.delivered(bytes);
+        if let Some(event) = self.client.receive(frame, self.now, &mut self.client_out) {
+            let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
+            self.client_event(&event)?;
+            if is_cancelled && is_cancellation(bytes) {
+                self.ours.monitor.cancelled_by(bytes);
+            }
+        }
+        self.adopt()
+    }
+
+    pub(super) fn client_is_due(&mut self) -> Result<bool, Broken> {
+        let Some(event) = self.client.handle_timeout(self.now, &mut self.client_out) else {
+            self.adopt()?;
+            return Ok(false);
+        };
+        self.client_event(&event)?;
+        self.adopt()?;
+        Ok(true)
+    }
+
+    fn client_event(&mut self, event: &ClientEvent<'_>) -> Result<(), Broken> {
+        if let ClientEvent::Subscription(update) = event
+            && !self.ours.known.contains(&update.call)
+        {
+            // One that the machine has made by itself, and that ends before it could be looked at.
+            self.ours.made::<()>(Ok(update.call))?;
+        }
+        self.note(true, event)?;
+        self.ours.event::<mcp_sansio::Client>(event)
+    }
+
+    /// Subscriptions that the machine has made by itself.
+    fn adopt(&mut self) -> Result<(), Broken> {
+        let Self { client, ours, .. } = self;
+        let new = client.subscriptions().filter(|call| !ours.known.contains(call));
+        new.collect::<Vec<_>>().into_iter().try_for_each(|call| ours.made::<()>(Ok(call)))
+    }
+}
+
+/// How many messages hold this.
+fn copies(out: &Outbox, mark: Option<&str>) -> usize {
+    let Some(mark) = mark else { return 0 };
+    out.unsent().windows(mark.len()).filter(|window| *window == mark.as_bytes()).count()
+}
+
+/// The number that a call carries, if this is one, and whether it may overtake others: a ping need not wait
+/// for the handshake.
+pub(super) fn serial_in(message: &[u8]) -> Option<(u32, bool)> {
+    let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
+    let may_overtake = message.get("method")?.as_str() == "\"ping\"";
+    let serial = message.get("params")?.get("arguments")?.get("serial")?.parse().ok()?;
+    Some((serial, may_overtake))
+}
+
+pub(super) fn is_cancellation(message: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(message);
+    text.contains("\"notifications/cancelled\"")
+}

@@ -1,0 +1,388 @@
+//! A client and a server of any eras, what is between them, and two applications that do anything at any
+//! time. Everything that can be checked at each step is.
+//!
+//! A run is determined by its [`Setup`] and its [`Step`]s, and both are made from
+//! [`Choices`](mcp_sansio::testing::Choices): the simulation makes them from a seed, the fuzzer from bytes,
+//! proptest from what it shrinks.
+
+mod carrier;
+mod checks;
+mod client_side;
+mod hostile;
+mod server_side;
+mod setup;
+mod step;
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::task::{Tasks, TasksConfig};
+use mcp_sansio::testing::{Broken, Diagram, Digest, Machine, Monitor, Promise};
+use mcp_sansio::{
+    CallId, Cause, Client, ConnectionConfig, ConnectionNumber, DuplicateIds, Frame, Frames,
+    InboundId, Instant, Outbox, Request, Server,
+};
+
+use carrier::Carrier;
+use checks::unchanged;
+pub use setup::Setup;
+pub use step::{Step, Way};
+pub use trial::{Failure, Trial, schedule};
+
+/// What may not show in the `Debug` of anything. Every payload holds it.
+const SECRET: &str = "s3cret";
+
+/// How many handles of each kind an application remembers, stale ones among them.
+const REMEMBERED: usize = 24;
+
+/// Both sides, and everything around them.
+#[derive(Debug)]
+pub struct World {
+    setup: Setup,
+    client: Client,
+    server: Server,
+    client_out: Outbox,
+    server_out: Outbox,
+    upstream: Carrier,
+    downstream: Carrier,
+    now: Instant,
+    ours: Side,
+    theirs: Side,
+    /// Requests that the server can ask for input for.
+    requests: BTreeMap<InboundId, Request<'static>>,
+    tasks: Tasks,
+    /// Requests that the tasks answer.
+    lent: BTreeSet<InboundId>,
+    begun: u32,
+    connections: u32,
+    /// The number that each call of the client carries, those that have left, and the latest of them.
+    serials: BTreeMap<CallId, u32>,
+    made: u32,
+    left: BTreeSet<u32>,
+    latest: u32,
+    /// Somebody else has sent something to the client.
+    is_deceived: bool,
+    digest: Digest,
+    events: u64,
+    diagram: Option<Diagram>,
+}
+
+/// One application, as far as both are alike.
+#[derive(Debug, Default)]
+struct Side {
+    monitor: Monitor,
+    calls: Vec<CallId>,
+    ids: Vec<InboundId>,
+    /// Every call there has been.
+    known: BTreeSet<CallId>,
+}
+
+impl Side {
+    fn new(connection: &ConnectionConfig) -> Self {
+        let serves = connection.duplicate_ids == DuplicateIds::Serve;
+        Self { monitor: Monitor::new().serving_duplicates(serves), ..Self::default() }
+    }
+
+    /// Notes a call that has been made, if it has.
+    fn made<E>(&mut self, made: Result<CallId, E>) -> Result<(), Broken> {
+        let Ok(call) = made else { return Ok(()) };
+        remember(&mut self.calls, call);
+        self.known.insert(call);
+        self.monitor.called(call)
+    }
+
+    fn event<M: Machine>(&mut self, event: &M::Event<'_>) -> Result<(), Broken> {
+        if let mcp_sansio::testing::Meaning::Request(id) = M::meaning(event) {
+            remember(&mut self.ids, id);
+        }
+        self.monitor.event::<M>(event)
+    }
+
+    fn a_call(&self, which: u16) -> Option<CallId> {
+        pick(&self.calls, which)
+    }
+
+    fn a_request(&self, which: u16) -> Option<InboundId> {
+        pick(&self.ids, which)
+    }
+}
+
+fn remember<T>(things: &mut Vec<T>, thing: T) {
+    if things.len() == REMEMBERED {
+        things.remove(0);
+    }
+    things.push(thing);
+}
+
+fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {
+    things.get(usize::from(which).checked_rem(things.len())?).copied()
+}
+
+impl World {
+    /// Nothing has happened yet.
+    pub fn new(setup: Setup) -> Self {
+        let number = ConnectionNumber::new(0);
+        let (client, server) = (Arc::new(setup.client.clone()), Arc::new(setup.server.clone()));
+        Self::between(setup, Client::numbered(client, number), Server::numbered(server, number))
+    }
+
+    fn between(setup: Setup, client: Client, server: Server) -> Self {
+        let framing = Carrier::framing(setup.stream);
+        let (ours, theirs) = (&setup.client.connection, &setup.server.connection);
+        let mut of_tasks = TasksConfig::default();
+        of_tasks.tasks = 6;
+        Self {
+            client_out: Outbox::new(framing, &ours.limits),
+            server_out: Outbox::new(framing, &theirs.limits),
+            upstream: Carrier::new(setup.stream, &theirs.limits),
+            downstream: Carrier::new(setup.stream, &ours.limits),
+            ours: Side::new(ours),
+            theirs: Side::new(theirs),
+            client,
+            server,
+            now: Instant::from_millis(1_000),
+            requests: BTreeMap::new(),
+            tasks: Tasks::new(of_tasks),
+            lent: BTreeSet::new(),
+            begun: 0,
+            connections: 0,
+            serials: BTreeMap::new(),
+            made: 0,
+            left: BTreeSet::new(),
+            latest: 0,
+            is_deceived: false,
+            digest: Digest::new(),
+            events: 0,
+            diagram: None,
+            setup,
+        }
+    }
+
+    /// Draws what happens from now on.
+    pub fn draw(&mut self) {
+        self.diagram = Some(Diagram::new("client", "server", self.now));
+    }
+
+    /// The drawing.
+    pub const fn diagram(&self) -> Option<&Diagram> {
+        self.diagram.as_ref()
+    }
+
+    /// What has happened so far, as a number: the same for the same, on every machine.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// How many events there have been.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Has a step happen, and checks everything.
+    ///
+    /// # Errors
+    ///
+    /// A promise does not hold any more.
+    pub fn step(&mut self, step: &Step) -> Result<(), Broken> {
+        let was_over = (self.ours.monitor.is_closed(), self.theirs.monitor.is_closed());
+        let lengths = (self.client_out.len(), self.server_out.len());
+        self.by_client(step)?;
+        self.by_server(step)?;
+        self.by_tasks(step)?;
+        self.around(step)?;
+        let is_same = !matches!(step, Step::Reconnect);
+        let lengths_now = (self.client_out.len(), self.server_out.len());
+        if is_same
+            && (was_over.0 && lengths.0 < lengths_now.0 || was_over.1 && lengths.1 < lengths_now.1)
+        {
+            return Err(Broken::new(Promise::OneAnswer, "something is sent after the end"));
+        }
+        self.check()
+    }
+
+    /// What the wire, time and the hosts do.
+    fn around(&mut self, step: &Step) -> Result<(), Broken> {
+        match step {
+            Step::Write { way, bytes, delay } => {
+                self.write(*way, usize::from(*bytes), Duration::from_millis(u64::from(*delay)))?;
+            }
+            Step::Read { way, bytes } => _ = self.read(*way, usize::from(*bytes))?,
+            Step::Flow => self.flow()?,
+            Step::Lose { way, which } => self.on_messages(*way, *which, |link, at| link.lose(at)),
+            Step::Repeat { way, which } => {
+                self.on_messages(*way, *which, |link, at| link.repeat(at))
+            }
+            Step::Hurry { way, which } => self.on_messages(*way, *which, |link, at| link.hurry(at)),
+            Step::Forge { way, text } => {
+                self.is_deceived |= !way;
+                self.carrier(*way).forge(text.as_bytes());
+            }
+            Step::Settle => self.settle()?,
+            Step::Wait { milliseconds } => {
+                self.now = self.now + Duration::from_millis(u64::from(*milliseconds));
+            }
+            Step::WaitUntilDue => {
+                if let Some(due) = self.due() {
+                    self.now = self.now.max(due);
+                }
+                self.settle()?;
+            }
+            Step::End { way, how } => self.end(*way, *how),
+            Step::Break => {
+                self.upstream.break_off();
+                self.downstream.break_off();
+                self.client.disconnected(Cause::ReadFailed, self.now);
+                self.server.disconnected(Cause::ReadFailed, self.now);
+            }
+            Step::Reconnect => self.reconnect()?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    const fn carrier(&mut self, way: Way) -> &mut Carrier {
+        if way { &mut self.upstream } else { &mut self.downstream }
+    }
+
+    fn on_messages(
+        &mut self,
+        way: Way,
+        which: u16,
+        act: impl FnOnce(&mut mcp_sansio::testing::MessageLink, usize),
+    ) {
+        if let Some(link) = self.carrier(way).messages()
+            && let Some(at) = usize::from(which).checked_rem(link.len())
+        {
+            act(link, at);
+        }
+    }
+
+    fn write(&mut self, way: Way, bytes: usize, delay: Duration) -> Result<usize, Broken> {
+        let arrival = self.now + delay;
+        let (out, carrier) = if way {
+            (&mut self.client_out, &mut self.upstream)
+        } else {
+            (&mut self.server_out, &mut self.downstream)
+        };
+        let before = out.len();
+        let messages = carrier.write(out, bytes, arrival);
+        let count = before - out.len();
+        for message in messages {
+            self.sent(way, &message)?;
+        }
+        Ok(count)
+    }
+
+    /// The first byte of a message has left.
+    fn sent(&mut self, way: Way, message: &[u8]) -> Result<(), Broken> {
+        self.digest.write_u8(u8::from(way));
+        self.digest.write_u64(self.now.since_epoch().as_nanos() as u64);
+        self.digest.write(message);
+        if let Some(diagram) = &mut self.diagram {
+            if way {
+                diagram.to_the_right(self.now, message);
+            } else {
+                diagram.to_the_left(self.now, message);
+            }
+        }
+        if way {
+            self.check_order(message)?;
+        }
+        let side = if way { &mut self.ours } else { &mut self.theirs };
+        side.monitor.sent(message)
+    }
+
+    fn read(&mut self, way: Way, bytes: usize) -> Result<bool, Broken> {
+        let now = self.now;
+        // Frames borrow the carrier, so it is not part of the world while they are taken in.
+        let mut carrier = std::mem::take(self.carrier(way));
+        let has_read = carrier.read(bytes, now);
+        let message = carrier.message();
+        let (to_server, to_client) = (&self.setup.server.connection, &self.setup.client.connection);
+        let limits = if way { to_server.limits.clone() } else { to_client.limits.clone() };
+        for frame in message.iter().flat_map(|message| Frames::of(message, &limits)) {
+            self.frame(way, frame)?;
+        }
+        while let Some(frame) = carrier.next() {
+            self.frame(way, frame)?;
+        }
+        *self.carrier(way) = carrier;
+        Ok(has_read)
+    }
+
+    fn frame(&mut self, way: Way, frame: Frame<'_>) -> Result<(), Broken> {
+        if way { self.at_server(frame) } else { self.at_client(frame) }
+    }
+
+    /// Everything moves until nothing does.
+    fn flow(&mut self) -> Result<(), Broken> {
+        for _ in 0..100_000 {
+            let mut moves = false;
+            for way in [true, false] {
+                moves |= 0 < self.write(way, usize::MAX, Duration::ZERO)?;
+                moves |= self.read(way, usize::MAX)?;
+            }
+            if !moves {
+                return Ok(());
+            }
+        }
+        Err(Broken::new(Promise::Bounded, "both talk without end"))
+    }
+
+    fn end(&mut self, way: Way, how: u8) {
+        let Self { client, server, now, .. } = self;
+        let grace = Duration::from_secs(5);
+        match (how, way) {
+            (0, true) => client.disconnected(Cause::EndOfInput, *now),
+            (0, false) => server.disconnected(Cause::EndOfInput, *now),
+            (1, true) => client.disconnected(Cause::WriteFailed, *now),
+            (1, false) => server.disconnected(Cause::WriteFailed, *now),
+            (2, true) => client.close(),
+            (2, false) => server.close(),
+            (_, true) => client.shut_down(grace, *now),
+            (_, false) => server.shut_down(grace, *now),
+        }
+    }
+
+    /// Both machines anew, if the client has ended.
+    fn reconnect(&mut self) -> Result<(), Broken> {
+        if !self.ours.monitor.is_closed() {
+            return Ok(());
+        }
+        self.server.close();
+        self.settle()?;
+        self.connections += 1;
+        let number = ConnectionNumber::new(self.connections);
+        let client = self.client.successor(number);
+        let server = Server::numbered(Arc::new(self.setup.server.clone()), number);
+        let mut next = Self::between(self.setup.clone(), client, server);
+        (next.now, next.begun, next.connections) = (self.now, self.begun, self.connections);
+        (next.made, next.digest, next.events) = (self.made, self.digest, self.events);
+        next.tasks = std::mem::take(&mut self.tasks);
+        next.diagram = self.diagram.take();
+        *self = next;
+        Ok(())
+    }
+
+    /// Both do everything that is due.
+    fn settle(&mut self) -> Result<(), Broken> {
+        for _ in 0..1_000 {
+            if !self.client_is_due()? && !self.server_is_due()? {
+                self.ours.monitor.settled(&self.client, self.now)?;
+                return self.theirs.monitor.settled(&self.server, self.now);
+            }
+        }
+        Err(Broken::new(Promise::Total, "there is always something due"))
+    }
+
+    /// When something will be.
+    fn due(&self) -> Option<Instant> {
+        let Self { client, server, tasks, upstream, downstream, .. } = self;
+        let machines = [client.poll_timeout(), server.poll_timeout(), tasks.poll_timeout()];
+        let carriers = [upstream.poll_timeout(), downstream.poll_timeout()];
+        machines.into_iter().chain(carriers).flatten().min()
+    }
+}

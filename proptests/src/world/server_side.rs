@@ -1,0 +1,251 @@
+//! The application of the server.
+
+use std::time::Duration;
+
+use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
+use mcp_sansio::testing::{Broken, Promise};
+use mcp_sansio::{
+    Call, CallOptions, Era, ErrorCode, Frame, InboundId, Progress, Request, RespondError,
+    ServerEvent, TaskMode,
+};
+use serde_json::json;
+
+use super::client_side::is_cancellation;
+use super::setup::filter;
+use super::{SECRET, Step, World, unchanged};
+
+impl World {
+    /// What it does on its own account.
+    pub(super) fn by_server(&mut self, step: &Step) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, now, .. } = self;
+        let (now, before) = (*now, (server.counts(), out.len()));
+        let failed = match *step {
+            Step::CallByServer { method } => {
+                let made = server.call_method(method, &(), CallOptions::new(), now, out);
+                let failed = made.as_ref().err().map(|error| format!("{error:?}"));
+                theirs.made(made)?;
+                failed
+            }
+            Step::CancelByServer { which } => {
+                let Some(call) = theirs.a_call(which) else { return Ok(()) };
+                match server.cancel(call, None, out) {
+                    Ok(_) => {
+                        theirs.monitor.cancelled(call)?;
+                        None
+                    }
+                    Err(error) => Some(format!("{error:?}")),
+                }
+            }
+            Step::Answer { which, answer } => return self.answer(which, answer),
+            Step::Require { which, what } => return self.require(which, what),
+            Step::Grant { which, filter: what } => {
+                let Some(id) = theirs.a_request(which) else { return Ok(()) };
+                let some = filter(what);
+                let granted = server.grant(id, (what & 4 == 0).then_some(&some), out);
+                granted.err().map(|error| format!("{error:?}"))
+            }
+            Step::Report { which, progress } => {
+                let Some(id) = theirs.a_request(which) else { return Ok(()) };
+                let reported = server.progress(id, Progress::new(progress), now, out);
+                reported.err().map(|error| format!("{error:?}"))
+            }
+            Step::Tell { what, about } => {
+                let about = about.and_then(|which| theirs.a_request(which));
+                let names = [
+                    "tools/list_changed",
+                    "prompts/list_changed",
+                    "resources/updated",
+                    "resources/updated",
+                    "message",
+                    "x",
+                ];
+                let name = format!("notifications/{}", names[usize::from(what) % names.len()]);
+                let params =
+                    json!({"uri": format!("a:/{}", what % 3), "level": "error", "data": SECRET});
+                let told = server.notify_method(&name, &params, about, out);
+                told.err().map(|error| format!("{error:?}"))
+            }
+            _ => None,
+        };
+        failed.map_or(Ok(()), |error| unchanged(before, (server, out), error))
+    }
+
+    fn answer(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, lent, .. } = self;
+        let Some(id) = theirs.a_request(which).filter(|id| !lent.contains(id)) else {
+            return Ok(());
+        };
+        let before = (server.counts(), out.len());
+        let answered = if answer.is_multiple_of(4) {
+            server.reject(id, ErrorCode::INTERNAL_ERROR, "no", out)
+        } else {
+            let text = SECRET.to_owned() + &"z".repeat(usize::from(answer) * 3);
+            let result =
+                json!({"content": [], "contents": [], "messages": [], "tools": [], "text": text});
+            server.respond(id, &result, out)
+        };
+        match answered {
+            Ok(()) => theirs.monitor.answered(id),
+            Err(error) => unchanged(before, (server, out), error),
+        }
+    }
+
+    fn require(&mut self, which: u16, what: u8) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, requests, lent, now, .. } = self;
+        let Some(id) = theirs.a_request(which).filter(|id| !lent.contains(id)) else {
+            return Ok(());
+        };
+        let Some(request) = requests.get(&id) else { return Ok(()) };
+        let before = (server.counts(), out.len());
+        let comes_again = request.context.era() != Era::Stateless;
+        match server.require_input(request, &required(what), *now, out) {
+            Ok(()) if comes_again => theirs.monitor.answered_for_now(id),
+            Ok(()) => theirs.monitor.answered(id),
+            Err(error) => unchanged(before, (server, out), error),
+        }
+    }
+
+    /// What is done about tasks.
+    pub(super) fn by_tasks(&mut self, step: &Step) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, tasks, lent, requests, begun, now, .. } = self;
+        match *step {
+            Step::BeginTask { which, ttl } => {
+                let Some(id) = theirs.a_request(which).filter(|id| !lent.contains(id)) else {
+                    return Ok(());
+                };
+                if !requests
+                    .get(&id)
+                    .is_some_and(|request| matches!(request.call, Call::CallTool(_)))
+                {
+                    return Ok(());
+                }
+                let was_open = theirs.monitor.requests().any(|open| open == id);
+                let mode = server.task_mode(id, &self.setup.tasks, out);
+                if let (Ok(Some(TaskMode::Task)), true) = (mode, was_open) {
+                    *begun += 1;
+                    let ttl = ttl.map(|ttl| Duration::from_millis(ttl.into()));
+                    let task = NewTask::new(format!("task-{begun}")).ttl(ttl);
+                    _ = server.begin_task(id, task, tasks, *now, out);
+                }
+            }
+            Step::Work { which, what } => {
+                let keys: Vec<TaskKey> = tasks.iter().map(|(key, _)| key).collect();
+                let Some(key) = super::pick(&keys, which) else { return Ok(()) };
+                let result = json!({"content": [], "text": SECRET});
+                // A task that has ended does not change any more, which `tasks` of the tests looks at.
+                _ = match what % 6 {
+                    0 | 1 => tasks.complete(key, &result, *now),
+                    2 => tasks.fail(key, ErrorCode::new(-7), "broken", *now),
+                    3 => tasks.require_input(key, &required(what | 2), *now),
+                    4 => tasks.set_message(key, Some("going on"), *now),
+                    _ => tasks.cancel(key, *now),
+                };
+            }
+            _ => {}
+        }
+        self.server.settle_tasks(&mut self.tasks, self.now, &mut self.server_out);
+        self.catch_up()
+    }
+
+    /// Notes requests that the machine has answered by itself: for its tasks, or because they may be no task.
+    fn catch_up(&mut self) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, lent, .. } = self;
+        let open: Vec<InboundId> = server.open_requests().collect();
+        let known = theirs.monitor.requests().chain(theirs.monitor.to_come_again());
+        let over: Vec<InboundId> = known.filter(|id| !open.contains(id)).collect();
+        for id in over {
+            // Of others that have ended the event is still to come.
+            let refused = server.reject(id, ErrorCode::INTERNAL_ERROR, "", out);
+            if refused == Err(RespondError::Answered) {
+                lent.remove(&id);
+                theirs.monitor.answered(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame arrives.
+    pub(super) fn at_server(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
+        let bytes = frame.bytes();
+        self.theirs.monitor.delivered(bytes);
+        if let Some(event) = self.server.receive(frame, self.now, &mut self.server_out) {
+            let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
+            self.server_event(event)?;
+            if is_cancelled && is_cancellation(bytes) {
+                self.theirs.monitor.cancelled_by(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn server_is_due(&mut self) -> Result<bool, Broken> {
+        if let Some(TaskEvent::Expired { .. }) = self.tasks.handle_timeout(self.now) {
+            return Ok(true);
+        }
+        let Some(event) = self.server.handle_timeout(self.now, &mut self.server_out) else {
+            return Ok(false);
+        };
+        self.server_event(event)?;
+        Ok(true)
+    }
+
+    fn server_event(&mut self, event: ServerEvent<'_>) -> Result<(), Broken> {
+        self.note(false, &event)?;
+        self.theirs.event::<mcp_sansio::Server>(&event)?;
+        match event {
+            ServerEvent::Request(request) => self.serve(request.into_owned()),
+            ServerEvent::TaskAnswer(answer) => {
+                _ = self.tasks.answered(&answer, self.now);
+                Ok(())
+            }
+            ServerEvent::Cancelled(cancelled) => {
+                self.lent.remove(&cancelled.id);
+                Ok(())
+            }
+            ServerEvent::Closed { .. } => {
+                self.tasks.disconnected(self.server.connection());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Requests about tasks are answered at once, all others by later steps.
+    fn serve(&mut self, request: Request<'static>) -> Result<(), Broken> {
+        let Self { server, server_out: out, tasks, lent, requests, now, .. } = self;
+        let id = request.id;
+        if let Call::Task(call) = &request.call {
+            lent.insert(id);
+            if server.serve_task(id, call, tasks, *now, out).is_err() {
+                // There was no room for the answer.
+                lent.remove(&id);
+            }
+            return self.catch_up();
+        }
+        if requests.len() == super::REMEMBERED {
+            requests.pop_first();
+        }
+        if requests.insert(id, request).is_some_and(|before| before.id != id) {
+            return Err(Broken::new(Promise::OneAnswer, format!("{id} names two requests")));
+        }
+        Ok(())
+    }
+}
+
+fn required(what: u8) -> InputRequired<'static> {
+    let mut required = InputRequired::new();
+    if what & 1 != 0 {
+        required = required.state(SECRET);
+    }
+    if what & 2 != 0 {
+        required = required.roots("a");
+    }
+    if what & 4 != 0 {
+        required = required.elicit("b", ElicitParams::form("m", ObjectSchema::default()));
+    }
+    if what & 24 == 24 {
+        required = required.elicit("c", ElicitParams::url("m", "https://x/", "e"));
+    }
+    required
+}

@@ -1,0 +1,103 @@
+//! How a world can be.
+
+use std::time::Duration;
+
+use mcp_sansio::model::{SubscriptionFilter, TaskSupport};
+use mcp_sansio::testing::Choices;
+use mcp_sansio::{
+    ClientConfig, ConnectionConfig, DuplicateIds, KeepAlive, Listening, RepliesWithoutId, Revision,
+    RevisionSet, ServerConfig,
+};
+
+use crate::config;
+
+/// What two sides are, and what is between them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Setup {
+    /// How the client is configured.
+    pub client: ClientConfig,
+    /// How the server is configured.
+    pub server: ServerConfig,
+    /// How much a byte stream between them holds; nothing for a carrier of messages.
+    pub stream: Option<usize>,
+    /// Which calls of tools the server answers with a task by itself.
+    pub tasks: TaskSupport<'static>,
+}
+
+impl Setup {
+    /// Any, with limits small enough to be met.
+    pub fn choose(choices: &mut Choices) -> Self {
+        let mut client = config::client_of_both_eras();
+        client.connection = connection(choices);
+        client.revisions = revisions(choices);
+        let known = [Revision::V2026_07_28, Revision::V2025_11_25];
+        client.known = choices.one_in(4).then(|| choices.pick(&known)).flatten();
+        client.probe = choices.one_in(2);
+        client.listen = choices.one_in(2).then(|| filter(1));
+        let mut server = config::server_of_both_eras();
+        server.connection = connection(choices);
+        server.revisions = revisions(choices);
+        server.listening = if choices.one_in(2) { Listening::Asked } else { Listening::Granted };
+        if choices.one_in(2) {
+            client.capabilities = client.capabilities.with_tasks();
+            server.capabilities = server.capabilities.with_tasks();
+        }
+        let capacity = choices.pick(&[1, 16, 64, 1000, usize::MAX]).unwrap_or(usize::MAX);
+        let stream = choices.one_in(2).then_some(capacity);
+        let tasks = if choices.one_in(2) { TaskSupport::Optional } else { TaskSupport::Forbidden };
+        Self { client, server, stream, tasks }
+    }
+}
+
+fn revisions(choices: &mut Choices) -> RevisionSet {
+    let sets = [RevisionSet::ALL, RevisionSet::STATELESS, RevisionSet::HANDSHAKE];
+    choices.pick(&sets).unwrap_or(RevisionSet::ALL)
+}
+
+fn connection(choices: &mut Choices) -> ConnectionConfig {
+    let mut connection = ConnectionConfig::default();
+    let small = |choices: &mut Choices, bound| choices.below(bound) as u32;
+    let limits = &mut connection.limits;
+    limits.inbound_requests = 1 + small(choices, 6);
+    limits.outbound_calls = 1 + small(choices, 8);
+    limits.remembered_calls = small(choices, 4);
+    (limits.listens, limits.subscriptions) = (small(choices, 3), small(choices, 3));
+    (limits.input_rounds, limits.input_requests) = (small(choices, 4), 1 + small(choices, 3));
+    limits.early_notifications = small(choices, 3);
+    limits.chunk_bytes = 1 + small(choices, 50) as usize;
+    connection.first_call_id = small(choices, 3);
+    if choices.one_in(3) {
+        limits.outbox_bytes = 600 + choices.below(2400) as usize;
+        limits.reserve_bytes = choices.below(500) as usize;
+    }
+    if choices.one_in(3) {
+        limits.held_bytes = choices.below(2000) as usize;
+    }
+    if choices.one_in(3) {
+        limits.kept_bytes = choices.below(400) as usize;
+    }
+    if choices.one_in(4) {
+        limits.frame_bytes = 150 + choices.below(600) as usize;
+    }
+    if choices.one_in(2) {
+        connection.duplicate_ids = DuplicateIds::Serve;
+    }
+    connection.match_stringified_ids = choices.one_in(2);
+    if choices.one_in(4) {
+        let rate = RepliesWithoutId::at_most(2, Duration::from_secs(1));
+        connection.replies_without_id = Some(rate);
+    }
+    if choices.one_in(4) {
+        connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(5)));
+    }
+    connection
+}
+
+/// One of a few things to subscribe to.
+pub(super) fn filter(which: u8) -> SubscriptionFilter<'static> {
+    let mut filter = SubscriptionFilter::new();
+    filter.tools_list_changed = (which & 1 != 0).then_some(true);
+    filter.prompts_list_changed = (which & 2 != 0).then_some(true);
+    (0..which & 3).fold(filter, |filter, number| filter.with_resource(format!("a:/{number}")))
+}
