@@ -8,6 +8,7 @@ mod side;
 
 pub mod allocations;
 pub mod alone;
+pub mod exploration;
 pub mod payload;
 pub mod world;
 

@@ -5,7 +5,7 @@ use mcp_sansio::testing::Choices;
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"roots":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
 
 /// Something for a server to survive.
-pub(super) fn to_server(choices: &mut Choices) -> String {
+pub fn to_server(choices: &mut Choices) -> String {
     let id = choices.pick(&["1", "2", "3", "\"1\"", "\"a\"", "null", "1.5"]).unwrap_or("1");
     let task = choices.below(4);
     match choices.below(16) {
@@ -39,7 +39,7 @@ pub(super) fn to_server(choices: &mut Choices) -> String {
 }
 
 /// Something for a client to survive.
-pub(super) fn to_client(choices: &mut Choices) -> String {
+pub fn to_client(choices: &mut Choices) -> String {
     let methods = ["subscriptions/acknowledged", "tools/list_changed", "resources/updated"];
     let method = choices.pick(&methods).unwrap_or("x");
     let id = 1 + choices.below(8);

@@ -8,7 +8,7 @@
 mod carrier;
 mod checks;
 mod client_side;
-mod hostile;
+pub mod hostile;
 mod server_side;
 mod setup;
 mod step;

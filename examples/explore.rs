@@ -1,0 +1,50 @@
+//! Small worlds, everything that can happen in them, in every order, on the real machines: one request with
+//! all that can come between, equal ids, a task, a subscription, the opening of a connection.
+//!
+//! ```sh
+//! cargo run --release --example explore
+//! cargo run --release --example explore -- task
+//! ```
+//!
+//! It prints how many states each world has. If something goes wrong in one, it prints a shortest way to it,
+//! and the exit code is 1.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use mcp_sansio_proptests::exploration::scenarios;
+
+#[derive(Parser)]
+#[command(about = "Goes through everything that can happen in small worlds")]
+struct Arguments {
+    /// Only the worlds whose name has this in it.
+    name: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let wanted = Arguments::parse().name.unwrap_or_default();
+    let scenarios = scenarios();
+    let (mut worlds, mut states) = (0, 0);
+    for scenario in scenarios.iter().filter(|scenario| scenario.name.contains(&wanted)) {
+        match scenario.explore() {
+            Ok(size) => {
+                println!(
+                    "{:8} states {:8} ways {:5} ends {:3} deep  {}",
+                    size.states, size.transitions, size.ends, size.depth, scenario.name
+                );
+                (worlds, states) = (worlds + 1, states + size.states);
+            }
+            Err(counterexample) => {
+                println!("{}:\n{counterexample}\nFAILED", scenario.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if worlds == 0 {
+        eprintln!("No world has {wanted:?} in its name. There are:");
+        scenarios.iter().for_each(|scenario| eprintln!("  {}", scenario.name));
+        return ExitCode::FAILURE;
+    }
+    println!("worlds={worlds} states={states} ok");
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,169 @@
+//! Small worlds, everything that can happen in them, in every order, on the real machines.
+
+mod negotiation;
+mod small;
+
+use std::fmt;
+
+use mcp_sansio::testing::{Explored, World, explore};
+use mcp_sansio::{Revision, RevisionSet};
+
+use crate::config;
+use negotiation::Negotiating;
+use small::{Budget, Small};
+
+/// How many states a world may have.
+const MOST: usize = 5_000_000;
+
+/// A small world.
+pub struct Scenario {
+    /// What can happen in it.
+    pub name: String,
+    /// Whether it has so few states that a build without optimisations goes through them in seconds.
+    pub is_quick: bool,
+    explore: Box<dyn Fn() -> Result<Explored, String>>,
+}
+
+impl Scenario {
+    /// Goes through all of it.
+    ///
+    /// # Errors
+    ///
+    /// A shortest way to something that should not be.
+    pub fn explore(&self) -> Result<Explored, String> {
+        (self.explore)()
+    }
+
+    fn of<W: World + 'static>(name: String, is_quick: bool, world: W) -> Self
+    where
+        W::Action: fmt::Debug,
+    {
+        let explore = move || {
+            explore(world.clone(), MOST).map_err(|counterexample| counterexample.to_string())
+        };
+        Self { name, is_quick, explore: Box::new(explore) }
+    }
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+/// What can happen between a client and a server that are connected, and how often.
+const WORLDS: [(&str, bool, Budget); 6] = [
+    (
+        "a request with progress, cancellation, timeout and a break",
+        true,
+        &[("call", 1), ("cancel", 1), ("wait", 2), ("report", 1), ("answer", 1), ("break", 1)],
+    ),
+    (
+        "a request that needs input",
+        true,
+        &[("call", 1), ("cancel", 1), ("wait", 1), ("require", 1), ("give", 1), ("answer", 1)],
+    ),
+    (
+        "a request while either side ends",
+        true,
+        &[("call", 1), ("answer", 1), ("wait", 2), ("end of input", 1), ("shut down", 1)],
+    ),
+    (
+        "a task with cancellation and expiry",
+        false,
+        &[
+            ("call for task", 1),
+            ("begin task", 1),
+            ("complete", 1),
+            ("cancel", 1),
+            ("cancel task", 1),
+            ("wait", 3),
+        ],
+    ),
+    (
+        "a task that needs input",
+        false,
+        &[
+            ("call for task", 1),
+            ("begin task", 1),
+            ("require for task", 1),
+            ("give", 1),
+            ("complete", 1),
+            ("cancel by server", 1),
+            ("wait", 2),
+        ],
+    ),
+    (
+        "a subscription with updates, cancellation, teardown and a break",
+        false,
+        &[
+            ("subscribe", 1),
+            ("change", 2),
+            ("cancel", 1),
+            ("answer", 1),
+            ("shut down", 1),
+            ("wait", 1),
+            ("break", 1),
+        ],
+    ),
+];
+
+/// Requests with one id, one of them no message, and its cancellation.
+const TWINS: [&str; 3] = [
+    r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#,
+    r#"{"jsonrpc":"2.0","id":"a","method":3}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#,
+];
+
+/// The same without a session.
+const TWINS_ALONE: [&str; 3] = [
+    r#"{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+    TWINS[1],
+    TWINS[2],
+];
+
+/// Every small world there is.
+pub fn scenarios() -> Vec<Scenario> {
+    let eras = [
+        ("sessions", RevisionSet::HANDSHAKE, &TWINS),
+        ("no sessions", RevisionSet::STATELESS, &TWINS_ALONE),
+    ];
+    let mut scenarios = Vec::new();
+    for (era, revisions, twins) in eras {
+        for (name, is_quick, budget) in WORLDS {
+            let world = connected(revisions, budget, &[]);
+            scenarios.push(Scenario::of(format!("{name}, {era}"), is_quick, world));
+        }
+        let world = connected(revisions, &[("forge", 4), ("answer", 2), ("wait", 1)], twins);
+        scenarios.push(Scenario::of(format!("requests with the same id, {era}"), true, world));
+    }
+    scenarios.extend(negotiations());
+    scenarios
+}
+
+fn connected(revisions: RevisionSet, budget: Budget, forged: &'static [&'static str]) -> Small {
+    let mut client = config::client_of_both_eras();
+    client.capabilities = client.capabilities.with_tasks();
+    client.revisions = revisions;
+    let mut server = config::server_of_both_eras();
+    server.capabilities = server.capabilities.with_tasks();
+    server.revisions = revisions;
+    Small::new(client, server, budget, forged).connected()
+}
+
+/// A client that opens a connection, to a server that answers in every way or not at all.
+fn negotiations() -> impl Iterator<Item = Scenario> {
+    let (legacy, modern) = (Revision::V2025_11_25, Revision::V2026_07_28);
+    let clients = [
+        ("both eras", false, RevisionSet::ALL, None, true),
+        ("both eras, sessions known", true, RevisionSet::ALL, Some(legacy), true),
+        ("both eras, no sessions known", false, RevisionSet::ALL, Some(modern), true),
+        ("no sessions", true, RevisionSet::STATELESS, None, true),
+        ("no sessions, unasked", true, RevisionSet::STATELESS, None, false),
+        ("sessions", true, RevisionSet::HANDSHAKE, None, true),
+    ];
+    clients.into_iter().map(|(name, is_quick, revisions, known, probe)| {
+        let world = Negotiating::new(revisions, known, probe);
+        Scenario::of(format!("negotiation by a client of {name}"), is_quick, world)
+    })
+}

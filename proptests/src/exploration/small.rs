@@ -1,0 +1,513 @@
+//! A client and a server between which little can happen, but all of that.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::model::{InputRequired, SubscriptionFilter};
+use mcp_sansio::task::{NewTask, TaskKey, Tasks};
+use mcp_sansio::testing::{
+    self, Broken, Canonical, Machine, Meaning, MessageLink, Monitor, Promise,
+};
+use mcp_sansio::{
+    Call, CallId, CallOptions, Cause, ChangedList, Client, ClientConfig, ClientEvent, Era, Framing,
+    InboundId, Instant, Outbox, Progress, Request, Server, ServerConfig, ServerEvent, TaskOptions,
+};
+use serde_json::json;
+
+/// Something that somebody does on its own account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(
+    missing_docs,
+    clippy::exhaustive_enums,
+    reason = "each is done by the function of its name"
+)]
+pub(super) enum Deed {
+    Connect,
+    Call,
+    CallForTask,
+    Subscribe,
+    Cancel(CallId),
+    CancelTask(CallId),
+    Give(InboundId),
+    Answer(InboundId),
+    Require(InboundId),
+    Report(InboundId),
+    BeginTask(InboundId),
+    Complete(TaskKey),
+    RequireForTask(TaskKey),
+    CancelByServer(TaskKey),
+    Change,
+    Forge(&'static str),
+    EndOfInput { client: bool },
+    Break,
+    ShutDown { client: bool },
+    Wait,
+}
+
+/// What can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Somebody does something.
+    Do(Deed),
+    /// What a side has written leaves it.
+    Send {
+        /// Towards the server.
+        up: bool,
+    },
+    /// The next message arrives.
+    Deliver {
+        /// Towards the server.
+        up: bool,
+    },
+    /// A side does the next thing that is due.
+    Settle {
+        /// The client.
+        client: bool,
+    },
+}
+
+/// How often something may be done, by its kind.
+pub(super) type Budget = &'static [(&'static str, u8)];
+
+/// Both sides.
+#[derive(Clone, Debug)]
+pub(super) struct Small {
+    client: Client,
+    server: Server,
+    client_out: Outbox,
+    server_out: Outbox,
+    upstream: MessageLink,
+    downstream: MessageLink,
+    now: Instant,
+    ours: Monitor,
+    theirs: Monitor,
+    requests: BTreeMap<InboundId, Request<'static>>,
+    tasks: Tasks,
+    begun: u32,
+    /// How often each deed of the budget may still be done.
+    left: Vec<(&'static str, u8)>,
+    forged: &'static [&'static str],
+}
+
+impl Small {
+    /// Both at the start of a connection. What may be forged goes to the server.
+    pub(super) fn new(
+        client: ClientConfig,
+        server: ServerConfig,
+        budget: Budget,
+        forged: &'static [&'static str],
+    ) -> Self {
+        let outbox =
+            |config: &mcp_sansio::ConnectionConfig| Outbox::new(Framing::Messages, &config.limits);
+        Self {
+            client_out: outbox(&client.connection),
+            server_out: outbox(&server.connection),
+            client: Client::new(Arc::new(client)),
+            server: Server::new(Arc::new(server)),
+            upstream: MessageLink::new(),
+            downstream: MessageLink::new(),
+            now: Instant::from_millis(1_000),
+            ours: Monitor::new(),
+            theirs: Monitor::new(),
+            requests: BTreeMap::new(),
+            tasks: Tasks::default(),
+            begun: 0,
+            left: budget.to_vec(),
+            forged,
+        }
+    }
+
+    /// The connection is open, and nothing is on the way.
+    pub(super) fn connected(mut self) -> Self {
+        self.client.connect(self.now, &mut self.client_out).unwrap();
+        for _ in 0..10 {
+            for action in [Action::Send { up: true }, Action::Send { up: false }] {
+                self.happen(&action).unwrap();
+            }
+            while !self.upstream.is_empty() {
+                self.happen(&Action::Deliver { up: true }).unwrap();
+            }
+            while !self.downstream.is_empty() {
+                self.happen(&Action::Deliver { up: false }).unwrap();
+            }
+        }
+        assert!(self.client.revision().is_some());
+        self
+    }
+
+    /// Which deed of the budget this is.
+    const fn kind(deed: &Deed) -> &'static str {
+        match deed {
+            Deed::Connect => "connect",
+            Deed::Call => "call",
+            Deed::CallForTask => "call for task",
+            Deed::Subscribe => "subscribe",
+            Deed::Cancel(_) => "cancel",
+            Deed::CancelTask(_) => "cancel task",
+            Deed::Give(_) => "give",
+            Deed::Answer(_) => "answer",
+            Deed::Require(_) => "require",
+            Deed::Report(_) => "report",
+            Deed::BeginTask(_) => "begin task",
+            Deed::Complete(_) => "complete",
+            Deed::RequireForTask(_) => "require for task",
+            Deed::CancelByServer(_) => "cancel by server",
+            Deed::Change => "change",
+            Deed::Forge(_) => "forge",
+            Deed::EndOfInput { .. } => "end of input",
+            Deed::Break => "break",
+            Deed::ShutDown { .. } => "shut down",
+            Deed::Wait => "wait",
+        }
+    }
+
+    /// Everything that could be done, whatever the budget says.
+    fn deeds(&self) -> Vec<Deed> {
+        let mut deeds = vec![Deed::Connect, Deed::Call, Deed::CallForTask, Deed::Subscribe];
+        deeds.extend(self.ours.calls().map(Deed::Cancel));
+        deeds.extend(self.ours.calls().map(Deed::CancelTask));
+        deeds.extend(self.ours.requests().map(Deed::Give));
+        deeds.extend(self.theirs.requests().map(Deed::Answer));
+        deeds.extend(self.theirs.requests().map(Deed::Report));
+        let known = self.theirs.requests().filter(|id| self.requests.contains_key(id));
+        for id in known {
+            deeds.extend([Deed::Require(id), Deed::BeginTask(id)]);
+        }
+        for (key, _) in self.tasks.iter() {
+            deeds.extend([
+                Deed::Complete(key),
+                Deed::RequireForTask(key),
+                Deed::CancelByServer(key),
+            ]);
+        }
+        deeds.extend(self.forged.iter().copied().map(Deed::Forge));
+        deeds.extend([Deed::Change, Deed::Break, Deed::Wait]);
+        for client in [true, false] {
+            deeds.extend([Deed::EndOfInput { client }, Deed::ShutDown { client }]);
+        }
+        deeds
+    }
+
+    fn is_due(&self, client: bool) -> bool {
+        let due = if client { self.client.poll_timeout() } else { self.server.poll_timeout() };
+        let tasks = self.tasks.poll_timeout().filter(|_| !client);
+        due.into_iter().chain(tasks).any(|due| due <= self.now)
+    }
+
+    fn happen(&mut self, action: &Action) -> Result<(), Broken> {
+        match *action {
+            Action::Send { up: true } => self.upstream.take(&mut self.client_out),
+            Action::Send { up: false } => {
+                let before = self.downstream.len();
+                self.downstream.take(&mut self.server_out);
+                for message in self.downstream.iter().skip(before) {
+                    self.theirs.sent(message)?;
+                }
+            }
+            Action::Deliver { up: true } => {
+                if let Some(message) = self.upstream.give() {
+                    self.at_server(&message)?;
+                }
+            }
+            Action::Deliver { up: false } => {
+                if let Some(message) = self.downstream.give()
+                    && let Some(event) =
+                        self.client.receive(&*message, self.now, &mut self.client_out)
+                {
+                    self.client_event(&event)?;
+                }
+            }
+            Action::Settle { client: true } => {
+                if let Some(event) = self.client.handle_timeout(self.now, &mut self.client_out) {
+                    self.client_event(&event)?;
+                }
+            }
+            Action::Settle { client: false } => {
+                _ = self.tasks.handle_timeout(self.now);
+                if let Some(event) = self.server.handle_timeout(self.now, &mut self.server_out) {
+                    self.server_event(event)?;
+                }
+            }
+            Action::Do(deed) => {
+                let kind = Self::kind(&deed);
+                if let Some((_, left)) = self.left.iter_mut().find(|(name, _)| *name == kind) {
+                    *left -= 1;
+                }
+                self.act_out(deed)?;
+            }
+        }
+        self.server.settle_tasks(&mut self.tasks, self.now, &mut self.server_out);
+        self.adopt()?;
+        self.catch_up()?;
+        self.ours.check(&self.client, self.now)?;
+        self.theirs.check(&self.server, self.now)
+    }
+
+    fn act_out(&mut self, deed: Deed) -> Result<(), Broken> {
+        match deed {
+            Deed::Connect
+            | Deed::Call
+            | Deed::CallForTask
+            | Deed::Subscribe
+            | Deed::Cancel(_)
+            | Deed::CancelTask(_)
+            | Deed::Give(_) => self.by_client(deed),
+            Deed::Forge(text) => {
+                self.upstream.add(text.as_bytes());
+                Ok(())
+            }
+            Deed::EndOfInput { client: true } => {
+                self.client.disconnected(Cause::EndOfInput, self.now);
+                Ok(())
+            }
+            Deed::EndOfInput { client: false } => {
+                self.server.disconnected(Cause::EndOfInput, self.now);
+                Ok(())
+            }
+            Deed::Break => {
+                (self.upstream, self.downstream) = (MessageLink::new(), MessageLink::new());
+                self.client.disconnected(Cause::ReadFailed, self.now);
+                self.server.disconnected(Cause::ReadFailed, self.now);
+                Ok(())
+            }
+            Deed::ShutDown { client } => {
+                let (grace, now) = (Duration::from_secs(1), self.now);
+                if client {
+                    self.client.shut_down(grace, now);
+                } else {
+                    self.server.shut_down(grace, now);
+                }
+                Ok(())
+            }
+            Deed::Wait => {
+                let due = [
+                    self.client.poll_timeout(),
+                    self.server.poll_timeout(),
+                    self.tasks.poll_timeout(),
+                ];
+                self.now =
+                    due.into_iter().flatten().min().map_or(self.now, |due| due.max(self.now));
+                Ok(())
+            }
+            _ => self.by_server(deed),
+        }
+    }
+
+    fn by_client(&mut self, deed: Deed) -> Result<(), Broken> {
+        let Self { client, client_out: out, ours, now, .. } = self;
+        let params = json!({"name": "t"});
+        let made = match deed {
+            Deed::Connect => {
+                _ = client.connect(*now, out);
+                return Ok(());
+            }
+            Deed::Call => {
+                let options = CallOptions::new().progress();
+                client.call_method("tools/call", &params, options, *now, out)
+            }
+            Deed::CallForTask => {
+                let options = CallOptions::new().task(TaskOptions::new());
+                client.call_method("tools/call", &params, options, *now, out)
+            }
+            Deed::Subscribe => client.subscribe(&SubscriptionFilter::new().with_tools(), *now, out),
+            Deed::Cancel(call) => {
+                return match client.cancel(call, None, out) {
+                    Ok(_) => ours.cancelled(call),
+                    Err(_) => Ok(()),
+                };
+            }
+            Deed::CancelTask(call) => {
+                _ = client.cancel_task(call, *now, out);
+                return Ok(());
+            }
+            Deed::Give(id) => {
+                return match client.respond(id, &json!({"roots": []}), out) {
+                    Ok(()) => ours.answered(id),
+                    Err(_) => Ok(()),
+                };
+            }
+            _ => return Ok(()),
+        };
+        made.map_or(Ok(()), |call| ours.called(call))
+    }
+
+    fn by_server(&mut self, deed: Deed) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, requests, tasks, now, .. } = self;
+        match deed {
+            Deed::Answer(id) if requests.contains_key(&id) => {
+                let result = json!({"content": []});
+                server.respond(id, &result, out).map_or(Ok(()), |()| theirs.answered(id))
+            }
+            // A subscription is ended by an answer without anything in it.
+            Deed::Answer(id) => {
+                server.respond(id, &(), out).map_or(Ok(()), |()| theirs.answered(id))
+            }
+            Deed::Report(id) => {
+                _ = server.progress(id, Progress::new(1_u8), *now, out);
+                Ok(())
+            }
+            Deed::Require(id) => {
+                let Some(request) = requests.get(&id) else { return Ok(()) };
+                let required = InputRequired::new().roots("r").state("s");
+                let in_session = request.context.era() != Era::Stateless;
+                match server.require_input(request, &required, *now, out) {
+                    Ok(()) if in_session => theirs.answered_for_now(id),
+                    Ok(()) => theirs.answered(id),
+                    Err(_) => Ok(()),
+                }
+            }
+            Deed::BeginTask(id) => {
+                self.begun += 1;
+                let task =
+                    NewTask::new(format!("task-{}", self.begun)).ttl(Some(Duration::from_secs(20)));
+                _ = server.begin_task(id, task, tasks, *now, out);
+                Ok(())
+            }
+            Deed::Complete(key) => {
+                _ = tasks.complete(key, &json!({"content": []}), *now);
+                Ok(())
+            }
+            Deed::RequireForTask(key) => {
+                _ = tasks.require_input(key, &InputRequired::new().roots("r"), *now);
+                Ok(())
+            }
+            Deed::CancelByServer(key) => {
+                _ = tasks.cancel(key, *now);
+                Ok(())
+            }
+            Deed::Change => {
+                _ = server.list_changed(ChangedList::Tools, out);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn at_server(&mut self, message: &[u8]) -> Result<(), Broken> {
+        self.theirs.delivered(message);
+        let Some(event) = self.server.receive(message, self.now, &mut self.server_out) else {
+            return Ok(());
+        };
+        let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
+        self.server_event(event)?;
+        let text = String::from_utf8_lossy(message);
+        if is_cancelled && text.contains("\"notifications/cancelled\"") {
+            self.theirs.cancelled_by(message);
+        }
+        Ok(())
+    }
+
+    fn client_event(&mut self, event: &ClientEvent<'_>) -> Result<(), Broken> {
+        self.ours.event::<Client>(event)
+    }
+
+    fn server_event(&mut self, event: ServerEvent<'_>) -> Result<(), Broken> {
+        self.theirs.event::<Server>(&event)?;
+        if let Meaning::RequestEnded(id) = <Server as Machine>::meaning(&event) {
+            self.requests.remove(&id);
+        }
+        match event {
+            ServerEvent::Request(request) => {
+                let (id, now) = (request.id, self.now);
+                if let Call::Task(call) = &request.call {
+                    let (tasks, out) = (&mut self.tasks, &mut self.server_out);
+                    _ = self.server.serve_task(id, call, tasks, now, out);
+                } else {
+                    self.requests.insert(id, request.into_owned());
+                }
+            }
+            ServerEvent::TaskAnswer(answer) => _ = self.tasks.answered(&answer, self.now),
+            ServerEvent::Closed { .. } => self.tasks.disconnected(self.server.connection()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Subscriptions that the machine has made by itself.
+    fn adopt(&mut self) -> Result<(), Broken> {
+        let Self { client, ours, .. } = self;
+        client.subscriptions().try_for_each(|call| {
+            if ours.calls().any(|known| known == call) { Ok(()) } else { ours.called(call) }
+        })
+    }
+
+    /// Requests that the machine has answered for its tasks.
+    fn catch_up(&mut self) -> Result<(), Broken> {
+        let Self { server, server_out: out, theirs, requests, .. } = self;
+        let open: Vec<InboundId> = server.open_requests().collect();
+        let over: Vec<InboundId> = theirs.requests().filter(|id| !open.contains(id)).collect();
+        for id in over {
+            if server.respond(id, &(), out) == Err(mcp_sansio::RespondError::Answered) {
+                theirs.answered(id)?;
+            }
+        }
+        requests.retain(|id, _| open.contains(id));
+        Ok(())
+    }
+
+    /// What is wrong with an end, if something is.
+    fn is_well_ended(&self) -> Result<(), Broken> {
+        self.ours.settled(&self.client, self.now)?;
+        self.theirs.settled(&self.server, self.now)?;
+        // With a broken carrier, whatever has not ended does.
+        let mut last = self.clone();
+        last.act_out(Deed::Break)?;
+        for client in [true, false] {
+            for _ in 0..100 {
+                last.happen(&Action::Settle { client })?;
+            }
+        }
+        if last.ours.is_closed() && last.theirs.is_closed() {
+            return Ok(());
+        }
+        Err(Broken::new(Promise::OneOutcome, "a connection that is broken has not ended"))
+    }
+}
+
+impl testing::World for Small {
+    type Action = Action;
+
+    fn actions(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        // What is due is done before anything else is begun, in either order.
+        for client in [true, false] {
+            if self.is_due(client) {
+                actions.push(Action::Settle { client });
+            }
+        }
+        for (up, out, link) in
+            [(true, &self.client_out, &self.upstream), (false, &self.server_out, &self.downstream)]
+        {
+            if !out.is_empty() {
+                actions.push(Action::Send { up });
+            }
+            if !link.is_empty() {
+                actions.push(Action::Deliver { up });
+            }
+        }
+        let may = |deed: &Deed| {
+            let kind = Self::kind(deed);
+            self.left.iter().any(|(name, left)| *name == kind && 0 < *left)
+        };
+        actions.extend(self.deeds().into_iter().filter(may).map(Action::Do));
+        actions
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), String> {
+        self.happen(action).map_err(|broken| broken.to_string())
+    }
+
+    fn end(&self) -> Result<(), String> {
+        self.is_well_ended().map_err(|broken| broken.to_string())
+    }
+
+    fn view(&self) -> Canonical {
+        let mut view = Canonical::new(self.now);
+        let Self { client, server, client_out, server_out, upstream, downstream, .. } = self;
+        (client, server, client_out, server_out, upstream, downstream).hash(&mut view);
+        (&self.ours, &self.theirs, &self.tasks, self.begun, &self.left).hash(&mut view);
+        view
+    }
+}
