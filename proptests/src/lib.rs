@@ -9,7 +9,11 @@ mod side;
 pub mod allocations;
 pub mod alone;
 pub mod exploration;
+pub mod frames_oracle;
+pub mod json_oracle;
 pub mod payload;
+pub mod replay_oracle;
+pub mod tasks_oracle;
 pub mod world;
 
 pub use machine::{Machine, Meaning};

@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
-
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
+use mcp_sansio_proptests::json_oracle::{
+    check_envelope, check_object, check_text, check_value, serde_accepts, we_accept,
+};
 use proptest::prelude::*;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 /// Any JSON value, with strings that need escapes and numbers at the edges.
 fn value() -> impl Strategy<Value = Value> {
@@ -60,47 +59,6 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-fn serde_accepts(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
-}
-
-fn we_accept(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| Raw::new(text).is_ok())
-}
-
-/// The members of an object, by a parser that is slow and obviously right.
-struct Slow(Vec<(String, Box<RawValue>)>);
-
-impl<'de> serde::Deserialize<'de> for Slow {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Slow;
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Slow, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Slow(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-impl Slow {
-    fn of(text: &str) -> Self {
-        serde_json::from_str(text).unwrap_or(Self(Vec::new()))
-    }
-
-    fn all<'s>(&'s self, name: &'s str) -> impl DoubleEndedIterator<Item = &'s str> {
-        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.get())
-    }
-}
-
 /// Text of an object with members of an envelope, in any order, repeated and oddly written.
 fn envelope() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec![
@@ -135,35 +93,6 @@ fn envelope() -> impl Strategy<Value = String> {
     object(nested)
 }
 
-fn check_envelope(text: &str) {
-    let fast = Envelope::scan(text.as_bytes(), 128);
-    assert_eq!(fast.defect(), None, "{text}");
-    let slow = Slow::of(text);
-    for (member, name) in [
-        (Member::Jsonrpc, "jsonrpc"),
-        (Member::Id, "id"),
-        (Member::Method, "method"),
-        (Member::Params, "params"),
-        (Member::Result, "result"),
-        (Member::Error, "error"),
-    ] {
-        assert_eq!(fast.get(member), slow.all(name).next(), "{name} of {text}");
-        assert_eq!(fast.has(member), slow.all(name).count() != 0);
-        assert_eq!(fast.is_duplicated(member), 1 < slow.all(name).count());
-    }
-    for (outer, inner, member) in [
-        ("params", "_meta", Member::ParamsMeta),
-        ("result", "_meta", Member::ResultMeta),
-        ("result", "resultType", Member::ResultType),
-    ] {
-        if slow.all(outer).count() == 1 {
-            let object = Slow::of(slow.all(outer).next().expect("one"));
-            let last = object.all(inner).next_back();
-            assert_eq!(fast.get(member), last, "{outer}.{inner} of {text}");
-        }
-    }
-}
-
 /// How many cases to try: `PROPTEST_CASES`, or enough for a quick answer.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_000)
@@ -179,60 +108,17 @@ proptest! {
 
     #[test]
     fn a_frame_is_sound_if_serde_json_reads_an_object(text in damaged()) {
-        let object = std::str::from_utf8(&text).is_ok_and(|text| {
-            serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text).is_ok()
-                || serde_json::from_str::<Slow>(text).is_ok()
-        });
-        let sound = Envelope::scan(&text, 128).defect().is_none();
-        // serde_json decodes keys and so refuses lone surrogates in them, which are JSON.
-        prop_assert!(sound == object || (sound && serde_accepts(&text)));
+        check_object(&text);
     }
 
     #[test]
     fn we_write_what_serde_json_writes(value in value()) {
-        let text = serde_json::to_string(&value).expect("JSON");
-        let written = Raw::from_serialize(&value).expect("JSON");
-        prop_assert_eq!(written.as_str(), &text);
-        let raw = Raw::try_from(serde_json::to_string_pretty(&value).expect("JSON")).expect("JSON");
-        let line = Raw::from_serialize(&raw).expect("JSON");
-        prop_assert!(!line.as_str().contains('\n'));
-        if raw.as_str().contains('\n') {
-            prop_assert_eq!(line.as_str(), &text, "without its white space it is the same");
-        }
+        check_text(&value);
     }
 
     #[test]
     fn we_read_what_serde_json_reads(value in value()) {
-        let text = value.to_string();
-        let raw = Raw::new(&text).expect("JSON");
-        // Printed and read again, because serde_json reads some numbers a little off.
-        let value: Value = serde_json::from_str(&text).expect("JSON");
-        match &value {
-            Value::Object(map) => {
-                let members: Vec<_> = raw
-                    .members()
-                    .map(|(key, value)| (key.to_string(), value.parse::<Value>().expect("JSON")))
-                    .collect();
-                let expected: Vec<_> =
-                    map.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-                prop_assert_eq!(members, expected);
-            }
-            Value::Array(array) => {
-                let elements: Vec<Value> =
-                    raw.elements().map(|element| element.parse().expect("JSON")).collect();
-                prop_assert_eq!(&elements, array);
-            }
-            Value::String(string) => {
-                let text = raw.string().expect("one");
-                prop_assert_eq!(text.to_str(), &**string);
-            }
-            Value::Number(_) => {
-                let exact: f64 = text.parse().expect("a number");
-                prop_assert_eq!(raw.number().expect("one").as_f64(), exact);
-            }
-            Value::Bool(boolean) => prop_assert_eq!(raw.boolean(), Some(*boolean)),
-            Value::Null => prop_assert_eq!(raw.as_str(), "null"),
-        }
+        check_value(&value.to_string());
     }
 
     #[test]

@@ -17,15 +17,14 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, Content};
-use mcp_sansio::testing::{
-    Application, Broken, Choices, Happening, Promise, Recorder, Recording, replay,
-};
+use mcp_sansio::testing::{Broken, Choices, Promise};
 use mcp_sansio::{
     Client, ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server, ServerConfig,
     ServerEvent,
 };
 use mcp_sansio_proptests::allocations::{Counting, count};
 use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::replay_oracle::check_replay;
 use mcp_sansio_proptests::world::{Trial, hostile, schedule};
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -180,54 +179,10 @@ fn promise_7_the_same_again_is_the_same() {
     }
 }
 
-/// An application that answers every second request, and the others when it is told to.
-#[derive(Default)]
-struct Sometimes(Vec<mcp_sansio::InboundId>, usize);
-
-impl Application<Server> for Sometimes {
-    fn event(&mut self, event: ServerEvent<'_>, server: &mut Server, _: Instant, out: &mut Outbox) {
-        if let ServerEvent::Request(request) = event {
-            self.1 += 1;
-            if self.1.is_multiple_of(2) {
-                _ = server.respond(request.id, &(), out);
-            } else {
-                self.0.push(request.id);
-            }
-        }
-    }
-
-    fn command(&mut self, command: &str, server: &mut Server, _: Instant, out: &mut Outbox) {
-        let result = Raw::new(command).unwrap();
-        for request in self.0.drain(..) {
-            _ = server.respond(request, &result, out);
-        }
-    }
-}
-
 #[test]
 fn promise_7_a_recording_is_replayed_to_the_byte() {
-    let config = config::server_of_both_eras();
-    let limits = config.connection.limits.clone();
-    let server = Server::new(config.into());
     for seed in seeds().step_by(4) {
-        let mut choices = Choices::seeded(seed);
-        let mut recorder = Recorder::new(server.clone(), Sometimes::default(), &limits);
-        let mut now = Instant::from_millis(5);
-        for _ in 0..20 {
-            now = now + std::time::Duration::from_millis(choices.below(900));
-            match choices.below(4) {
-                0 => recorder.happened(now, Happening::Command(r#"{"a":"ü"}"#.into())),
-                1 => recorder.happened(now, Happening::Timeout),
-                2 => _ = recorder.written(now, choices.below(200) as usize),
-                _ => recorder.happened(now, Happening::Read(lines(&mut choices))),
-            }
-        }
-        recorder.happened(now, Happening::EndOfInput);
-        recorder.written(now, usize::MAX);
-        let read: Recording = recorder.recording().to_string().parse().unwrap();
-        assert_eq!(read, *recorder.recording());
-        let again = replay(&read, server.clone(), Sometimes::default(), &limits).unwrap();
-        assert!(again.machine() == recorder.machine(), "seed {seed}");
+        check_replay(&mut Choices::seeded(seed), lines);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small worlds, everything that can happen in them, in every order, on the real machines.
 
+mod deeds;
 mod negotiation;
 mod small;
 
@@ -9,8 +10,9 @@ use mcp_sansio::testing::{Explored, World, explore};
 use mcp_sansio::{Revision, RevisionSet};
 
 use crate::config;
+use deeds::Budget;
 use negotiation::Negotiating;
-use small::{Budget, Small};
+use small::Small;
 
 /// How many states a world may have.
 const MOST: usize = 5_000_000;

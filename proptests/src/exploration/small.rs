@@ -3,48 +3,17 @@
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mcp_sansio::model::{InputRequired, SubscriptionFilter};
-use mcp_sansio::task::{NewTask, TaskKey, Tasks};
+use mcp_sansio::task::Tasks;
 use mcp_sansio::testing::{
     self, Broken, Canonical, Machine, Meaning, MessageLink, Monitor, Promise,
 };
 use mcp_sansio::{
-    Call, CallId, CallOptions, Cause, ChangedList, Client, ClientConfig, ClientEvent, Era, Framing,
-    InboundId, Instant, Outbox, Progress, Request, Server, ServerConfig, ServerEvent, TaskOptions,
+    Call, Client, ClientConfig, ClientEvent, Framing, InboundId, Instant, Outbox, Request,
+    RespondError, Server, ServerConfig, ServerEvent,
 };
-use serde_json::json;
 
-/// Something that somebody does on its own account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(
-    missing_docs,
-    clippy::exhaustive_enums,
-    reason = "each is done by the function of its name"
-)]
-pub(super) enum Deed {
-    Connect,
-    Call,
-    CallForTask,
-    Subscribe,
-    Cancel(CallId),
-    CancelTask(CallId),
-    Give(InboundId),
-    Answer(InboundId),
-    Require(InboundId),
-    Report(InboundId),
-    BeginTask(InboundId),
-    Complete(TaskKey),
-    RequireForTask(TaskKey),
-    CancelByServer(TaskKey),
-    Change,
-    Forge(&'static str),
-    EndOfInput { client: bool },
-    Break,
-    ShutDown { client: bool },
-    Wait,
-}
+use super::deeds::{Budget, Deed};
 
 /// What can happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,24 +37,21 @@ pub(super) enum Action {
     },
 }
 
-/// How often something may be done, by its kind.
-pub(super) type Budget = &'static [(&'static str, u8)];
-
 /// Both sides.
 #[derive(Clone, Debug)]
 pub(super) struct Small {
-    client: Client,
-    server: Server,
-    client_out: Outbox,
-    server_out: Outbox,
-    upstream: MessageLink,
-    downstream: MessageLink,
-    now: Instant,
-    ours: Monitor,
-    theirs: Monitor,
-    requests: BTreeMap<InboundId, Request<'static>>,
-    tasks: Tasks,
-    begun: u32,
+    pub(super) client: Client,
+    pub(super) server: Server,
+    pub(super) client_out: Outbox,
+    pub(super) server_out: Outbox,
+    pub(super) upstream: MessageLink,
+    pub(super) downstream: MessageLink,
+    pub(super) now: Instant,
+    pub(super) ours: Monitor,
+    pub(super) theirs: Monitor,
+    pub(super) requests: BTreeMap<InboundId, Request<'static>>,
+    pub(super) tasks: Tasks,
+    pub(super) begun: u32,
     /// How often each deed of the budget may still be done.
     left: Vec<(&'static str, u8)>,
     forged: &'static [&'static str],
@@ -135,32 +101,6 @@ impl Small {
         }
         assert!(self.client.revision().is_some());
         self
-    }
-
-    /// Which deed of the budget this is.
-    const fn kind(deed: &Deed) -> &'static str {
-        match deed {
-            Deed::Connect => "connect",
-            Deed::Call => "call",
-            Deed::CallForTask => "call for task",
-            Deed::Subscribe => "subscribe",
-            Deed::Cancel(_) => "cancel",
-            Deed::CancelTask(_) => "cancel task",
-            Deed::Give(_) => "give",
-            Deed::Answer(_) => "answer",
-            Deed::Require(_) => "require",
-            Deed::Report(_) => "report",
-            Deed::BeginTask(_) => "begin task",
-            Deed::Complete(_) => "complete",
-            Deed::RequireForTask(_) => "require for task",
-            Deed::CancelByServer(_) => "cancel by server",
-            Deed::Change => "change",
-            Deed::Forge(_) => "forge",
-            Deed::EndOfInput { .. } => "end of input",
-            Deed::Break => "break",
-            Deed::ShutDown { .. } => "shut down",
-            Deed::Wait => "wait",
-        }
     }
 
     /// Everything that could be done, whatever the budget says.
@@ -231,7 +171,7 @@ impl Small {
                 }
             }
             Action::Do(deed) => {
-                let kind = Self::kind(&deed);
+                let kind = deed.kind();
                 if let Some((_, left)) = self.left.iter_mut().find(|(name, _)| *name == kind) {
                     *left -= 1;
                 }
@@ -243,146 +183,6 @@ impl Small {
         self.catch_up()?;
         self.ours.check(&self.client, self.now)?;
         self.theirs.check(&self.server, self.now)
-    }
-
-    fn act_out(&mut self, deed: Deed) -> Result<(), Broken> {
-        match deed {
-            Deed::Connect
-            | Deed::Call
-            | Deed::CallForTask
-            | Deed::Subscribe
-            | Deed::Cancel(_)
-            | Deed::CancelTask(_)
-            | Deed::Give(_) => self.by_client(deed),
-            Deed::Forge(text) => {
-                self.upstream.add(text.as_bytes());
-                Ok(())
-            }
-            Deed::EndOfInput { client: true } => {
-                self.client.disconnected(Cause::EndOfInput, self.now);
-                Ok(())
-            }
-            Deed::EndOfInput { client: false } => {
-                self.server.disconnected(Cause::EndOfInput, self.now);
-                Ok(())
-            }
-            Deed::Break => {
-                (self.upstream, self.downstream) = (MessageLink::new(), MessageLink::new());
-                self.client.disconnected(Cause::ReadFailed, self.now);
-                self.server.disconnected(Cause::ReadFailed, self.now);
-                Ok(())
-            }
-            Deed::ShutDown { client } => {
-                let (grace, now) = (Duration::from_secs(1), self.now);
-                if client {
-                    self.client.shut_down(grace, now);
-                } else {
-                    self.server.shut_down(grace, now);
-                }
-                Ok(())
-            }
-            Deed::Wait => {
-                let due = [
-                    self.client.poll_timeout(),
-                    self.server.poll_timeout(),
-                    self.tasks.poll_timeout(),
-                ];
-                self.now =
-                    due.into_iter().flatten().min().map_or(self.now, |due| due.max(self.now));
-                Ok(())
-            }
-            _ => self.by_server(deed),
-        }
-    }
-
-    fn by_client(&mut self, deed: Deed) -> Result<(), Broken> {
-        let Self { client, client_out: out, ours, now, .. } = self;
-        let params = json!({"name": "t"});
-        let made = match deed {
-            Deed::Connect => {
-                _ = client.connect(*now, out);
-                return Ok(());
-            }
-            Deed::Call => {
-                let options = CallOptions::new().progress();
-                client.call_method("tools/call", &params, options, *now, out)
-            }
-            Deed::CallForTask => {
-                let options = CallOptions::new().task(TaskOptions::new());
-                client.call_method("tools/call", &params, options, *now, out)
-            }
-            Deed::Subscribe => client.subscribe(&SubscriptionFilter::new().with_tools(), *now, out),
-            Deed::Cancel(call) => {
-                return match client.cancel(call, None, out) {
-                    Ok(_) => ours.cancelled(call),
-                    Err(_) => Ok(()),
-                };
-            }
-            Deed::CancelTask(call) => {
-                _ = client.cancel_task(call, *now, out);
-                return Ok(());
-            }
-            Deed::Give(id) => {
-                return match client.respond(id, &json!({"roots": []}), out) {
-                    Ok(()) => ours.answered(id),
-                    Err(_) => Ok(()),
-                };
-            }
-            _ => return Ok(()),
-        };
-        made.map_or(Ok(()), |call| ours.called(call))
-    }
-
-    fn by_server(&mut self, deed: Deed) -> Result<(), Broken> {
-        let Self { server, server_out: out, theirs, requests, tasks, now, .. } = self;
-        match deed {
-            Deed::Answer(id) if requests.contains_key(&id) => {
-                let result = json!({"content": []});
-                server.respond(id, &result, out).map_or(Ok(()), |()| theirs.answered(id))
-            }
-            // A subscription is ended by an answer without anything in it.
-            Deed::Answer(id) => {
-                server.respond(id, &(), out).map_or(Ok(()), |()| theirs.answered(id))
-            }
-            Deed::Report(id) => {
-                _ = server.progress(id, Progress::new(1_u8), *now, out);
-                Ok(())
-            }
-            Deed::Require(id) => {
-                let Some(request) = requests.get(&id) else { return Ok(()) };
-                let required = InputRequired::new().roots("r").state("s");
-                let in_session = request.context.era() != Era::Stateless;
-                match server.require_input(request, &required, *now, out) {
-                    Ok(()) if in_session => theirs.answered_for_now(id),
-                    Ok(()) => theirs.answered(id),
-                    Err(_) => Ok(()),
-                }
-            }
-            Deed::BeginTask(id) => {
-                self.begun += 1;
-                let task =
-                    NewTask::new(format!("task-{}", self.begun)).ttl(Some(Duration::from_secs(20)));
-                _ = server.begin_task(id, task, tasks, *now, out);
-                Ok(())
-            }
-            Deed::Complete(key) => {
-                _ = tasks.complete(key, &json!({"content": []}), *now);
-                Ok(())
-            }
-            Deed::RequireForTask(key) => {
-                _ = tasks.require_input(key, &InputRequired::new().roots("r"), *now);
-                Ok(())
-            }
-            Deed::CancelByServer(key) => {
-                _ = tasks.cancel(key, *now);
-                Ok(())
-            }
-            Deed::Change => {
-                _ = server.list_changed(ChangedList::Tools, out);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
     }
 
     fn at_server(&mut self, message: &[u8]) -> Result<(), Broken> {
@@ -439,7 +239,7 @@ impl Small {
         let open: Vec<InboundId> = server.open_requests().collect();
         let over: Vec<InboundId> = theirs.requests().filter(|id| !open.contains(id)).collect();
         for id in over {
-            if server.respond(id, &(), out) == Err(mcp_sansio::RespondError::Answered) {
+            if server.respond(id, &(), out) == Err(RespondError::Answered) {
                 theirs.answered(id)?;
             }
         }
@@ -488,7 +288,7 @@ impl testing::World for Small {
             }
         }
         let may = |deed: &Deed| {
-            let kind = Self::kind(deed);
+            let kind = deed.kind();
             self.left.iter().any(|(name, left)| *name == kind && 0 < *left)
         };
         actions.extend(self.deeds().into_iter().filter(may).map(Action::Do));

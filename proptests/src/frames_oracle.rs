@@ -1,0 +1,58 @@
+//! An inbox beside a parser of lines that is slow and obviously right.
+
+use mcp_sansio::testing::Choices;
+use mcp_sansio::{Inbox, Limits};
+
+/// What comes out of an inbox: the bytes of each frame, none of what was too long.
+fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Vec<Vec<u8>> {
+    let mut inbox = Inbox::new(limits);
+    let mut frames = Vec::new();
+    let mut rest = bytes;
+    loop {
+        let taken = inbox.feed(&rest[..rest.len().min(chunk())]);
+        rest = &rest[taken..];
+        if rest.is_empty() {
+            inbox.finish();
+        }
+        while let Some(frame) = inbox.next() {
+            frames.push(frame.bytes().to_vec());
+        }
+        if inbox.is_finished() && rest.is_empty() {
+            return frames;
+        }
+    }
+}
+
+/// The lines that are no array, which an inbox takes apart.
+fn lines<'b>(bytes: &'b [u8], limits: &Limits) -> Vec<&'b [u8]> {
+    let mut lines = Vec::new();
+    let without_mark = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    for line in without_mark.split(|byte| *byte == b'\n') {
+        let unended = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_space = |byte: &u8| b" \t\r\n".contains(byte);
+        let begin = line.iter().position(|byte| !is_space(byte)).unwrap_or(line.len());
+        let end = line.iter().rposition(|byte| !is_space(byte)).map_or(begin, |last| last + 1);
+        if limits.frame_bytes < unended.len() {
+            // It is reported, and none of it is handed out.
+            lines.push(&line[..0]);
+        } else if begin < end {
+            lines.push(&line[begin..end]);
+        }
+    }
+    lines
+}
+
+/// Chunks make no difference, and every line comes out once and whole.
+pub fn check_frames(choices: &mut Choices, bytes: &[u8]) {
+    let mut limits = Limits::default();
+    limits.frame_bytes = 1 + choices.below(200) as usize;
+    limits.chunk_bytes = 1 + choices.below(100) as usize;
+    let whole = frames(bytes, &limits, &mut || usize::MAX);
+    let bytewise = frames(bytes, &limits, &mut || 1);
+    assert_eq!(whole, bytewise, "{}", bytes.escape_ascii());
+    let some = frames(bytes, &limits, &mut || 1 + choices.below(50) as usize);
+    assert_eq!(whole, some, "{}", bytes.escape_ascii());
+    if !bytes.contains(&b'[') {
+        assert_eq!(whole, lines(bytes, &limits), "{}", bytes.escape_ascii());
+    }
+}

@@ -1,0 +1,184 @@
+//! Tasks of a server, worked on in any order, beside a small model of what each has to be.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcp_sansio::model::InputRequired;
+use mcp_sansio::task::{
+    NewTask, Status, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig,
+};
+use mcp_sansio::testing::Choices;
+use mcp_sansio::{Call, ErrorCode, Instant, Revision, ServerEvent};
+use serde_json::json;
+
+use crate::{ServerSide, config};
+
+/// What a task ought to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Expected {
+    status: Status,
+    /// When it is forgotten.
+    until: Option<Instant>,
+}
+
+/// The tasks and the model of them.
+struct Run {
+    side: ServerSide,
+    tasks: Tasks,
+    expected: BTreeMap<String, Expected>,
+    begun: u32,
+}
+
+/// Does so many things and compares after each.
+pub fn check_tasks(choices: &mut Choices, steps: usize) {
+    let mut of_server = config::server_of_both_eras();
+    of_server.capabilities = of_server.capabilities.with_tasks();
+    let side = ServerSide::ready_with(of_server, Revision::V2025_11_25);
+    let (tasks, expected) = (Tasks::new(config()), BTreeMap::new());
+    let mut run = Run { side, tasks, expected, begun: 0 };
+    for _ in 0..steps {
+        if choices.is_exhausted() {
+            break;
+        }
+        run.step(choices);
+        run.compare();
+    }
+    run.wait(Duration::from_secs(48 * 3_600));
+    run.compare();
+    assert_eq!(run.expected.values().filter(|task| task.until.is_some()).count(), 0);
+}
+
+fn config() -> TasksConfig {
+    let mut config = TasksConfig::default();
+    (config.tasks, config.tasks_of_owner) = (5, 4);
+    config.longest_ttl = None;
+    config
+}
+
+impl Run {
+    fn step(&mut self, choices: &mut Choices) {
+        match choices.below(12) {
+            0..3 => self.begin(choices),
+            3..8 => self.work(choices),
+            8 => self.wait(Duration::from_millis(choices.below(3_000))),
+            9 => self.keep(),
+            _ => self.ask(choices),
+        }
+        let Self { side, tasks, .. } = self;
+        side.server.settle_tasks(tasks, side.now, &mut side.out);
+        side.out.sent(usize::MAX);
+        _ = side.sent();
+    }
+
+    fn begin(&mut self, choices: &mut Choices) {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":"c{}","method":"tools/call","params":{{"name":"t","task":{{}}}}}}"#,
+            self.begun
+        );
+        let request = self.side.request(&frame);
+        let ttl = choices.one_in(2).then(|| Duration::from_millis(choices.below(2_000)));
+        let id = format!("t{}", self.begun);
+        self.begun += 1;
+        let Self { side, tasks, .. } = self;
+        let new = NewTask::new(&*id).ttl(ttl);
+        let is_full = 4 <= tasks.len();
+        match side.server.begin_task(request, new, tasks, side.now, &mut side.out) {
+            Ok(key) => {
+                assert!(!is_full && tasks.find(&id) == Some(key));
+                let until = ttl.map(|ttl| side.now + ttl);
+                self.expected.insert(id, Expected { status: Status::Working, until });
+            }
+            Err(error) => {
+                assert!(is_full, "{error:?}");
+                side.server.reject(request, ErrorCode::INTERNAL_ERROR, "", &mut side.out).unwrap();
+            }
+        }
+    }
+
+    /// A task is worked on. One that has ended does not change.
+    fn work(&mut self, choices: &mut Choices) {
+        let keys: Vec<TaskKey> = self.tasks.iter().map(|(key, _)| key).collect();
+        let Some(key) = choices.pick(&keys) else { return };
+        let Self { side, tasks, expected, .. } = self;
+        let id = tasks.get(key).unwrap().id().to_owned();
+        let expected = expected.get_mut(&id).unwrap();
+        let now = side.now;
+        let (done, status) = match choices.below(7) {
+            0 => (tasks.complete(key, &json!({"content": []}), now), Status::Completed),
+            1 => (tasks.fail(key, ErrorCode::new(-7), "broken", now), Status::Failed),
+            2 => (tasks.cancel(key, now), Status::Cancelled),
+            3 | 4 => {
+                let name = format!("k{}", choices.below(4));
+                let required = InputRequired::new().roots(&*name);
+                (tasks.require_input(key, &required, now), Status::InputRequired)
+            }
+            5 => (tasks.set_message(key, Some("going on"), now), expected.status),
+            _ => {
+                let ttl = choices.one_in(2).then(|| Duration::from_millis(choices.below(4_000)));
+                tasks.set_ttl(key, ttl).unwrap();
+                expected.until = ttl.map(|ttl| tasks.get(key).unwrap().created() + ttl);
+                return;
+            }
+        };
+        match done {
+            Ok(()) => {
+                assert!(!expected.status.is_final(), "{id} {expected:?} {status:?}");
+                expected.status = status;
+            }
+            Err(TaskError::Final(_)) => assert!(expected.status.is_final(), "{id} {expected:?}"),
+            // It asks for the same thing twice.
+            Err(_) => assert_eq!(status, Status::InputRequired),
+        }
+    }
+
+    fn wait(&mut self, duration: Duration) {
+        self.side.now = self.side.now + duration;
+        let now = self.side.now;
+        while let Some(event) = self.tasks.handle_timeout(now) {
+            let TaskEvent::Expired { id, was_going_on, .. } = event else { panic!("{event:?}") };
+            let expected = self.expected.remove(&id).unwrap();
+            assert!(expected.until.is_some_and(|until| until <= now), "{id} {expected:?}");
+            assert_eq!(was_going_on, !expected.status.is_final());
+        }
+        assert!(self.tasks.poll_timeout().is_none_or(|due| now < due));
+        self.expected.values().for_each(|task| assert!(task.until.is_none_or(|until| now < until)));
+        _ = self.side.outcomes();
+    }
+
+    /// Everything is written down, and read by another process.
+    fn keep(&self) {
+        let records: Vec<_> = self.tasks.save_all().collect();
+        let mut tasks = Tasks::new(config());
+        for record in &records {
+            tasks.restore(record.clone()).unwrap();
+        }
+        assert_eq!(tasks.save_all().collect::<Vec<_>>(), records);
+    }
+
+    /// The client asks about a task, or something that it makes up.
+    fn ask(&mut self, choices: &mut Choices) {
+        let methods = ["tasks/get", "tasks/cancel", "tasks/list", "tasks/result", "tasks/update"];
+        let method = choices.pick(&methods).unwrap_or("ping");
+        let (id, task) = (choices.below(1 << 32), choices.below(u64::from(self.begun) + 2));
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"taskId":"t{task}"}}}}"#
+        );
+        let Some(ServerEvent::Request(request)) = self.side.receive(&frame) else { return };
+        let Call::Task(call) = &request.call else { return };
+        let Self { side, tasks, expected, .. } = self;
+        let news = side.server.serve_task(request.id, call, tasks, side.now, &mut side.out);
+        if let Some(TaskNews::Cancelled(key)) = news.unwrap() {
+            let expected = expected.get_mut(tasks.get(key).unwrap().id()).unwrap();
+            assert!(!expected.status.is_final());
+            expected.status = Status::Cancelled;
+        }
+    }
+
+    fn compare(&self) {
+        let found: BTreeMap<String, Status> =
+            self.tasks.iter().map(|(_, view)| (view.id().to_owned(), view.status())).collect();
+        let expected: BTreeMap<String, Status> =
+            self.expected.iter().map(|(id, task)| (id.clone(), task.status)).collect();
+        assert_eq!(found, expected);
+    }
+}
