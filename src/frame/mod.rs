@@ -20,4 +20,6 @@ pub(crate) use outbox::{Room, Tag};
 pub(crate) use queue::{Queue, Serial};
 
 #[cfg(test)]
+mod outbox_tests;
+#[cfg(test)]
 mod tests;

@@ -1,10 +1,8 @@
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::handle::{CallId, ConnectionNumber, Place};
-use crate::json::{EncodeError, JsonErrorKind};
+use crate::json::JsonErrorKind;
 use crate::limits::Limits;
 
 #[derive(Debug, PartialEq)]
@@ -97,6 +95,9 @@ fn a_byte_order_mark_counts_at_the_start_only() {
     assert_eq!(in_every_chunking(bytes), [frame("{}"), frame("\u{feff}{}")]);
     assert_eq!(in_every_chunking(b"\n\xef\xbb\xbf{}\n"), [frame("\u{feff}{}")]);
     assert_eq!(in_every_chunking(b"\xef\xbb\xbf\n{}\n"), [frame("{}")]);
+    let exact = "x".repeat(32);
+    let marked = alloc::format!("\u{feff}{exact}\r\n");
+    assert_eq!(in_every_chunking(marked.as_bytes()), [frame(&exact)], "it takes no room");
 }
 
 /// Proves L-STDIO-07: the limit is exact, counts one line at a time, and costs only that line.
@@ -176,6 +177,7 @@ fn a_body_is_one_message_or_a_batch() {
     assert_eq!(of(b""), []);
     assert_eq!(of(b"[]"), [Seen::Empty]);
     assert_eq!(of(b"[1,\n2]"), [Seen::Element(0, 2, "1".into()), Seen::Element(1, 2, "2".into())]);
+    assert_eq!(of(&[b'x'; 32]), [frame(&"x".repeat(32))]);
     assert_eq!(of(&[b'x'; 33]), [Seen::TooLong(33)]);
     assert_eq!(of(b"[1"), [Seen::Broken(JsonErrorKind::Ended)]);
 }
@@ -217,6 +219,70 @@ fn a_frame_can_be_looked_for_before_it_is_taken() {
     assert!(inbox.is_finished());
 }
 
+/// What has been found lies in front of everything else, where room would be made first.
+#[test]
+fn a_frame_that_was_looked_for_stays_where_it_is() {
+    let mut inbox = Inbox::new(&limits());
+    _ = inbox.feed(b"1\n2\n");
+    assert!(inbox.has_next());
+    assert_eq!(inbox.feed(b"3\n4\n5\n6\n"), 8);
+    for expected in [b"1", b"2", b"3", b"4", b"5", b"6"] {
+        assert_eq!(inbox.next().expect("one").bytes(), expected);
+    }
+    _ = inbox.feed(b"7\n");
+    assert!(inbox.has_next() && inbox.is_empty());
+    inbox.release();
+    assert_eq!(inbox.next().expect("one").bytes(), b"7");
+}
+
+#[test]
+fn an_inbox_says_how_many_bytes_wait() {
+    let mut inbox = Inbox::new(&limits());
+    assert_eq!(inbox.len(), 0);
+    _ = inbox.feed(b"{}\n{\"a\"");
+    assert_eq!(inbox.len(), 7);
+    assert_eq!(inbox.next().expect("one").bytes(), b"{}");
+    assert_eq!(inbox.len(), 4);
+}
+
+#[test]
+fn an_idle_inbox_gives_its_buffer_back() {
+    let mut inbox = Inbox::new(&limits());
+    _ = inbox.feed(b"{\"a\"");
+    inbox.release();
+    _ = inbox.feed(b":1}\n");
+    assert_eq!(inbox.next().expect("one").bytes(), b"{\"a\":1}", "what waits is kept");
+    assert_ne!(inbox.buffer_length(), 0);
+    inbox.release();
+    assert_eq!(inbox.buffer_length(), 0);
+}
+
+/// Room is made by moving what waits, and the buffer grows only where that is not enough.
+#[test]
+fn a_buffer_with_room_in_front_does_not_grow() {
+    let mut inbox = Inbox::new(&limits());
+    _ = inbox.feed(b"12345678");
+    _ = inbox.feed(b"1234567\n");
+    assert_eq!(inbox.next().expect("one").bytes().len(), 15);
+    assert_eq!(inbox.buffer_length(), 16);
+    _ = inbox.feed(b"ab\ncdefg");
+    assert_eq!(inbox.next().expect("one").bytes(), b"ab");
+    _ = inbox.feed(b"hij");
+    assert_eq!(inbox.space().len(), 8, "just enough for a chunk");
+    assert_eq!(inbox.buffer_length(), 16);
+    _ = inbox.feed(b"klmno\nx");
+    assert_eq!(inbox.next().expect("one").bytes(), b"cdefghijklmno");
+    assert_eq!(inbox.space().len(), 15, "more than enough");
+    assert_eq!(inbox.buffer_length(), 16);
+}
+
+/// A line may hold a little more than its frame.
+#[cfg(target_pointer_width = "64")]
+#[test]
+fn offsets_within_a_line_have_32_bits() {
+    assert_eq!(inbox::LONGEST_FRAME + 4, u32::MAX as usize);
+}
+
 #[test]
 fn nothing_is_taken_after_the_end() {
     let mut inbox = Inbox::new(&limits());
@@ -226,165 +292,14 @@ fn nothing_is_taken_after_the_end() {
     assert!(inbox.is_finished());
 }
 
-fn call(index: u32) -> CallId {
-    CallId(Place { connection: ConnectionNumber::default(), index, generation: 0 })
-}
-
-fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {
-    outbox
-        .append(Room::Limit, tag.map_or(Tag::Nothing, Tag::Call), |writer| {
-            writer.push(text.as_bytes())
-        })
-        .expect("there is room")
-}
-
-fn unsent(outbox: &Outbox) -> &str {
-    core::str::from_utf8(outbox.unsent()).expect("text")
-}
-
-#[test]
-fn an_append_is_all_or_nothing() {
-    let mut outbox = Outbox::new(Framing::Lines, &limits());
-    append(&mut outbox, "one", None);
-    let failed = outbox.append(Room::Limit, Tag::Nothing, |writer| {
-        writer.push(b"half a mess")?;
-        Err(EncodeError::Payload)
-    });
-    assert_eq!(failed, Err(EncodeError::Payload));
-    let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        outbox.append(Room::Limit, Tag::Nothing, |writer| {
-            writer.push(b"half a mess")?;
-            panic!("in the middle");
-        })
-    }));
-    assert!(panicked.is_err());
-    append(&mut outbox, "two", None);
-    assert_eq!(unsent(&outbox), "one\ntwo\n");
-}
-
-#[test]
-fn the_limit_is_exact_and_the_reserve_is_for_the_machine() {
-    let mut limits = limits();
-    (limits.outbox_bytes, limits.reserve_bytes, limits.congestion_bytes) = (10, 4, 5);
-    let mut outbox = Outbox::new(Framing::Lines, &limits);
-    let write = |outbox: &mut Outbox, room, text: &str| {
-        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
-    };
-    assert_eq!(write(&mut outbox, Room::Limit, "123"), Ok(()));
-    assert!(!outbox.is_congested());
-    assert_eq!(write(&mut outbox, Room::Limit, "123456"), Err(EncodeError::Full));
-    assert_eq!(write(&mut outbox, Room::Limit, "12345"), Ok(()));
-    assert!(outbox.is_congested());
-    assert_eq!(write(&mut outbox, Room::Limit, ""), Err(EncodeError::Full));
-    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
-    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
-    assert_eq!(unsent(&outbox), "123\n12345\n123\n");
-    outbox.sent(4);
-    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
-}
-
-/// A driver can move the limit: what is in it stays, and the reserve of the machine moves along.
-#[test]
-fn the_limit_can_be_moved() {
-    let mut limits = limits();
-    (limits.outbox_bytes, limits.reserve_bytes) = (4, 4);
-    let mut outbox = Outbox::new(Framing::Lines, &limits);
-    let write = |outbox: &mut Outbox, room, text: &str| {
-        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
-    };
-    outbox.set_limit(usize::MAX);
-    assert_eq!(write(&mut outbox, Room::Limit, "1234567"), Ok(()));
-    outbox.set_limit(8);
-    assert_eq!(write(&mut outbox, Room::Limit, ""), Err(EncodeError::Full));
-    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
-    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
-    outbox.set_limit(0);
-    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
-    assert_eq!(unsent(&outbox), "1234567\n123\n");
-    outbox.sent(12);
-    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
-}
-
-/// Compares an outbox with a list of messages, over every small history.
-#[test]
-fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
-    let mut random = 1_u64;
-    let mut next = |below: u64| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 33) % below
-    };
-    for _ in 0..300 {
-        let mut limits = Limits::default();
-        limits.outbox_bytes = 1_000_000;
-        let mut outbox = Outbox::new(Framing::Lines, &limits);
-        // (serial, index of the call, text with newline, bytes sent)
-        let mut model: Vec<(Serial, u32, String, usize)> = Vec::new();
-        for index in 0..60_u32 {
-            match next(4) {
-                0 | 1 => {
-                    let text = alloc::format!("{index}{}", "-".repeat(next(200) as usize));
-                    let serial = append(&mut outbox, &text, Some(call(index)));
-                    model.push((serial, index, text + "\n", 0));
-                }
-                2 => {
-                    let mut count = (next(250) as usize).min(outbox.len());
-                    outbox.sent(count);
-                    while 0 < count {
-                        let (_, _, text, sent) = &mut model[0];
-                        let part = count.min(text.len() - *sent);
-                        *sent += part;
-                        count -= part;
-                        if *sent == text.len() {
-                            model.remove(0);
-                        }
-                    }
-                }
-                _ if model.is_empty() => {}
-                _ => {
-                    let at = next(model.len() as u64) as usize;
-                    let (serial, index, _, sent) = &model[at];
-                    assert!(!outbox.withdraw(*serial, call(*index + 1)), "of another call");
-                    assert_eq!(outbox.withdraw(*serial, call(*index)), *sent == 0);
-                    if *sent == 0 {
-                        model.remove(at);
-                    }
-                }
-            }
-            let expected: String = model.iter().map(|(_, _, text, sent)| &text[*sent..]).collect();
-            assert_eq!(unsent(&outbox), expected);
-            assert_eq!(outbox.is_empty(), model.is_empty());
-        }
-    }
-}
-
-#[test]
-fn messages_are_taken_one_by_one() {
-    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
-    append(&mut outbox, "one", None);
-    append(&mut outbox, "two", None);
-    append(&mut outbox, "three", None);
-    outbox.sent(2);
-    assert_eq!(outbox.messages().count(), 0, "the first one is half sent");
-    outbox.sent(2);
-    assert_eq!(outbox.messages().next(), Some(b"two".as_slice()));
-    assert_eq!(unsent(&outbox), "three\n");
-    assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"three"]);
-    assert!(outbox.is_empty());
-    assert_eq!(outbox.len(), 0);
-
-    let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
-    append(&mut outbox, "one", None);
-    assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"one"]);
-}
-
 #[test]
 fn debug_shows_lengths_only() {
     let frame = Frame::from(b"secret");
     assert_eq!(alloc::format!("{frame:?}"), "Frame { bytes: 6, origin: Message }");
-    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
-    append(&mut outbox, "secret", None);
-    assert_eq!(alloc::format!("{outbox:?}"), "Outbox { messages: 1, bytes: 7, .. }");
     let mut inbox = Inbox::new(&Limits::default());
     _ = inbox.feed(b"secret");
-    assert!(!alloc::format!("{inbox:?}").contains("secret"));
+    let debug = alloc::format!("{inbox:?}");
+    assert_eq!(debug, "Inbox { waiting: 6, dropped: None, finished: false, .. }");
+    let frames = Frames::of(b"secret", &Limits::default());
+    assert_eq!(alloc::format!("{frames:?}"), "Frames { bytes: 6, .. }");
 }

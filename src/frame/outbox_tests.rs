@@ -1,0 +1,240 @@
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::handle::{CallId, ConnectionNumber, Place};
+use crate::json::EncodeError;
+use crate::limits::Limits;
+
+fn call(index: u32) -> CallId {
+    CallId(Place { connection: ConnectionNumber::default(), index, generation: 0 })
+}
+
+fn append(outbox: &mut Outbox, text: &str, tag: Option<CallId>) -> Serial {
+    outbox
+        .append(Room::Limit, tag.map_or(Tag::Nothing, Tag::Call), |writer| {
+            writer.push(text.as_bytes())
+        })
+        .expect("there is room")
+}
+
+fn unsent(outbox: &Outbox) -> &str {
+    core::str::from_utf8(outbox.unsent()).expect("text")
+}
+
+#[test]
+fn an_append_is_all_or_nothing() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, "one", None);
+    let failed = outbox.append(Room::Limit, Tag::Nothing, |writer| {
+        writer.push(b"half a mess")?;
+        Err(EncodeError::Payload)
+    });
+    assert_eq!(failed, Err(EncodeError::Payload));
+    let panicked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        outbox.append(Room::Limit, Tag::Nothing, |writer| {
+            writer.push(b"half a mess")?;
+            panic!("in the middle");
+        })
+    }));
+    assert!(panicked.is_err());
+    append(&mut outbox, "two", None);
+    assert_eq!(unsent(&outbox), "one\ntwo\n");
+}
+
+#[test]
+fn the_limit_is_exact_and_the_reserve_is_for_the_machine() {
+    let mut limits = Limits::default();
+    (limits.outbox_bytes, limits.reserve_bytes, limits.congestion_bytes) = (10, 4, 5);
+    let mut outbox = Outbox::new(Framing::Lines, &limits);
+    let write = |outbox: &mut Outbox, room, text: &str| {
+        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
+    };
+    assert_eq!(write(&mut outbox, Room::Limit, "123"), Ok(()));
+    assert!(!outbox.is_congested());
+    assert_eq!(write(&mut outbox, Room::Limit, "123456"), Err(EncodeError::Full));
+    assert_eq!(write(&mut outbox, Room::Limit, "12345"), Ok(()));
+    assert!(outbox.is_congested());
+    assert_eq!(write(&mut outbox, Room::Limit, ""), Err(EncodeError::Full));
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
+    assert_eq!(unsent(&outbox), "123\n12345\n123\n");
+    outbox.sent(4);
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+}
+
+/// A driver can move the limit: what is in it stays, and the reserve of the machine moves along.
+#[test]
+fn the_limit_can_be_moved() {
+    let mut limits = Limits::default();
+    (limits.outbox_bytes, limits.reserve_bytes) = (4, 4);
+    let mut outbox = Outbox::new(Framing::Lines, &limits);
+    let write = |outbox: &mut Outbox, room, text: &str| {
+        outbox.append(room, Tag::Nothing, |writer| writer.push(text.as_bytes())).map(|_| ())
+    };
+    outbox.set_limit(usize::MAX);
+    assert_eq!(write(&mut outbox, Room::Limit, "1234567"), Ok(()));
+    outbox.set_limit(8);
+    assert_eq!(write(&mut outbox, Room::Limit, ""), Err(EncodeError::Full));
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
+    outbox.set_limit(0);
+    assert_eq!(write(&mut outbox, Room::Reserve, ""), Err(EncodeError::Full));
+    assert_eq!(unsent(&outbox), "1234567\n123\n");
+    outbox.sent(12);
+    assert_eq!(write(&mut outbox, Room::Reserve, "123"), Ok(()));
+}
+
+/// Compares an outbox with a list of messages, over every small history.
+#[test]
+fn an_outbox_is_a_queue_from_which_unsent_calls_can_be_taken() {
+    let mut random = 1_u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % below
+    };
+    for _ in 0..300 {
+        let mut limits = Limits::default();
+        limits.outbox_bytes = 1_000_000;
+        let mut outbox = Outbox::new(Framing::Lines, &limits);
+        // (serial, index of the call, text with newline, bytes sent)
+        let mut model: Vec<(Serial, u32, String, usize)> = Vec::new();
+        for index in 0..60_u32 {
+            match next(4) {
+                0 | 1 => {
+                    let text = alloc::format!("{index}{}", "-".repeat(next(200) as usize));
+                    let serial = append(&mut outbox, &text, Some(call(index)));
+                    model.push((serial, index, text + "\n", 0));
+                }
+                2 => {
+                    let mut count = (next(250) as usize).min(outbox.len());
+                    outbox.sent(count);
+                    while 0 < count {
+                        let (_, _, text, sent) = &mut model[0];
+                        let part = count.min(text.len() - *sent);
+                        *sent += part;
+                        count -= part;
+                        if *sent == text.len() {
+                            model.remove(0);
+                        }
+                    }
+                }
+                _ if model.is_empty() => {}
+                _ => {
+                    let at = next(model.len() as u64) as usize;
+                    let (serial, index, _, sent) = &model[at];
+                    assert!(!outbox.withdraw(*serial, call(*index + 1)), "of another call");
+                    assert_eq!(outbox.withdraw(*serial, call(*index)), *sent == 0);
+                    if *sent == 0 {
+                        model.remove(at);
+                    }
+                }
+            }
+            let expected: String = model.iter().map(|(_, _, text, sent)| &text[*sent..]).collect();
+            assert_eq!(unsent(&outbox), expected);
+            assert_eq!(outbox.is_empty(), model.is_empty());
+        }
+    }
+}
+
+/// Sent bytes are dropped once they are many, and nothing but them.
+#[test]
+fn what_has_not_been_sent_stays_when_room_is_made() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, &"x".repeat(5_000), None);
+    append(&mut outbox, "waits", Some(call(1)));
+    let serial = append(&mut outbox, "goes", Some(call(2)));
+    outbox.sent(5_003);
+    append(&mut outbox, "comes", None);
+    assert_eq!(unsent(&outbox), "its\ngoes\ncomes\n");
+    assert!(outbox.withdraw(serial, call(2)));
+    assert_eq!(unsent(&outbox), "its\ncomes\n");
+    outbox.sent(4);
+    assert_eq!(unsent(&outbox), "comes\n");
+}
+
+#[test]
+fn messages_are_taken_one_by_one() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, "one", None);
+    append(&mut outbox, "two", None);
+    append(&mut outbox, "three", None);
+    outbox.sent(2);
+    assert_eq!(outbox.messages().count(), 0, "the first one is half sent");
+    outbox.sent(2);
+    assert_eq!(outbox.messages().next(), Some(b"two".as_slice()));
+    assert_eq!(unsent(&outbox), "three\n");
+    assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"three"]);
+    assert!(outbox.is_empty());
+    assert_eq!(outbox.len(), 0);
+
+    let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+    append(&mut outbox, "one", None);
+    assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"one"]);
+}
+
+/// A message that has begun to leave was written before what it tells happened again.
+#[test]
+fn a_message_is_repeated_only_while_nothing_of_the_first_one_has_left() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, "same", None);
+    assert!(!outbox.drop_repeated(), "there is only one");
+    append(&mut outbox, "same", None);
+    assert!(outbox.drop_repeated());
+    assert_eq!(unsent(&outbox), "same\n");
+    outbox.sent(1);
+    append(&mut outbox, "same", None);
+    assert!(!outbox.drop_repeated(), "the first one has begun to leave");
+    append(&mut outbox, "same", None);
+    assert!(outbox.drop_repeated(), "it is not the first one that is repeated");
+    append(&mut outbox, "some", None);
+    assert!(!outbox.drop_repeated());
+    assert_eq!(unsent(&outbox), "ame\nsame\nsome\n");
+}
+
+/// What has been sent does not count, and where one message ends and the next begins does.
+#[test]
+fn outboxes_are_equal_if_the_same_is_left_to_do() {
+    use core::hash::{Hash, Hasher};
+    use std::hash::DefaultHasher;
+
+    let with = |texts: &[&str], sent: usize| {
+        let mut outbox = Outbox::new(Framing::Messages, &Limits::default());
+        for text in texts {
+            append(&mut outbox, text, None);
+        }
+        outbox.sent(sent);
+        let mut hasher = DefaultHasher::new();
+        outbox.hash(&mut hasher);
+        (outbox, hasher.finish())
+    };
+    let first = with(&["x", "ab", "c"], 1);
+    assert_eq!(first, with(&["y", "ab", "c"], 1));
+    let others: [(&[&str], usize); 5] = [
+        (&["x", "xy", "c"], 1),
+        (&["x", "a", "bc"], 1),
+        (&["xab", "c"], 3),
+        (&["xy", "b", "c"], 1),
+        (&["x", "ab", "c"], 0),
+    ];
+    for (texts, sent) in others {
+        let other = with(texts, sent);
+        assert!(first.0 != other.0 && first.1 != other.1, "{texts:?}");
+    }
+}
+
+#[test]
+fn debug_of_an_outbox_shows_lengths_only() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, "secret", None);
+    assert_eq!(alloc::format!("{outbox:?}"), "Outbox { messages: 1, bytes: 7, .. }");
+    append(&mut outbox, "another", None);
+    assert_eq!(alloc::format!("{outbox:?}"), "Outbox { messages: 2, bytes: 15, .. }");
+    assert_eq!(alloc::format!("{:?}", outbox.messages()), "Messages { left: 2, .. }");
+    outbox.sent(1);
+    assert_eq!(alloc::format!("{:?}", outbox.messages()), "Messages { left: 0, .. }");
+    let mut queue = Queue::new();
+    queue.append(9, (), b"", |writer| writer.push(b"secret")).expect("there is room");
+    assert_eq!(alloc::format!("{queue:?}"), "Queue { messages: 1, bytes: 6, .. }");
+}
