@@ -46,4 +46,8 @@ pub(crate) use scan::{Scanner, trim};
 pub(crate) use write::Writer;
 
 #[cfg(test)]
+mod shape_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod writer_tests;

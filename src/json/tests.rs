@@ -130,7 +130,46 @@ fn strings_decode_escapes_and_surrogates() {
     }
     assert_eq!(Str::trusted("a"), Str::trusted(r"\u0061"));
     assert_ne!(Str::trusted(r"\ud800"), Str::trusted(r"\ud801"));
-    assert_eq!(Str::from("a\"\\\u{1}\n").to_str(), "a\"\\\u{1}\n");
+    let escaped = Str::from("a\"\\\u{1}\n");
+    assert_eq!(escaped.to_str(), "a\"\\\u{1}\n");
+    assert_eq!(escaped.as_wire(), r#"a\"\\\u0001\u000a"#);
+    assert!(Str::trusted(r"\u0061") < Str::trusted("b") && Str::trusted("a") < Str::trusted("b"));
+}
+
+/// As sets and maps need it: the same whatever it was written with.
+#[test]
+fn strings_have_the_hash_of_what_they_stand_for() {
+    use core::hash::{Hash, Hasher};
+    let hash = |wire| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        Str::trusted(wire).hash(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(hash("a"), hash(r"\u0061"));
+    assert_ne!(hash("a"), hash("b"));
+}
+
+#[test]
+fn debug_shows_ids_and_methods_and_no_payload() {
+    let text = br#"{"id":"x","method":"m","params":{"secret":1}}"#;
+    let debug = alloc::format!("{:?}", Envelope::scan(text, 128));
+    assert_eq!(debug, r#"Envelope { bytes: 45, id: "x", method: "m", .. }"#);
+    let payloads = br#"{"id":{"secret":1},"method":["secret"]}"#;
+    let debug = alloc::format!("{:?}", Envelope::scan(payloads, 128));
+    assert_eq!(debug, "Envelope { bytes: 39, .. }");
+    for (length, is_shown) in [(298, true), (299, false)] {
+        let literal = alloc::format!("\"{}\"", "x".repeat(length));
+        assert_eq!(shown(&literal).is_some(), is_shown);
+    }
+    let raw = Raw::trusted("[1]");
+    assert_eq!(alloc::format!("{:?}", raw.members()), "Members { .. }");
+    assert_eq!(alloc::format!("{:?}", raw.elements()), "Elements { .. }");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let error = Raw::new("[1,").expect_err("no JSON");
+    assert_eq!(error.to_string(), "the JSON text ends too early at byte 3");
 }
 
 #[test]
@@ -164,6 +203,9 @@ fn raw_values_lend_what_is_in_them() {
     assert_eq!(at("/"), Some("1".to_string()));
     assert_eq!(at(""), Some(nested.to_string()));
     assert_eq!((at("/a~1b/1"), at("/x"), at("x"), at("/a~1b/x")), (None, None, None, None));
+    assert_eq!(raw.get("a").and_then(|truth| truth.boolean()), Some(true));
+    assert_eq!(Raw::trusted("false").boolean(), Some(false));
+    assert_eq!(Raw::trusted("\"true\"").boolean(), None);
     assert!(Raw::new("{} {}").is_err());
     assert!(Raw::try_from(String::from("[1")).is_err());
     assert_eq!(Raw::try_from(String::from(" [1] ")).expect("valid").as_str(), "[1]");
@@ -179,6 +221,7 @@ fn numbers_keep_their_kind_and_compare_exactly() {
         assert_eq!(number(literal).to_string(), literal);
     }
     assert_eq!(number("1"), number("1.0"));
+    assert_ne!(number("1"), number("2"));
     assert!(number("9007199254740992.0") < number("9007199254740993"));
     assert!(number("18446744073709551615") < number("18446744073709551616"));
     assert!(number("-0.5") < number("0"));
@@ -196,6 +239,11 @@ fn numbers_keep_their_kind_and_compare_exactly() {
     };
     assert_eq!(hash(number("1")), hash(number("1.0")));
     assert_eq!(hash(number("0")), hash(number("-0.0")));
+    assert_ne!(hash(number("0")), hash(number("1")));
+    for text in [r#""1""#, r#"{"x":"1"}"#] {
+        let error = serde_json::from_str::<Number>(text).expect_err("no number").to_string();
+        assert!(error.contains("expected a number"), "{error}");
+    }
 }
 
 #[derive(Serialize)]
