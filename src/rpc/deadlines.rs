@@ -142,6 +142,7 @@ mod tests {
     #[test]
     fn the_earliest_is_first_whatever_was_done_before() {
         let mut deadlines = Deadlines::default();
+        assert!(deadlines.is_empty());
         let mut model: Vec<(Instant, u64, u32)> = Vec::new();
         let mut random = 12_345_u64;
         for step in 0..5_000 {
@@ -155,8 +156,11 @@ mod tests {
                 deadlines.set(place, step, at);
                 model.push((at, step, place));
             }
-            let expected = model.iter().min().map(|(at, _, place)| (*at, *place));
+            model.sort_unstable();
+            let expected = model.first().map(|(at, _, place)| (*at, *place));
             assert_eq!(deadlines.first(), expected, "step {step}");
+            assert_eq!(deadlines.second(), model.get(1).map(|entry| entry.0), "step {step}");
+            assert_eq!(deadlines.is_empty(), model.is_empty(), "step {step}");
         }
     }
 }

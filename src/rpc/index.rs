@@ -122,3 +122,23 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    /// Ids of calls count up, and their hashes with them.
+    #[test]
+    fn hashes_that_are_alike_have_homes_of_their_own() {
+        for shift in [0, 8] {
+            let mut index = Index::default();
+            let hashes = (0..128).map(|number| number << shift);
+            hashes.clone().for_each(|hash| index.insert(hash, hash));
+            assert_eq!(index.cells(), 256);
+            let homes: BTreeSet<usize> = hashes.map(|hash| index.home(hash)).collect();
+            assert!(64 < homes.len(), "{} homes", homes.len());
+        }
+    }
+}

@@ -201,3 +201,15 @@ impl<E: Recycle> Outbound<E> {
         self.table.iter().map(|(place, entry)| (place, &entry.extra))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::hash32;
+
+    /// Ids count up from a number of 32 bits, and may leave these.
+    #[test]
+    fn both_halves_of_an_id_count() {
+        let ids = [1, 1 << 32, 1 << 32 | 1, u64::from(u32::MAX)];
+        assert_eq!(ids.map(hash32), [1, 1, 0, u32::MAX]);
+    }
+}

@@ -54,6 +54,22 @@ fn ids_are_integers_of_any_size_or_strings() {
 }
 
 #[test]
+fn an_id_shows_what_it_is() {
+    assert_eq!(id("-7").as_integer(), Some(-7));
+    assert_eq!(id("\"7\"").as_integer(), None);
+    assert_eq!(id("9223372036854775808").as_integer(), None);
+    assert_eq!(alloc::format!("{:?} {:?}", id("7"), id("\"7\"")), "Id(7) Id(\"7\")");
+}
+
+/// The same on every platform, and different for ids that are alike: FNV-1a, folded.
+#[test]
+fn ids_have_hashes_that_anybody_can_compute() {
+    assert_eq!(id("7").hash32(), 0x2962_3dda);
+    assert_eq!(id("10").hash32(), 0xb342_9aa3);
+    assert_eq!(id("\"a\"").hash32(), 0xb358_1f4b);
+}
+
+#[test]
 fn numbers_in_strings_count_where_that_is_allowed() {
     assert_eq!(id("7").number(false), Some(7));
     assert_eq!(id("\"7\"").number(false), None);
@@ -263,6 +279,17 @@ fn calls_get_ids_that_count_up() {
     assert_eq!(outbound.len() as usize, places.len());
 }
 
+/// What a place was used for before is nobody's business.
+#[test]
+fn a_call_begins_with_nothing_of_those_before() {
+    let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 0);
+    let place = outbound.insert(|extra| *extra = 7);
+    outbound.remove(place, Ending::Answered);
+    let mut before = None;
+    let again = outbound.insert(|extra| before = Some(*extra));
+    assert_eq!((again.index, before), (place.index, Some(0)));
+}
+
 #[test]
 fn an_answer_without_a_call_is_told_from_a_late_one() {
     let mut outbound: Outbound<u32> = Outbound::new(CONNECTION, 1, 2);
@@ -328,6 +355,7 @@ const CLASSES: &[(&str, &str)] = &[
     (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, "MissingMethod Either 1"),
     (r#"{"jsonrpc":"2.0","id":1,"params":{}}"#, "MissingMethod Either 1"),
     (r#"{"jsonrpc":"2.0","method":7}"#, "MissingMethod Notification -"),
+    (r#"{"jsonrpc":"2.0","params":{}}"#, "MissingMethod Notification -"),
     (r#"{"jsonrpc":"2.0","id":1}"#, "NotAMessage Either 1"),
     (r#"{"id":1}"#, "NotAMessage Either -"),
     (r#"{"jsonrpc":"2.0"}"#, "NotAMessage Other -"),
@@ -389,6 +417,39 @@ const CLASSES: &[(&str, &str)] = &[
 fn a_frame_is_what_its_shape_says() {
     for (frame, expected) in CLASSES {
         assert_eq!(class(frame), *expected, "{frame}");
+    }
+}
+
+#[test]
+fn a_method_may_be_as_long_as_the_limit() {
+    let mut limits = Limits::default();
+    limits.method_bytes = 3;
+    let kind = |method: &str| {
+        let frame = alloc::format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+        let envelope = Envelope::scan(frame.as_bytes(), 128);
+        classify(&envelope, &limits, Versions::Exact).err().map(|defective| defective.kind)
+    };
+    assert_eq!(kind("abc"), None);
+    assert_eq!(kind("abcd"), Some(ViolationKind::LongMethod));
+}
+
+#[test]
+fn a_result_is_of_the_kind_that_it_says() {
+    let table = [
+        ("{}", ResultType::Absent),
+        (r#"{"resultType":"complete"}"#, ResultType::Complete),
+        (r#"{"resultType":"input_required"}"#, ResultType::InputRequired),
+        (r#"{"resultType":"t\u0061sk"}"#, ResultType::Task),
+        (r#"{"resultType":"tasks"}"#, ResultType::Other),
+        (r#"{"resultType":7}"#, ResultType::Other),
+    ];
+    for (result, expected) in table {
+        let frame = alloc::format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let envelope = Envelope::scan(frame.as_bytes(), 128);
+        match classify(&envelope, &Limits::default(), Versions::Exact) {
+            Ok(Message::Result { result_type, .. }) => assert_eq!(result_type, expected),
+            other => panic!("{result}: {other:?}"),
+        }
     }
 }
 
