@@ -403,3 +403,23 @@ const fn is_time_to_look(length: usize) -> bool {
 fn hash(id: &str) -> u32 {
     id.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn lists_are_looked_through_when_they_have_doubled() {
+        let lengths: Vec<usize> = (0..40).filter(|length| is_time_to_look(*length)).collect();
+        assert_eq!(lengths, [4, 8, 16, 32]);
+    }
+
+    /// The test vectors of FNV-1a.
+    #[test]
+    fn ids_are_spread() {
+        let hashes = ["", "a", "foobar"].map(hash);
+        assert_eq!(hashes, [0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968]);
+    }
+}

@@ -344,6 +344,7 @@ fn a_wrong_record_is_refused() {
         (0, "/id", json!(""), "id"),
         (0, "/serial", json!(u64::MAX), "serial"),
         (0, "/serial", json!(u64::MAX - 1), "serial"),
+        (0, "/serial", json!(u64::MAX / 2 + 1), "serial"),
         (0, "/method", json!("x/y"), "method"),
         (0, "/method", json!("prompts/get"), "method"),
         (0, "/revision", json!("2020-01-01"), "revision"),
@@ -382,6 +383,8 @@ fn a_wrong_record_is_refused() {
     record["wanted"][0]["answer"] = json!("7");
     assert_eq!(restored(&record), Err(RestoreError::Corrupt("wanted")));
     record["wanted"][0]["answer"] = json!(r#"{"action":"cancel"}"#);
+    assert!(restored(&record).is_ok());
+    record["serial"] = json!(u64::MAX / 2);
     assert!(restored(&record).is_ok());
 }
 

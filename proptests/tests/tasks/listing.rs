@@ -96,6 +96,34 @@ fn a_list_knows_its_own_cursors() {
     on_both!(check);
 }
 
+/// Every bit of the key counts, and so does whether the task that a cursor names has been begun here.
+#[test]
+fn a_cursor_of_another_process_is_refused() {
+    fn check<H: Host>() {
+        let with = |key, ids: &[&str]| {
+            let mut stage = Stage::<H>::with(|config| {
+                (config.notify, config.page_items, config.cursor_key) = (false, 1, key);
+            });
+            for id in ids {
+                stage.begin(id);
+            }
+            stage
+        };
+        let first = |key| cursor(&with(key, &["a", "b"]).answers(&list("1", None))[0]).unwrap();
+        let cursors = BTreeSet::from([0, 1, 2, 3].map(first));
+        assert_eq!(cursors.len(), 4);
+        let mut longer = with(7, &["a", "b", "c"]);
+        let own = cursor(&longer.answers(&list("1", None))[0]).unwrap();
+        let next = cursor(&longer.answers(&list("2", Some(&own)))[0]).unwrap();
+        let mut shorter = with(7, &["a"]);
+        let refused = error("1", -32602, "invalid cursor");
+        assert_eq!(shorter.answers(&list("1", Some(&next))), [refused]);
+        shorter.begin("b");
+        assert_eq!(shorter.answers(&list("2", Some(&next))), [result("2", r#"{"tasks":[]}"#)]);
+    }
+    on_both!(check);
+}
+
 /// Proves L-TASK-62, L-TASK-63: each requestor sees its own tasks, all of them, and those of others
 /// in no way: not in a list, not by their ids, not by cancelling them.
 #[test]

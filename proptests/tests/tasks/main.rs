@@ -9,11 +9,13 @@ mod cancelling;
 #[path = "../schemas/closed.rs"]
 mod closed;
 mod connections;
+mod forms;
 mod gating;
 mod input;
 mod keeping;
 mod kit;
 mod listing;
+mod looking;
 mod news;
 mod quiet;
 mod results;

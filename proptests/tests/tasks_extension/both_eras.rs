@@ -1,8 +1,8 @@
 //! Tasks of sessions and tasks of requests that stand alone are the same tasks, each shown in the
 //! words of whoever asks.
 
-use mcp_sansio::task::{NewTask, Status, TaskKey, TaskNews, Tasks};
-use mcp_sansio::{ErrorCode, ServerConfig, ServerEvent, ViolationKind};
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskKey, TaskNews, Tasks};
+use mcp_sansio::{ErrorCode, NotAllowed, ServerConfig, ServerEvent, ViolationKind};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::kit::*;
@@ -59,7 +59,7 @@ fn a_session_does_not_have_the_extension() {
     assert_eq!((request.context.task, request.context.extensions), (None, Default::default()));
     let new = NewTask::new("t");
     let begun = side.server.begin_task(request.id, new, &mut tasks, side.now, &mut side.out);
-    assert_eq!(begun, Err(mcp_sansio::task::TaskError::NotWanted));
+    assert_eq!(begun, Err(TaskError::NotWanted));
     side.respond(request.id, &format!("{{{DONE}}}"));
     assert_eq!(side.sent(), [plain("1", DONE)]);
     begin_in_session(&mut side, &mut tasks, "t");
@@ -330,4 +330,25 @@ fn a_failure_is_an_error_in_a_session() {
     host.tasks.fail(key, ErrorCode::new(5), "broken", host.side.now).unwrap();
     open_session(&mut host.side, "");
     host.answers(&result_in_session("1", "t"), &error("1", 5, "broken"));
+}
+
+/// The code for what is not there became another one, and the codes around it the protocol's own.
+#[test]
+fn a_failure_has_a_code_that_its_revision_knows() {
+    let mut tasks = Tasks::default();
+    let mut side = in_session(0, config());
+    let key = begin_in_session(&mut side, &mut tasks, "a");
+    tasks.fail(key, ErrorCode::RESOURCE_NOT_FOUND, "m", side.now).unwrap();
+    let code = |tasks: &Tasks, key| tasks.get(key).unwrap().error().unwrap().code;
+    assert_eq!(code(&tasks, key), ErrorCode::RESOURCE_NOT_FOUND);
+    let key = begin_in_session(&mut side, &mut tasks, "b");
+    tasks.fail(key, ErrorCode::new(-32_050), "m", side.now).unwrap();
+    assert_eq!(code(&tasks, key), ErrorCode::new(-32_050));
+
+    let mut host = Host::new();
+    let key = host.begin("c");
+    let refused = host.tasks.fail(key, ErrorCode::new(-32_050), "m", host.side.now);
+    assert_eq!(refused, Err(TaskError::NotAllowed(NotAllowed::Code)));
+    host.tasks.fail(key, ErrorCode::RESOURCE_NOT_FOUND, "m", host.side.now).unwrap();
+    assert_eq!(code(&host.tasks, key), ErrorCode::INVALID_PARAMS);
 }

@@ -46,6 +46,36 @@ fn subscriptions_that_have_ended_cost_nothing() {
     assert!(bytes < 2_000, "{bytes} bytes");
 }
 
+/// When the subscriptions that have ended are looked for, those that are open stay, also those of other
+/// connections.
+#[test]
+fn a_subscription_outlasts_those_of_others() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    let mut other = connection(1, config());
+    let request = request_of(&mut other, &listen("1", r#""t""#), 0).id;
+    let now = other.now;
+    other.server.grant_with_tasks(request, None, &mut host.tasks, now, &mut other.out).unwrap();
+    assert_eq!(other.sent().len(), 2);
+    let frame = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    for _ in 0..20 {
+        host.subscribe("1", r#""t""#);
+        assert_eq!(host.sent().len(), 2);
+        assert!(host.side.receive(frame).is_some());
+    }
+    host.subscribe("2", r#""t""#);
+    assert_eq!(host.sent().len(), 2);
+    host.completes(key);
+    let both = [host.side.server.connection(), other.server.connection()];
+    assert!(host.tasks.connections_with_news().eq(both));
+    host.settle();
+    assert_eq!(host.sent(), [told("2", &ended_well("t"))]);
+    assert!(host.tasks.connections_with_news().eq([other.server.connection()]));
+    other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
+    assert_eq!(other.sent(), [told("1", &ended_well("t"))]);
+    assert_eq!(host.tasks.connections_with_news().next(), None);
+}
+
 /// Proves M-STATE-04, M-TASKX-32: the same of sessions that have waited for the result.
 #[test]
 fn sessions_that_have_ended_wait_for_nothing() {
