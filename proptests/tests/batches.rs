@@ -4,9 +4,9 @@
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    BatchError, CallError, CallId, CallOptions, CancelCause, Cancellation, ClientEvent, Delivery,
-    Expiry, Frames, InboundId, Limits, Log, NotAllowed, Outcome, Progress, ProgressReport,
-    Revision, ServerEvent, StrayCause, ViolationKind,
+    BatchError, CallError, CallId, CallOptions, CancelCause, Cancellation, Cause, ClientEvent,
+    Delivery, Expiry, Frames, InboundId, Limits, Log, NotAllowed, Outcome, Progress,
+    ProgressReport, Revision, ServerEvent, StrayCause, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 
@@ -404,4 +404,24 @@ fn calls_of_a_batch_end_each_by_itself() {
         ]
     );
     assert_eq!(side.client.counts().outbound, 0);
+}
+
+/// What the peer cannot have read was not asked, also in a batch.
+#[test]
+fn calls_of_a_batch_that_has_not_left_were_never_made() {
+    for sent in [0, 1] {
+        let mut side = client();
+        let calls = send_two(&mut side);
+        side.out.sent(sent);
+        side.client.disconnected(Cause::WriteFailed, side.now);
+        let events = side.outcomes();
+        let outcome = if sent == 0 { Outcome::Unsent } else { Outcome::Closed(Cause::WriteFailed) };
+        let outcomes = events.iter().filter_map(|event| match event {
+            ClientEvent::CallEnded(ended) => Some((ended.call, ended.outcome.clone())),
+            _ => None,
+        });
+        let expected = calls.map(|call| (call, outcome.clone()));
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected, "{sent} bytes had left");
+        assert_eq!(side.out.is_empty(), sent == 0);
+    }
 }

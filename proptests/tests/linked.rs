@@ -281,6 +281,8 @@ struct Lanes {
     connection: Outbox,
     exchanges: Outbox,
     log: Vec<String>,
+    /// How long all messages are that were put on a lane.
+    bytes: usize,
 }
 
 impl Outlets for Lanes {
@@ -294,7 +296,10 @@ impl Outlets for Lanes {
     fn observe(&mut self, observation: &Observation<'_>) {
         self.log.push(match observation {
             Observation::Received { method, id, bytes } => format!("< {method:?} {id:?} {bytes}"),
-            Observation::Sent { method, lane, bytes } => format!("> {method:?} {lane:?} {bytes}"),
+            Observation::Sent { method, lane, bytes } => {
+                self.bytes += bytes;
+                format!("> {method:?} {lane:?} {bytes}")
+            }
             Observation::Phase { from, to } => format!("{from} -> {to}"),
             other => format!("{other:?}"),
         });
@@ -306,7 +311,7 @@ impl Outlets for Lanes {
 #[test]
 fn output_goes_to_its_lane_and_is_observed_without_payload() {
     let outbox = || Outbox::new(mcp_sansio::Framing::Messages, &mcp_sansio::Limits::default());
-    let mut out = Lanes { connection: outbox(), exchanges: outbox(), log: Vec::new() };
+    let mut out = Lanes { connection: outbox(), exchanges: outbox(), log: Vec::new(), bytes: 0 };
     let mut server = mcp_sansio::Server::new(std::sync::Arc::new(config::server()));
     let now = mcp_sansio::Instant::EPOCH;
     let frames = [
@@ -331,6 +336,7 @@ fn output_goes_to_its_lane_and_is_observed_without_payload() {
     server.notify_method("notifications/tools/list_changed", &(), None, &mut out).unwrap();
     let result = serde_json::json!({"content": [], "secret": "secret"});
     server.respond(id, &result, &mut out).unwrap();
+    assert_eq!(out.bytes, out.connection.len() + out.exchanges.len());
     let count = |outbox: &mut Outbox| outbox.messages().count();
     assert_eq!((count(&mut out.connection), count(&mut out.exchanges)), (3, 4));
     server.close();
