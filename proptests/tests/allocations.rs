@@ -124,6 +124,36 @@ fn a_server_allocates_nothing_for_a_tool_call() {
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), answer), 0);
 }
 
+/// A text that prints itself, as a number or a date does.
+struct Printed;
+
+impl serde::Serialize for Printed {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{} \"done\"", 7))
+    }
+}
+
+#[derive(serde::Serialize)]
+struct PrintedResult {
+    content: [PrintedText; 1],
+}
+
+#[derive(serde::Serialize)]
+struct PrintedText {
+    r#type: &'static str,
+    text: Printed,
+}
+
+#[test]
+fn a_server_allocates_nothing_for_texts_that_print_themselves() {
+    let serve = |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        let result = PrintedResult { content: [PrintedText { r#type: "text", text: Printed }] };
+        server.respond(request.id, &result, out).expect("room");
+    };
+    assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
+}
+
 /// With a string id of 38 bytes, quotes included, and a token like it.
 #[test]
 fn a_server_allocates_nothing_for_a_tool_call_with_progress() {
