@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{CallOptions, Cause, ClientEvent, DuplicateIds, Outcome, Revision, ServerEvent};
+use mcp_sansio::{
+    CallOptions, Cancellation, Cause, ClientEvent, DuplicateIds, Outcome, Revision, ServerEvent,
+};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const MANY: u32 = 100_000;
@@ -49,6 +51,33 @@ fn many_calls_time_out_at_once() {
     side.now = side.now + Duration::from_secs(61);
     assert_eq!(side.outcomes().len(), MANY as usize);
     assert_eq!(side.sent().len(), MANY as usize, "the notifications, and no cancellation");
+}
+
+/// Behind a notification, so that neither the first call nor the last one is at an end of the outbox
+/// when it is taken back.
+#[test]
+fn many_calls_are_taken_back_one_by_one() {
+    let params = serde_json::json!({"text": "x".repeat(120)});
+    for backwards in [false, true] {
+        let mut side = client();
+        side.client.notify_method("x/first", &(), None, &mut side.out).unwrap();
+        let mut call = || {
+            let options = CallOptions::new();
+            side.client.call_method("x", &params, options, side.now, &mut side.out).unwrap()
+        };
+        let mut calls: Vec<_> = (0..MANY).map(|_| call()).collect();
+        side.client.notify_method("x/last", &(), None, &mut side.out).unwrap();
+        if backwards {
+            calls.reverse();
+        }
+        for call in calls {
+            let cancelled = side.client.cancel(call, None, &mut side.out);
+            assert_eq!(cancelled, Ok(Cancellation::Withdrawn));
+        }
+        let notifications =
+            ["first", "last"].map(|end| format!(r#"{{"jsonrpc":"2.0","method":"x/{end}"}}"#));
+        assert_eq!(side.sent(), notifications);
+    }
 }
 
 #[test]
