@@ -104,8 +104,9 @@ impl Index {
     }
 
     fn home(&self, hash: u32) -> usize {
-        // Spreads hashes that differ in their high bits only.
-        (hash.wrapping_mul(0x9e37_79b1) >> 7) as usize & self.cells.len().wrapping_sub(1)
+        // The upper half of the product depends on every bit of the hash, also on the highest ones.
+        let spread = u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        spread as usize & self.cells.len().wrapping_sub(1)
     }
 
     fn after(&self, at: usize) -> usize {
@@ -129,10 +130,10 @@ mod tests {
 
     use super::*;
 
-    /// Ids of calls count up, and their hashes with them.
+    /// Ids of calls count up, and their hashes with them; others differ in their high bits only.
     #[test]
     fn hashes_that_are_alike_have_homes_of_their_own() {
-        for shift in [0, 8] {
+        for shift in [0, 8, 16, 24] {
             let mut index = Index::default();
             let hashes = (0..128).map(|number| number << shift);
             hashes.clone().for_each(|hash| index.insert(hash, hash));
