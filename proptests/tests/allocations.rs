@@ -154,6 +154,18 @@ fn a_server_allocates_nothing_for_texts_that_print_themselves() {
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
 }
 
+/// What a gateway passes on is JSON already, with whatever escapes somebody else has chosen.
+#[test]
+fn a_server_allocates_nothing_for_a_result_that_is_passed_on() {
+    let text = r#"{"content":[{"type":"text","text":"a\n\"b\""},{"type":"text","text":"c"}]}"#;
+    let result = Raw::new(text).expect("JSON");
+    let serve = |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        server.respond(request.id, &result, out).expect("room");
+    };
+    assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
+}
+
 /// With a string id of 38 bytes, quotes included, and a token like it.
 #[test]
 fn a_server_allocates_nothing_for_a_tool_call_with_progress() {

@@ -125,7 +125,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     /// Says what kind of object this is before its members come, in whatever order they do.
-    pub(super) fn foresee_kind(&mut self, tag: impl FnOnce(&str) -> Option<Str<'w>>) {
+    pub(super) fn foresee_kind<'t>(&mut self, tag: impl FnOnce(&str) -> Option<Str<'t>>) {
         let revision = self.writer.revision();
         if let Members::Known(sight) = &mut self.members
             && let Some(kinds) = &sight.record().kinds

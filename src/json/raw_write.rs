@@ -77,7 +77,7 @@ impl ObjectWriter<'_, '_, '_> {
     pub(super) fn write_raw_members(&mut self, text: &str) -> Result {
         self.foresee_kind(|tag| {
             let (_, value) = MemberTexts::of(text).filter(|(key, _)| key == tag).last()?;
-            Str::from_literal(value).map(Str::into_owned)
+            Str::from_literal(value)
         });
         for (key, value) in MemberTexts::of(text) {
             self.key(&key.to_str(), Some(key.as_wire()))?;
