@@ -102,6 +102,37 @@ pub fn connection(choices: &mut Choices) -> ConnectionConfig {
     connection
 }
 
+/// How many bytes say how a machine is configured that [`survive`]s.
+pub const CONFIGURATION: usize = 24;
+
+/// What begins a line of what the application does, among those of the peer.
+pub const APPLICATION: u8 = 0x01;
+
+/// A machine survives these bytes. The first ones configure it. Then come lines; in one that begins with
+/// [`APPLICATION`] the other bytes say what the application does, and all others come from the peer.
+///
+/// # Errors
+///
+/// The promise that was broken.
+pub fn survive<M: Machine>(bytes: &[u8]) -> Result<(), Broken> {
+    let (head, rest) = bytes.split_at(bytes.len().min(CONFIGURATION));
+    let mut choices = Choices::from_bytes(head);
+    let framing = if choices.one_in(2) { Framing::Messages } else { Framing::Lines };
+    let connection = connection(&mut choices);
+    let acts = rest.split_inclusive(|byte| *byte == b'\n').flat_map(|line| {
+        let (own, of_peer) = match line.split_first() {
+            Some((&APPLICATION, own)) => (own, None),
+            _ => (&[][..], Some(Act::Bytes(line.to_vec()))),
+        };
+        let mut choices = Choices::from_bytes(own);
+        let own = std::iter::from_fn(move || {
+            (!choices.is_exhausted()).then(|| Act::choose(&mut choices))
+        });
+        own.chain(of_peer)
+    });
+    Alone::<M>::new(connection, framing).run(acts)
+}
+
 /// A machine with what surrounds it, and what has to be true of it.
 #[derive(Debug)]
 pub struct Alone<M> {

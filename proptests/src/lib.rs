@@ -11,6 +11,7 @@ pub mod alone;
 pub mod exploration;
 pub mod frames_oracle;
 pub mod json_oracle;
+pub mod model_oracle;
 pub mod payload;
 pub mod replay_oracle;
 pub mod tasks_oracle;

@@ -68,6 +68,8 @@ pub struct World {
     digest: Digest,
     events: u64,
     diagram: Option<Diagram>,
+    /// Every message that has left, and which way.
+    messages: Vec<(Way, Vec<u8>)>,
 }
 
 /// One application, as far as both are alike.
@@ -157,6 +159,7 @@ impl World {
             digest: Digest::new(),
             events: 0,
             diagram: None,
+            messages: Vec::new(),
             setup,
         }
     }
@@ -174,6 +177,11 @@ impl World {
     /// What has happened so far, as a number: the same for the same, on every machine.
     pub const fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The messages that have left on this connection, and which way.
+    pub fn messages(&self) -> &[(Way, Vec<u8>)] {
+        &self.messages
     }
 
     /// How many events there have been.
@@ -288,6 +296,7 @@ impl World {
                 diagram.to_the_left(self.now, message);
             }
         }
+        self.messages.push((way, message.to_vec()));
         if way {
             self.check_order(message)?;
         }

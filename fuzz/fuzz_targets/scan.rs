@@ -1,0 +1,27 @@
+//! Any bytes: what is JSON for serde_json is JSON for us, an object is one for both, and its members are in
+//! the same places.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_sansio::json::Envelope;
+use mcp_sansio_proptests::json_oracle::{
+    check_envelope, check_object, check_value, serde_accepts, we_accept,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    // Deeper than this is JSON for serde_json alone, and may be.
+    if 100 < bytes.iter().filter(|byte| b"[{".contains(byte)).count() {
+        _ = Envelope::scan(bytes, 128);
+        return;
+    }
+    assert_eq!(we_accept(bytes), serde_accepts(bytes));
+    check_object(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok() {
+        check_envelope(text);
+    }
+    if serde_accepts(bytes) {
+        check_value(text);
+    }
+});
