@@ -211,6 +211,16 @@ fn raw_values_lend_what_is_in_them() {
     assert_eq!(Raw::try_from(String::from(" [1] ")).expect("valid").as_str(), "[1]");
 }
 
+/// The nearest `f64`, not one beside it, so that what was read is written as it came.
+#[test]
+fn fractions_are_read_exactly() {
+    for literal in ["90.33333333333333", "966618069479353.5", "0.1", "2.2250738585072014e-308"] {
+        let read: Number = Raw::new(literal).expect("JSON").parse().expect("a number");
+        assert_eq!(read.to_string(), literal);
+        assert_eq!(Raw::new(literal).expect("JSON").number(), Some(read));
+    }
+}
+
 /// Proves L-JSONRPC-30: integers stay integral, numbers compare exactly, only finite ones exist.
 #[test]
 fn numbers_keep_their_kind_and_compare_exactly() {
