@@ -3,10 +3,9 @@
 
 use alloc::vec::Vec;
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::content::{borrowed_json, parse};
+use super::content::{borrowed_json, kind, parse};
 use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
@@ -105,15 +104,11 @@ impl Serialize for Reference<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = borrowed_json(deserializer)?;
-        let raw = Raw::trusted(text);
-        let Some(kind) = raw.get("type") else { return Err(Error::missing_field("type")) };
-        match kind.as_str() {
-            "\"ref/prompt\"" => {
+        match &*kind(text)?.to_str() {
+            "ref/prompt" => {
                 parse(text).map(|PromptReference { name, title }| Self::Prompt { name, title })
             }
-            "\"ref/resource\"" => {
-                parse(text).map(|ResourceReference { uri }| Self::Resource { uri })
-            }
+            "ref/resource" => parse(text).map(|ResourceReference { uri }| Self::Resource { uri }),
             _ => Ok(Self::Unknown(Raw::trusted(text))),
         }
     }

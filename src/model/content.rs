@@ -8,7 +8,7 @@ use super::list::List;
 use super::open::open_enum;
 use super::resources::{ResourceContents, ResourceLink};
 use super::text::Text;
-use crate::json::{Number, Raw};
+use crate::json::{Number, Raw, Str, member};
 
 open_enum! {
     /// Who a message is from, or who a piece of content is for.
@@ -93,16 +93,14 @@ impl Serialize for Content<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = borrowed_json(deserializer)?;
-        let raw = Raw::trusted(text);
-        let Some(kind) = raw.get("type") else { return Err(Error::missing_field("type")) };
-        match kind.as_str() {
-            "\"text\"" => parse(text).map(Self::Text),
-            "\"image\"" => parse(text).map(Self::Image),
-            "\"audio\"" => parse(text).map(Self::Audio),
-            "\"resource\"" => parse(text).map(Self::Resource),
-            "\"resource_link\"" => parse(text).map(Self::ResourceLink),
-            "\"tool_use\"" => parse(text).map(Self::ToolUse),
-            "\"tool_result\"" => parse(text).map(Self::ToolResult),
+        match &*kind(text)?.to_str() {
+            "text" => parse(text).map(Self::Text),
+            "image" => parse(text).map(Self::Image),
+            "audio" => parse(text).map(Self::Audio),
+            "resource" => parse(text).map(Self::Resource),
+            "resource_link" => parse(text).map(Self::ResourceLink),
+            "tool_use" => parse(text).map(Self::ToolUse),
+            "tool_result" => parse(text).map(Self::ToolResult),
             _ => Ok(Self::Unknown(Raw::trusted(text))),
         }
     }
@@ -113,6 +111,13 @@ pub(super) fn borrowed_json<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<&'de str, D::Error> {
     <&'de RawValue>::deserialize(deserializer).map(RawValue::get)
+}
+
+/// The `type` of an object: as any string it may be written with escapes. One that is no string is
+/// like one that nobody knows.
+pub(super) fn kind<E: Error>(object: &str) -> Result<Str<'_>, E> {
+    let literal = member(object, "type").ok_or_else(|| Error::missing_field("type"))?;
+    Ok(Str::from_literal(literal).unwrap_or(Str::trusted("")))
 }
 
 /// Parses JSON text in the middle of another deserializer.

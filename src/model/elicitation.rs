@@ -3,10 +3,9 @@
 
 use alloc::vec::Vec;
 
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::content::{borrowed_json, parse};
+use super::content::{borrowed_json, kind, parse};
 use super::list::List;
 use super::map::Map;
 use super::open::open_enum;
@@ -186,13 +185,11 @@ impl Serialize for PrimitiveSchema<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = borrowed_json(deserializer)?;
-        let raw = Raw::trusted(text);
-        let Some(kind) = raw.get("type") else { return Err(Error::missing_field("type")) };
-        match kind.as_str() {
-            "\"string\"" => parse(text).map(Self::String),
-            "\"number\"" | "\"integer\"" => parse(text).map(Self::Number),
-            "\"boolean\"" => parse(text).map(Self::Boolean),
-            "\"array\"" => parse(text).map(Self::Array),
+        match &*kind(text)?.to_str() {
+            "string" => parse(text).map(Self::String),
+            "number" | "integer" => parse(text).map(Self::Number),
+            "boolean" => parse(text).map(Self::Boolean),
+            "array" => parse(text).map(Self::Array),
             _ => Ok(Self::Unknown(Raw::trusted(text))),
         }
     }

@@ -4,7 +4,7 @@
 use alloc::string::String;
 
 use super::tools::{CallToolResult, Tool};
-use crate::json::Raw;
+use crate::json::{Raw, Str, member};
 
 /// The dialect of a JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,19 +14,22 @@ pub enum SchemaDialect<'a> {
     V2020_12,
     /// Draft 7.
     Draft7,
-    /// The one with this URI.
+    /// The one with this URI, as it is written.
     Other(&'a str),
 }
 
 impl<'a> SchemaDialect<'a> {
     /// The dialect that a schema says it is in; 2020-12 if it says nothing readable.
     pub fn of(schema: &'a Raw<'_>) -> Self {
-        let uri = crate::json::member(schema.as_str(), "$schema")
-            .and_then(|literal| literal.strip_prefix('"')?.strip_suffix('"'));
-        match uri.map(|uri| uri.trim_end_matches('#')) {
-            None | Some("https://json-schema.org/draft/2020-12/schema") => Self::V2020_12,
-            Some("http://json-schema.org/draft-07/schema") => Self::Draft7,
-            Some(other) => Self::Other(other),
+        let literal = member(schema.as_str(), "$schema");
+        let Some(written) = literal.and_then(|uri| uri.strip_prefix('"')?.strip_suffix('"')) else {
+            return Self::V2020_12;
+        };
+        // Programs that escape slashes name the same dialects.
+        match Str::trusted(written).to_str().trim_end_matches('#') {
+            "https://json-schema.org/draft/2020-12/schema" => Self::V2020_12,
+            "http://json-schema.org/draft-07/schema" => Self::Draft7,
+            _ => Self::Other(written.trim_end_matches('#')),
         }
     }
 }

@@ -33,6 +33,25 @@ fn every_kind_of_content_is_read_and_written() {
     assert!(serde_json::from_str::<Content<'_>>(r#"{"type":"text"}"#).is_err());
 }
 
+/// Some programs escape every slash, and any character can be written as an escape.
+#[test]
+fn kinds_may_be_written_with_escapes() {
+    let reference = round::<Reference<'_>>(r#"{"type":"ref\/prompt","name":"a","title":null}"#);
+    assert_eq!(reference, r#"{"type":"ref/prompt","name":"a"}"#);
+    let reference = round::<Reference<'_>>(r#"{"type":"ref\/resource","uri":"a:b"}"#);
+    assert_eq!(reference, r#"{"type":"ref/resource","uri":"a:b"}"#);
+    let content = round::<Content<'_>>(r#"{"type":"te\u0078t","text":"a"}"#);
+    assert_eq!(content, r#"{"type":"text","text":"a"}"#);
+    let field = round::<PrimitiveSchema<'_>>(r#"{"type":"b\u006folean","title":null}"#);
+    assert_eq!(field, r#"{"type":"boolean"}"#);
+    for text in [r#"{"type":"ref\/tool","name":"a"}"#, r#"{"type":3}"#, r#"{"type":""}"#] {
+        unchanged::<Reference<'_>>(text);
+    }
+
+    let schema = Raw::new(r#"{"$schema":"http:\/\/json-schema.org\/draft-07\/schema#"}"#);
+    assert_eq!(SchemaDialect::of(&schema.expect("JSON")), SchemaDialect::Draft7);
+}
+
 /// Contents are text or bytes, never both or neither.
 #[test]
 fn resource_contents_are_either_text_or_bytes() {
