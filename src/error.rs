@@ -8,6 +8,7 @@ use core::fmt;
 /// branch on it, except on those that a method defines. The constants are the codes that MCP gives
 /// a meaning to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct ErrorCode(i64);
 
 impl ErrorCode {

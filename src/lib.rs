@@ -201,6 +201,26 @@
 //!
 //! - `std` (default): an [`Instant`] from a `std::time::SystemTime`. Without it the crate is `no_std`
 //!   and needs `alloc`.
+//! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
+//!   recordings, and an exploration of everything that can happen.
+//! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is
+//!   configured with, so that the fuzz targets of handlers take structured input. Needs `std`.
+//!
+//!   ```
+//!   # #[cfg(feature = "arbitrary")]
+//!   # fn target(bytes: &[u8]) -> arbitrary::Result<()> {
+//!   use arbitrary::Unstructured;
+//!   use mcp_sansio::Instant;
+//!   use mcp_sansio::model::CallToolParams;
+//!
+//!   // With `fuzz_target!(|input: (Instant, CallToolParams<'_>)| …)` libFuzzer does this by itself.
+//!   let (now, params): (Instant, CallToolParams<'_>) = Unstructured::new(bytes).arbitrary()?;
+//!   # assert_eq!((now, params.name.as_str()), (Instant::from_millis(2), "add"));
+//!   # Ok(())
+//!   # }
+//!   # #[cfg(feature = "arbitrary")]
+//!   # target(b"\x02\0\0\0\x03add").unwrap();
+//!   ```
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
@@ -209,6 +229,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[cfg(feature = "arbitrary")]
+mod arbitrary;
 mod capability;
 mod client;
 mod dialect;

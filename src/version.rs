@@ -17,6 +17,7 @@ use core::fmt;
 /// assert_eq!(Revision::V2026_07_28.era(), Era::Stateless);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Revision {
     /// The first public revision.
@@ -35,6 +36,7 @@ pub enum Revision {
 /// How a client and a server come to terms: the revisions fall into two eras
 /// ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Era {
     /// A session is opened by `initialize`, and what is agreed there holds for all of it: up to

@@ -9,6 +9,7 @@ use crate::limits::Limits;
 
 /// How messages are told apart in an [`Outbox`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Framing {
     /// Each message is a line, ended by LF: stdio, pipes, sockets.

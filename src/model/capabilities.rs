@@ -12,6 +12,7 @@ use crate::json::{Kind, Raw};
 
 /// What a client offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ClientCapabilities<'a> {
     /// It lists the places a server may work in.
@@ -28,10 +29,12 @@ pub struct ClientCapabilities<'a> {
     pub tasks: Option<TasksCapability<ClientTaskRequests>>,
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub experimental: Option<Map<'a, Raw<'a>>>,
     /// Extensions of the protocol that it supports, by their names, each with its settings, an object
     /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub extensions: Option<Map<'a, Raw<'a>>>,
 }
 
@@ -54,6 +57,7 @@ impl<'a> ClientCapabilities<'a> {
 
 /// What a server offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ServerCapabilities<'a> {
     /// It has tools.
@@ -77,10 +81,12 @@ pub struct ServerCapabilities<'a> {
     pub tasks: Option<TasksCapability<ServerTaskRequests>>,
     /// Anything that no revision knows, each an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub experimental: Option<Map<'a, Raw<'a>>>,
     /// Extensions of the protocol that it supports, by their names, each with its settings, an object
     /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub extensions: Option<Map<'a, Raw<'a>>>,
 }
 
@@ -107,6 +113,7 @@ fn settings<'c, 'a>(extensions: Option<&'c Map<'a, Raw<'a>>>, name: &str) -> Opt
 
 /// A capability that has a list, and says so when it changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListChanged {
     /// Its declarer notifies of changes. False if absent.
@@ -123,6 +130,7 @@ impl ListChanged {
 
 /// A server's resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ResourcesCapability {
     /// Single resources can be subscribed to. False if absent.
@@ -142,11 +150,13 @@ impl ResourcesCapability {
 
 /// A capability without details.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct EmptyCapability {}
 
 /// A client's sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SamplingCapability {
     /// It can add context of servers (2025-11-25).
@@ -159,6 +169,7 @@ pub struct SamplingCapability {
 
 /// A client's elicitation. Neither mode named means form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationCapability {
     /// It shows forms (2025-11-25).
@@ -179,6 +190,7 @@ impl ElicitationCapability {
 /// Tasks, and which requests may become one
 /// ([tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#capabilities)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TasksCapability<R> {
     /// It lists its tasks. Leave it out if requestors cannot be told apart.
@@ -222,6 +234,7 @@ impl<R> TasksCapability<R> {
 
 /// The requests to a server that may become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ServerTaskRequests {
     /// Those about tools.
@@ -231,6 +244,7 @@ pub struct ServerTaskRequests {
 
 /// The requests about tools that may become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolTaskRequests {
     /// `tools/call`.
@@ -240,6 +254,7 @@ pub struct ToolTaskRequests {
 
 /// The requests to a client that may become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ClientTaskRequests {
     /// Those about models.
@@ -252,6 +267,7 @@ pub struct ClientTaskRequests {
 
 /// The requests about models that may become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SamplingTaskRequests {
     /// `sampling/createMessage`.
@@ -261,6 +277,7 @@ pub struct SamplingTaskRequests {
 
 /// The requests to the user that may become tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationTaskRequests {
     /// `elicitation/create`.

@@ -12,6 +12,7 @@ use crate::json::Raw;
 
 /// The params of `completion/complete`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompleteParams<'a> {
     /// What has the argument.
@@ -25,6 +26,7 @@ pub struct CompleteParams<'a> {
     pub context: Option<CompletionContext<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -42,6 +44,7 @@ impl<'a> CompleteParams<'a> {
 
 /// What an argument to complete belongs to.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Reference<'a> {
     /// `ref/prompt`
@@ -57,7 +60,10 @@ pub enum Reference<'a> {
         uri: Text<'a>,
     },
     /// Any other type.
-    Unknown(Raw<'a>),
+    Unknown(
+        #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
+        Raw<'a>,
+    ),
 }
 
 impl<'a> Reference<'a> {
@@ -116,6 +122,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
 
 /// An argument to complete.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompletionArgument<'a> {
     /// Its name.
@@ -128,6 +135,7 @@ pub struct CompletionArgument<'a> {
 
 /// What is settled while an argument is being completed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompletionContext<'a> {
     /// The values of other arguments.
@@ -143,6 +151,7 @@ impl<'a> From<Map<'a, Text<'a>>> for CompletionContext<'a> {
 
 /// The result of `completion/complete`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompleteResult<'a> {
     /// The proposals.
@@ -150,6 +159,7 @@ pub struct CompleteResult<'a> {
     pub completion: Completion<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -161,6 +171,7 @@ impl<'a> From<Completion<'a>> for CompleteResult<'a> {
 
 /// Values proposed for an argument, best first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Completion<'a> {
     /// The values, at most 100.

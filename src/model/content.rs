@@ -22,6 +22,7 @@ open_enum! {
 
 /// Hints on how to use a piece of content or a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Annotations<'a> {
     /// Who it is for; both if absent.
@@ -40,6 +41,7 @@ pub struct Annotations<'a> {
 /// Which kinds may stand where depends on the place and the revision; a kind this crate does not
 /// know is kept as it came.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Content<'a> {
     /// `text`
@@ -57,7 +59,10 @@ pub enum Content<'a> {
     /// `tool_result`, in sampling only (2025-11-25)
     ToolResult(ToolResultContent<'a>),
     /// Any other type.
-    Unknown(Raw<'a>),
+    Unknown(
+        #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
+        Raw<'a>,
+    ),
 }
 
 impl<'a> Content<'a> {
@@ -134,6 +139,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 /// Text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "text")]
 #[non_exhaustive]
 pub struct TextContent<'a> {
@@ -145,6 +151,7 @@ pub struct TextContent<'a> {
     pub annotations: Option<Annotations<'a>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -157,6 +164,7 @@ impl<'a> TextContent<'a> {
 
 /// An image.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "image")]
 #[non_exhaustive]
 pub struct ImageContent<'a> {
@@ -171,6 +179,7 @@ pub struct ImageContent<'a> {
     pub annotations: Option<Annotations<'a>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -183,6 +192,7 @@ impl<'a> ImageContent<'a> {
 
 /// A piece of audio (from 2025-03-26 on).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "audio")]
 #[non_exhaustive]
 pub struct AudioContent<'a> {
@@ -197,6 +207,7 @@ pub struct AudioContent<'a> {
     pub annotations: Option<Annotations<'a>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -209,6 +220,7 @@ impl<'a> AudioContent<'a> {
 
 /// The contents of a resource inside a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "resource")]
 #[non_exhaustive]
 pub struct EmbeddedResource<'a> {
@@ -220,6 +232,7 @@ pub struct EmbeddedResource<'a> {
     pub annotations: Option<Annotations<'a>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -232,6 +245,7 @@ impl<'a> EmbeddedResource<'a> {
 
 /// A call of a tool that the model asks for, in sampling (2025-11-25).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "tool_use")]
 #[non_exhaustive]
 pub struct ToolUseContent<'a> {
@@ -243,9 +257,11 @@ pub struct ToolUseContent<'a> {
     pub name: Text<'a>,
     /// Its arguments, an object.
     #[serde(borrow)]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input: Raw<'a>,
     /// Metadata, to be preserved in later requests.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -258,6 +274,7 @@ impl<'a> ToolUseContent<'a> {
 
 /// What a tool answered, in sampling (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "tool_result")]
 #[non_exhaustive]
 pub struct ToolResultContent<'a> {
@@ -266,6 +283,7 @@ pub struct ToolResultContent<'a> {
     pub tool_use_id: Text<'a>,
     /// What the tool returned.
     #[serde(borrow)]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::blocks))]
     pub content: List<'a, Content<'a>>,
     /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
     /// the same as nothing.
@@ -282,6 +300,7 @@ pub struct ToolResultContent<'a> {
     pub is_error: Option<bool>,
     /// Metadata, to be preserved in later requests.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -13,6 +13,7 @@ use crate::json::Raw;
 
 /// The result of `server/discover` (2026-07-28). Who the server is stands in its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct DiscoverResult<'a> {
     /// The revisions that the server takes requests of, in no particular order.
@@ -31,6 +32,7 @@ pub struct DiscoverResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again.
     #[serde(
@@ -43,6 +45,7 @@ pub struct DiscoverResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -59,6 +62,7 @@ impl<'a> DiscoverResult<'a> {
 
 /// The `data` of error `-32022`: the server does not take requests of this revision (2026-07-28).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct UnsupportedVersionData<'a> {
     /// The revisions that it takes, in no particular order.
@@ -82,6 +86,7 @@ impl<'a> UnsupportedVersionData<'a> {
 
 /// The `data` of error `-32021`: the client has not declared what the request needs (2026-07-28).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct MissingCapabilitiesData<'a> {
     /// What the client would have to declare beyond what it has.

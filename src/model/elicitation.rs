@@ -14,6 +14,7 @@ use crate::json::{Number, Raw};
 
 /// The params of `elicitation/create`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitParams<'a> {
     /// Form or URL. Absent means form; not sent before 2025-11-25.
@@ -33,6 +34,7 @@ pub struct ElicitParams<'a> {
     pub elicitation_id: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -79,6 +81,7 @@ open_enum! {
 
 /// The result of `elicitation/create`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitResult<'a> {
     /// What the user did.
@@ -86,9 +89,11 @@ pub struct ElicitResult<'a> {
     pub action: ElicitAction<'a>,
     /// What the user filled in, an object; only with an accepted form.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub content: Option<Raw<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -133,6 +138,7 @@ open_enum! {
 
 /// A flat object schema: what a form asks for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "object")]
 #[non_exhaustive]
 pub struct ObjectSchema<'a> {
@@ -156,6 +162,7 @@ impl<'a> ObjectSchema<'a> {
 
 /// One field of a form.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum PrimitiveSchema<'a> {
     /// Text, or a choice from a list.
@@ -167,7 +174,10 @@ pub enum PrimitiveSchema<'a> {
     /// Several choices from a list (2025-11-25).
     Array(ArraySchema<'a>),
     /// A schema of another type.
-    Unknown(Raw<'a>),
+    Unknown(
+        #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
+        Raw<'a>,
+    ),
 }
 
 impl Serialize for PrimitiveSchema<'_> {
@@ -197,6 +207,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
 
 /// A field for text. With `enum` or `oneOf` it is a choice of one from a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "string")]
 #[non_exhaustive]
 pub struct StringSchema<'a> {
@@ -234,6 +245,7 @@ pub struct StringSchema<'a> {
 
 /// One value of a choice, with its title (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct EnumOption<'a> {
     /// The value.
@@ -253,10 +265,12 @@ impl<'a> EnumOption<'a> {
 
 /// A field for a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct NumberSchema<'a> {
     /// `number`, or `integer` for whole numbers.
     #[serde(borrow, rename = "type")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::number_kind))]
     pub kind: Text<'a>,
     /// The label of the field.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -289,6 +303,7 @@ impl NumberSchema<'_> {
 
 /// A field for yes or no.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "boolean")]
 #[non_exhaustive]
 pub struct BooleanSchema<'a> {
@@ -305,6 +320,7 @@ pub struct BooleanSchema<'a> {
 
 /// A field for several choices from a list (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "array")]
 #[non_exhaustive]
 pub struct ArraySchema<'a> {
@@ -330,6 +346,7 @@ pub struct ArraySchema<'a> {
 
 /// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SelectItems<'a> {
     /// `string`, with plain values only.
@@ -358,6 +375,7 @@ impl<'a> SelectItems<'a> {
 
 /// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationRequired<'a> {
     /// Elicitations in URL mode.

@@ -14,6 +14,7 @@ use crate::json::Raw;
 
 /// One thing that a server needs: a method and its params, without an envelope (2026-07-28).
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few of them, and they do not live long")]
 pub enum InputRequest<'a> {
@@ -25,7 +26,10 @@ pub enum InputRequest<'a> {
     /// those that it is read with are dropped.
     ListRoots,
     /// Any other method, as it came. The protocol has none: a server must not send it.
-    Unknown(Raw<'a>),
+    Unknown(
+        #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_method))]
+        Raw<'a>,
+    ),
 }
 
 impl InputRequest<'_> {
@@ -105,6 +109,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct InputRequired<'a> {
     /// What the server needs, by keys of its choice.
@@ -124,6 +129,7 @@ pub struct InputRequired<'a> {
     pub state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -14,6 +14,7 @@ use crate::json::Raw;
 ///
 /// It is for display; nothing may depend on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Implementation<'a> {
     /// Its name for programs.
@@ -47,6 +48,7 @@ impl<'a> Implementation<'a> {
 ///
 /// Only fetch `https:` and `data:` sources, without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Icon<'a> {
     /// Where it is.
@@ -82,6 +84,7 @@ open_enum! {
 
 /// The params of `initialize`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct InitializeParams<'a> {
     /// The revision that the client would like.
@@ -95,11 +98,13 @@ pub struct InitializeParams<'a> {
     pub client_info: Implementation<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The result of `initialize`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct InitializeResult<'a> {
     /// The revision that the session will use.
@@ -116,5 +121,6 @@ pub struct InitializeResult<'a> {
     pub instructions: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }

@@ -12,6 +12,7 @@ use crate::json::Raw;
 ///
 /// The set is closed in every revision: a level that is not in it is invalid params.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "RFC 5424 will not get another level")]
 pub enum LoggingLevel {
     /// For finding faults.
@@ -101,12 +102,14 @@ impl<'de> Deserialize<'de> for LoggingLevel {
 
 /// The params of `logging/setLevel`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SetLevelParams<'a> {
     /// The least severe level to send.
     pub level: LoggingLevel,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -78,10 +78,12 @@ pub trait Notification {
 
 /// Params or a result without members of their own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Empty<'a> {
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

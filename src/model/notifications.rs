@@ -10,17 +10,20 @@ use crate::json::{Number, Raw};
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CancelledParams<'a> {
     /// The request, a string or an integer. Optional in the schema of 2025-11-25, needed for
     /// everything but tasks.
     #[serde(borrow, rename = "requestId", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::id))]
     pub request_id: Option<Raw<'a>>,
     /// Why, for people.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -28,10 +31,12 @@ pub struct CancelledParams<'a> {
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ProgressParams<'a> {
     /// The token, a string or an integer.
     #[serde(borrow, rename = "progressToken")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::id))]
     pub progress_token: Raw<'a>,
     /// How far it is.
     pub progress: Number,
@@ -43,11 +48,13 @@ pub struct ProgressParams<'a> {
     pub message: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The params of `notifications/message`: a log message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct LogParams<'a> {
     /// How severe it is.
@@ -60,6 +67,7 @@ pub struct LogParams<'a> {
     pub data: Raw<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -72,6 +80,7 @@ impl<'a> LogParams<'a> {
 
 /// The params of `notifications/resources/updated`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ResourceUpdatedParams<'a> {
     /// What changed: the resource subscribed to, or one below it.
@@ -79,6 +88,7 @@ pub struct ResourceUpdatedParams<'a> {
     pub uri: Text<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -91,6 +101,7 @@ impl<'a> ResourceUpdatedParams<'a> {
 
 /// The params of `notifications/elicitation/complete` (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationCompleteParams<'a> {
     /// The elicitation, by the id it was asked with.
@@ -98,6 +109,7 @@ pub struct ElicitationCompleteParams<'a> {
     pub elicitation_id: Text<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

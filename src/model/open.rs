@@ -45,6 +45,13 @@ macro_rules! open_enum {
                 $crate::model::Text::deserialize(deserializer).map(Self::from)
             }
         }
+
+        #[cfg(feature = "arbitrary")]
+        impl<'u: 'a, 'a> arbitrary::Arbitrary<'u> for $name<'a> {
+            fn arbitrary(bytes: &mut arbitrary::Unstructured<'u>) -> arbitrary::Result<Self> {
+                $crate::arbitrary::name(bytes, &[$($text),*]).map(Self::from)
+            }
+        }
     };
 }
 

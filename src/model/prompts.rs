@@ -14,6 +14,7 @@ use crate::json::Raw;
 
 /// A template for messages that a server offers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Prompt<'a> {
     /// Its name for programs.
@@ -33,6 +34,7 @@ pub struct Prompt<'a> {
     pub icons: Option<Vec<Icon<'a>>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -45,6 +47,7 @@ impl<'a> Prompt<'a> {
 
 /// An argument of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PromptArgument<'a> {
     /// Its name for programs.
@@ -75,6 +78,7 @@ impl<'a> PromptArgument<'a> {
 
 /// The result of `prompts/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListPromptsResult<'a> {
     /// One page of prompts.
@@ -90,6 +94,7 @@ pub struct ListPromptsResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again (2026-07-28).
     #[serde(
@@ -102,6 +107,7 @@ pub struct ListPromptsResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -114,6 +120,7 @@ impl<'a> ListPromptsResult<'a> {
 
 /// The params of `prompts/get`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct GetPromptParams<'a> {
     /// The prompt.
@@ -125,6 +132,7 @@ pub struct GetPromptParams<'a> {
     /// What the client answers to what it was asked for when it made the request before, by the keys it
     /// was asked with (2026-07-28).
     #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input_responses: Option<Map<'a, Raw<'a>>>,
     /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
     ///
@@ -133,6 +141,7 @@ pub struct GetPromptParams<'a> {
     pub request_state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -145,6 +154,7 @@ impl<'a> GetPromptParams<'a> {
 
 /// The result of `prompts/get`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct GetPromptResult<'a> {
     /// What the prompt is for.
@@ -155,6 +165,7 @@ pub struct GetPromptResult<'a> {
     pub messages: List<'a, PromptMessage<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -167,6 +178,7 @@ impl<'a> GetPromptResult<'a> {
 
 /// A message of a prompt: one block of content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PromptMessage<'a> {
     /// Who it is from.

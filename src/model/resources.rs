@@ -15,6 +15,7 @@ use crate::json::Raw;
 
 /// Something a server can be asked to read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Resource<'a> {
     /// Its URI, opaque to the protocol.
@@ -34,6 +35,7 @@ pub struct Resource<'a> {
     pub mime_type: Option<Text<'a>>,
     /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
     #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub size: Option<u64>,
     /// Hints.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -43,6 +45,7 @@ pub struct Resource<'a> {
     pub icons: Option<Vec<Icon<'a>>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -55,6 +58,7 @@ impl<'a> Resource<'a> {
 
 /// A resource inside a message, to be read if wanted (from 2025-06-18 on).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "resource_link")]
 #[non_exhaustive]
 pub struct ResourceLink<'a> {
@@ -75,6 +79,7 @@ pub struct ResourceLink<'a> {
     pub mime_type: Option<Text<'a>>,
     /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
     #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub size: Option<u64>,
     /// Hints.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -84,6 +89,7 @@ pub struct ResourceLink<'a> {
     pub icons: Option<Vec<Icon<'a>>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -97,6 +103,7 @@ impl<'a> From<Resource<'a>> for ResourceLink<'a> {
 
 /// A pattern for the URIs of resources.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ResourceTemplate<'a> {
     /// The pattern, RFC 6570. Filling it in is the host's business.
@@ -122,6 +129,7 @@ pub struct ResourceTemplate<'a> {
     pub icons: Option<Vec<Icon<'a>>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -134,6 +142,7 @@ impl<'a> ResourceTemplate<'a> {
 
 /// What is in a resource: text or bytes.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum ResourceContents<'a> {
     /// Text.
@@ -203,6 +212,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
 
 /// The contents of a resource as text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TextResourceContents<'a> {
     /// The URI of the resource.
@@ -216,11 +226,13 @@ pub struct TextResourceContents<'a> {
     pub text: Text<'a>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The contents of a resource as bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct BlobResourceContents<'a> {
     /// The URI of the resource.
@@ -234,11 +246,13 @@ pub struct BlobResourceContents<'a> {
     pub blob: Text<'a>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The params of `resources/read`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ReadResourceParams<'a> {
     /// The URI of the resource.
@@ -247,6 +261,7 @@ pub struct ReadResourceParams<'a> {
     /// What the client answers to what it was asked for when it made the request before, by the keys it
     /// was asked with (2026-07-28).
     #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input_responses: Option<Map<'a, Raw<'a>>>,
     /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
     ///
@@ -255,6 +270,7 @@ pub struct ReadResourceParams<'a> {
     pub request_state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -267,6 +283,7 @@ impl<'a> ReadResourceParams<'a> {
 
 /// The params of `resources/subscribe` and `resources/unsubscribe`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct UriParams<'a> {
     /// The URI of the resource.
@@ -274,6 +291,7 @@ pub struct UriParams<'a> {
     pub uri: Text<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -286,6 +304,7 @@ impl<'a> UriParams<'a> {
 
 /// The result of `resources/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListResourcesResult<'a> {
     /// One page of resources.
@@ -301,6 +320,7 @@ pub struct ListResourcesResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again (2026-07-28).
     #[serde(
@@ -313,6 +333,7 @@ pub struct ListResourcesResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -325,6 +346,7 @@ impl<'a> ListResourcesResult<'a> {
 
 /// The result of `resources/templates/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult<'a> {
     /// One page of templates.
@@ -340,6 +362,7 @@ pub struct ListResourceTemplatesResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again (2026-07-28).
     #[serde(
@@ -352,6 +375,7 @@ pub struct ListResourceTemplatesResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -364,6 +388,7 @@ impl<'a> ListResourceTemplatesResult<'a> {
 
 /// The result of `resources/read`: what the URI names, and possibly what lies below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ReadResourceResult<'a> {
     /// The contents.
@@ -376,6 +401,7 @@ pub struct ReadResourceResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again (2026-07-28).
     #[serde(
@@ -388,6 +414,7 @@ pub struct ReadResourceResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

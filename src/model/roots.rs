@@ -8,6 +8,7 @@ use crate::json::Raw;
 
 /// A place in the file system that a server may work in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Root<'a> {
     /// Where it is, a `file://` URI.
@@ -18,6 +19,7 @@ pub struct Root<'a> {
     pub name: Option<Text<'a>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -30,6 +32,7 @@ impl<'a> Root<'a> {
 
 /// The result of `roots/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListRootsResult<'a> {
     /// The roots.
@@ -37,6 +40,7 @@ pub struct ListRootsResult<'a> {
     pub roots: List<'a, Root<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

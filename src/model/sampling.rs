@@ -13,6 +13,7 @@ use crate::json::{Number, Raw};
 
 /// The params of `sampling/createMessage`: what a server wants a model to answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateMessageParams<'a> {
     /// The conversation so far.
@@ -38,6 +39,7 @@ pub struct CreateMessageParams<'a> {
     pub stop_sequences: Option<Vec<Text<'a>>>,
     /// Anything for the provider of the model, an object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub metadata: Option<Raw<'a>>,
     /// Tools the model may use (2025-11-25, capability `sampling.tools`).
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -47,6 +49,7 @@ pub struct CreateMessageParams<'a> {
     pub tool_choice: Option<ToolChoice<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -59,6 +62,7 @@ impl<'a> CreateMessageParams<'a> {
 
 /// A message to or from a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SamplingMessage<'a> {
     /// Who it is from.
@@ -69,6 +73,7 @@ pub struct SamplingMessage<'a> {
     pub content: SamplingContent<'a>,
     /// Metadata (2025-11-25).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -81,6 +86,7 @@ impl<'a> SamplingMessage<'a> {
 
 /// One block of content or, from 2025-11-25 on, several.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "a JSON value is an array or it is not")]
 #[allow(clippy::large_enum_variant, reason = "one block is by far the usual case")]
 pub enum SamplingContent<'a> {
@@ -119,6 +125,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
 
 /// The result of `sampling/createMessage`: what the model answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateMessageResult<'a> {
     /// Who it is from, normally the assistant.
@@ -135,6 +142,7 @@ pub struct CreateMessageResult<'a> {
     pub stop_reason: Option<StopReason<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -179,6 +187,7 @@ open_enum! {
 
 /// Which model a server would like. Priorities go from 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ModelPreferences<'a> {
     /// Names to look for, in this order, before the priorities.
@@ -197,6 +206,7 @@ pub struct ModelPreferences<'a> {
 
 /// A part of the name of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ModelHint<'a> {
     /// Any model whose name contains this.
@@ -213,6 +223,7 @@ impl<'a> ModelHint<'a> {
 
 /// Whether a model may use tools (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolChoice<'a> {
     /// The mode. Absent means automatic.

@@ -22,6 +22,7 @@ use crate::json::Raw;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SubscriptionFilter<'a> {
@@ -92,6 +93,7 @@ impl<'a> SubscriptionFilter<'a> {
 
 /// The params of `subscriptions/listen` (2026-07-28).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListenParams<'a> {
     /// What the client wants to be told of.
@@ -99,6 +101,7 @@ pub struct ListenParams<'a> {
     pub notifications: SubscriptionFilter<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -112,6 +115,7 @@ impl<'a> ListenParams<'a> {
 /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
 /// about stands in their metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct AcknowledgedParams<'a> {
     /// What the server will tell of: never more than was asked for.
@@ -119,6 +123,7 @@ pub struct AcknowledgedParams<'a> {
     pub notifications: SubscriptionFilter<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -43,6 +43,7 @@ impl TaskStatus<'_> {
 /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`,
 /// and an element of the lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Task<'a> {
@@ -69,6 +70,7 @@ pub struct Task<'a> {
     pub poll_interval: Option<u64>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Task<'a> {
 
 /// The member `task` of a request that asks for a task instead of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TaskMetadata {
     /// How many milliseconds the task should be kept.
@@ -100,6 +103,7 @@ pub struct TaskMetadata {
 
 /// The answer to a request that asked for a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateTaskResult<'a> {
     /// The task.
@@ -107,12 +111,14 @@ pub struct CreateTaskResult<'a> {
     pub task: Task<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The params of `tasks/get`, `tasks/result` and `tasks/cancel`, and the metadata
 /// `io.modelcontextprotocol/related-task`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TaskParams<'a> {
     /// The task.
@@ -120,6 +126,7 @@ pub struct TaskParams<'a> {
     pub task_id: Text<'a>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -132,6 +139,7 @@ impl<'a> TaskParams<'a> {
 
 /// The result of `tasks/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListTasksResult<'a> {
     /// One page of tasks.
@@ -142,6 +150,7 @@ pub struct ListTasksResult<'a> {
     pub next_cursor: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -151,6 +160,7 @@ pub struct ListTasksResult<'a> {
 /// What it asks for and what came of it are there if its status says so, and never in the answer to a
 /// request that has become a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DetailedTask<'a> {
@@ -180,17 +190,21 @@ pub struct DetailedTask<'a> {
     pub input_requests: Option<Map<'a, InputRequest<'a>>>,
     /// What the request would have been answered with, if it is completed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub result: Option<Raw<'a>>,
     /// The error that the request would have been answered with, if it has failed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub error: Option<Raw<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
 /// The params of `tasks/update` (from 2026-07-28 on).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct UpdateTaskParams<'a> {
     /// The task.
@@ -198,9 +212,11 @@ pub struct UpdateTaskParams<'a> {
     pub task_id: Text<'a>,
     /// An answer under each key: the result of what was asked for there.
     #[serde(borrow, rename = "inputResponses")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub inputs: Map<'a, Raw<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -17,6 +17,7 @@ use crate::json::{MemberTexts, Raw};
 
 /// Something a server can be asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Tool<'a> {
     /// Its name for programs, unique on its server.
@@ -30,10 +31,12 @@ pub struct Tool<'a> {
     pub description: Option<Text<'a>>,
     /// The JSON Schema of its arguments, an object schema.
     #[serde(borrow, rename = "inputSchema")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input_schema: Raw<'a>,
     /// The JSON Schema of its structured result (from 2025-06-18 on): an object schema, since
     /// 2026-07-28 any.
     #[serde(borrow, rename = "outputSchema", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub output_schema: Option<Raw<'a>>,
     /// Hints on what it does, to be trusted as far as the server is (from 2025-03-26 on).
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -46,6 +49,7 @@ pub struct Tool<'a> {
     pub icons: Option<Vec<Icon<'a>>>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -81,6 +85,7 @@ impl<'a> Tool<'a> {
 
 /// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolAnnotations<'a> {
     /// A name for people.
@@ -125,6 +130,7 @@ impl ToolAnnotations<'_> {
 
 /// How a tool may be called (2025-11-25).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolExecution<'a> {
     /// Whether it may run as a task. Absent means forbidden.
@@ -146,6 +152,7 @@ open_enum! {
 
 /// The params of a list method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PageParams<'a> {
     /// The `nextCursor` of the page before, untouched; absent for the first page.
@@ -153,6 +160,7 @@ pub struct PageParams<'a> {
     pub cursor: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -165,6 +173,7 @@ impl<'a> PageParams<'a> {
 
 /// The result of `tools/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListToolsResult<'a> {
     /// One page of tools.
@@ -180,6 +189,7 @@ pub struct ListToolsResult<'a> {
         deserialize_with = "cache::ttl",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
     pub ttl_ms: Option<u64>,
     /// Who may use it again (2026-07-28).
     #[serde(
@@ -192,6 +202,7 @@ pub struct ListToolsResult<'a> {
     pub cache_scope: Option<CacheScope<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -204,6 +215,7 @@ impl<'a> ListToolsResult<'a> {
 
 /// The params of `tools/call`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CallToolParams<'a> {
     /// The tool.
@@ -211,10 +223,12 @@ pub struct CallToolParams<'a> {
     pub name: Text<'a>,
     /// Its arguments, an object; absent for none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub arguments: Option<Raw<'a>>,
     /// What the client answers to what it was asked for when it made the request before, by the keys it
     /// was asked with (2026-07-28).
     #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input_responses: Option<Map<'a, Raw<'a>>>,
     /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
     ///
@@ -223,6 +237,7 @@ pub struct CallToolParams<'a> {
     pub request_state: Option<Text<'a>>,
     /// Metadata.
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 
@@ -243,6 +258,7 @@ impl<'a> CallToolParams<'a> {
 /// Some servers leave `content` out where they have structured content or nothing to say. That is
 /// read as no content, unless the result has members that make it something else.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CallToolResult<'a> {
     /// What the tool returned, or what went wrong.
@@ -256,6 +272,7 @@ pub struct CallToolResult<'a> {
     pub is_error: Option<bool>,
     /// Metadata.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
 }
 

@@ -8,6 +8,7 @@ use crate::limits::Limits;
 
 /// How a connection behaves. The defaults are what the specification asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ConnectionConfig {
     /// Bounds on everything.
@@ -30,6 +31,7 @@ pub struct ConnectionConfig {
     pub check_results: bool,
     /// The least time between two progress reports on one request. What comes faster is held back,
     /// the newest of it only. Default `None`: every report is sent.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub progress_interval: Option<Duration>,
     /// Whether, and how, a silent peer is asked if it is still there. Default `None`.
     pub keep_alive: Option<KeepAlive>,
@@ -82,27 +84,35 @@ impl Default for ConnectionConfig {
 ///
 /// Zero means at once; `None` means as long as it takes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Timeouts {
     /// How long a client waits for the answer to `initialize`. Default 60 s: many servers are
     /// downloaded and built when they are started.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub handshake: Option<Duration>,
     /// How long a client that speaks both eras waits for the answer to `server/discover` before it tries
     /// `initialize`. Default 10 s.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub probe: Option<Duration>,
     /// How long a subscription may take to be opened; once it is it lasts. Default 10 s.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub acknowledgement: Option<Duration>,
     /// How long a call waits for an answer or progress. Default 60 s.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub idle: Option<Duration>,
     /// How long a call takes at most, whatever its progress. Default 10 min.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub total: Option<Duration>,
     /// How long a person may take. Default 15 min.
     ///
     /// A server waits this long for the answer to a sampling or elicitation request, which has no
     /// idle timeout. On a client, the timers of its calls stand still while such a request is open,
     /// for this long at most.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub person: Option<Duration>,
     /// How long a server whose input has ended waits for its handlers. Default 5 s.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub drain: Duration,
 }
 
@@ -128,6 +138,7 @@ impl ConnectionConfig {
 
 /// What happens to a request whose id is in flight already. The peer is at fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum DuplicateIds {
     /// It is a violation: neither dispatched nor answered, because an error with this id would be
@@ -141,6 +152,7 @@ pub enum DuplicateIds {
 
 /// What happens to a request whose method MCP does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum UnknownMethods {
     /// It is handed to the application, which should reject it with
@@ -156,6 +168,7 @@ pub enum UnknownMethods {
 /// This is about sending. What a peer asks for without need is refused or tolerated whatever the
 /// policy. (From 2025-06-18 on only negotiated capabilities may be used, before that they should.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum CapabilityPolicy {
     /// It is an error, and nothing is sent.
@@ -181,6 +194,7 @@ impl CapabilityPolicy {
 /// progress are looked after as for any other, and `ping`, `initialize` and the notifications that
 /// belong to them are never relayed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Relay {
     /// None.
@@ -206,11 +220,14 @@ impl Relay {
 /// How a silent peer is asked whether it is still there
 /// ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct KeepAlive {
     /// How long the peer is silent before it is asked.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub every: Duration,
     /// How long it may take to answer.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub answer_within: Duration,
     /// After how many unanswered pings in a row the connection is closed with
     /// [`Cause::Unresponsive`](crate::Cause::Unresponsive); `None` for never.
@@ -226,11 +243,13 @@ impl KeepAlive {
 
 /// How often a server answers messages whose id could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct RepliesWithoutId {
     /// At most this many answers...
     pub count: u32,
     /// ...in any period of this length.
+    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub per: Duration,
 }
 

@@ -94,6 +94,7 @@ pub enum Observation<'a> {
 ///
 /// It comes in with each message, and request contexts carry it on to the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 pub struct Principal(u64);
 
 impl Principal {

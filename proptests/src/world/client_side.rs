@@ -115,7 +115,7 @@ impl World {
     ) -> Result<(), Broken> {
         let has_left = self.serials.get(&call).is_none_or(|serial| self.left.contains(serial));
         let is_wrong = match cancellation {
-            Cancellation::Withdrawn => taken_back != unsent.min(1),
+            Cancellation::Withdrawn => taken_back != unsent.min(1) && !self.is_deceived,
             Cancellation::Notified => 0 < unsent && !has_left && !self.is_deceived,
             _ => false,
         };

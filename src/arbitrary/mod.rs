@@ -1,0 +1,239 @@
+//! Values out of the bytes of a fuzzer: what `derive` cannot build, or would build too freely.
+//!
+//! Every value is one that a program could have built, and what it is written as can be read again.
+//! So a field whose type could hold more than the protocol has there is filled by a function of its
+//! own, which the field names with `#[arbitrary(with = …)]`.
+
+mod json;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use arbitrary::{Arbitrary, Error, Result, Unstructured};
+
+use json::Json;
+
+use crate::json::{Number, Raw, Str};
+use crate::limits::Limits;
+use crate::model::{Content, List, Map, Text};
+use crate::time::Instant;
+use crate::version::{Revision, RevisionSet};
+
+/// Longest text in bytes, so that one text leaves something for those that come after it.
+const LONGEST_TEXT: usize = 63;
+
+/// The greatest integer that every JSON parser reads exactly.
+const GREATEST: u64 = (1 << 53) - 1;
+
+/// A place for values, which holds one, perhaps one, or some that have names.
+pub(crate) trait Place<'u, T>: Sized {
+    fn fill(
+        bytes: &mut Unstructured<'u>,
+        value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
+    ) -> Result<Self>;
+}
+
+impl<'u, T> Place<'u, T> for T {
+    fn fill(
+        bytes: &mut Unstructured<'u>,
+        mut value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
+    ) -> Result<Self> {
+        value(bytes)
+    }
+}
+
+impl<'u, T> Place<'u, T> for Option<T> {
+    fn fill(
+        bytes: &mut Unstructured<'u>,
+        value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
+    ) -> Result<Self> {
+        bytes.arbitrary::<bool>()?.then_some(bytes).map(value).transpose()
+    }
+}
+
+impl<'u: 'a, 'a, T> Place<'u, T> for Map<'a, T> {
+    fn fill(
+        bytes: &mut Unstructured<'u>,
+        mut value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
+    ) -> Result<Self> {
+        let mut map = Self::default();
+        while bytes.arbitrary()? {
+            map.insert(text(bytes)?, value(bytes)?);
+        }
+        Ok(map)
+    }
+}
+
+impl<'u: 'a, 'a, T> Place<'u, T> for Option<Map<'a, T>> {
+    fn fill(
+        bytes: &mut Unstructured<'u>,
+        value: impl FnMut(&mut Unstructured<'u>) -> Result<T>,
+    ) -> Result<Self> {
+        Option::<()>::fill(bytes, |_| Ok(()))?.map(|()| Map::fill(bytes, value)).transpose()
+    }
+}
+
+/// A JSON object. As a member that may be missing, `null` would be read as a missing one.
+pub(crate) fn object<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+    P::fill(bytes, |bytes| Json::write(bytes, Json::object))
+}
+
+/// The id of a request, or a progress token: a string or an integer.
+pub(crate) fn id<'u, P: Place<'u, Raw<'static>>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+    P::fill(bytes, |bytes| {
+        if bytes.arbitrary()? {
+            Json::write(bytes, Json::string)
+        } else {
+            Json::write(bytes, Json::integer)
+        }
+    })
+}
+
+/// A number that every JSON parser reads exactly; a greater one would be read as none.
+pub(crate) fn exact<'u, P: Place<'u, u64>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+    P::fill(bytes, |bytes| bytes.int_in_range(0..=GREATEST))
+}
+
+/// Up to a minute. Not zero: what is repeated at once is repeated without end.
+pub(crate) fn short<'u, P: Place<'u, Duration>>(bytes: &mut Unstructured<'u>) -> Result<P> {
+    P::fill(bytes, |bytes| bytes.int_in_range(1..=60_000).map(Duration::from_millis))
+}
+
+/// An object that is of none of the types that the model has a variant for.
+pub(crate) fn unknown_type(bytes: &mut Unstructured<'_>) -> Result<Raw<'static>> {
+    Json::write(bytes, |json| json.unknown("type"))
+}
+
+/// An object with a method that the protocol does not have.
+pub(crate) fn unknown_method(bytes: &mut Unstructured<'_>) -> Result<Raw<'static>> {
+    Json::write(bytes, |json| json.unknown("method"))
+}
+
+/// The two types that a field for a number can have. With another one it would be a field for
+/// something else.
+pub(crate) fn number_kind(bytes: &mut Unstructured<'_>) -> Result<Text<'static>> {
+    bytes.choose(&["number", "integer"]).map(|kind| Text::from(*kind))
+}
+
+/// One of the names that an open enum knows, or any other.
+pub(crate) fn name<'u>(bytes: &mut Unstructured<'u>, known: &[&'static str]) -> Result<Text<'u>> {
+    match known.get(bytes.int_in_range(0..=known.len())?) {
+        Some(name) => Ok(Text::from(*name)),
+        None => bytes.arbitrary(),
+    }
+}
+
+/// What a tool returns: anything but the result of another tool, which would nest without end.
+pub(crate) fn blocks<'u>(bytes: &mut Unstructured<'u>) -> Result<List<'u, Content<'u>>> {
+    let mut blocks = Vec::new();
+    while bytes.arbitrary()? {
+        blocks.push(match bytes.int_in_range(0..=5)? {
+            0 => Content::Text(bytes.arbitrary()?),
+            1 => Content::Image(bytes.arbitrary()?),
+            2 => Content::Audio(bytes.arbitrary()?),
+            3 => Content::Resource(bytes.arbitrary()?),
+            4 => Content::ResourceLink(bytes.arbitrary()?),
+            _ => Content::Unknown(unknown_type(bytes)?),
+        });
+    }
+    Ok(blocks.into())
+}
+
+/// Text of any bytes, borrowed if they are UTF-8.
+fn text<'u>(bytes: &mut Unstructured<'u>) -> Result<Cow<'u, str>> {
+    let length = bytes.int_in_range(0..=LONGEST_TEXT)?.min(bytes.len());
+    bytes.bytes(length).map(String::from_utf8_lossy)
+}
+
+impl<'u: 'a, 'a> Arbitrary<'u> for Text<'a> {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        text(bytes).map(Self::from)
+    }
+}
+
+impl<'u: 'a, 'a, V: Arbitrary<'u>> Arbitrary<'u> for Map<'a, V> {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        Self::fill(bytes, V::arbitrary)
+    }
+}
+
+impl<'u, T: Arbitrary<'u>> Arbitrary<'u> for List<'_, T> {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        bytes.arbitrary_iter()?.collect()
+    }
+}
+
+/// Any JSON value, of few levels.
+impl<'u> Arbitrary<'u> for Raw<'_> {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        Json::write(bytes, Json::value)
+    }
+}
+
+impl<'u> Arbitrary<'u> for Str<'_> {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        Json::write(bytes, Json::any_string)?.into_str().ok_or(Error::IncorrectFormat)
+    }
+}
+
+impl<'u> Arbitrary<'u> for Number {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        Ok(match bytes.int_in_range(0..=4)? {
+            0 => Self::from(bytes.arbitrary::<i8>()?),
+            1 => Self::from(bytes.arbitrary::<i64>()?),
+            2 => Self::from(bytes.arbitrary::<u64>()?),
+            3 => Self::try_from(f64::from(bytes.arbitrary::<i16>()?) / 64.0).unwrap_or(Self::ZERO),
+            _ => Self::try_from(bytes.arbitrary::<f64>()?).unwrap_or(Self::ZERO),
+        })
+    }
+}
+
+/// Close enough to the epoch, and to each other, that what is timed happens.
+impl<'u> Arbitrary<'u> for Instant {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        bytes.arbitrary::<u32>().map(|milliseconds| Self::from_millis(milliseconds.into()))
+    }
+}
+
+impl<'u> Arbitrary<'u> for RevisionSet {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        let mut set = Self::NONE;
+        for revision in Revision::ALL {
+            set = if bytes.arbitrary()? { set.with(revision) } else { set };
+        }
+        Ok(set)
+    }
+}
+
+/// So low that a fuzzer reaches them with short inputs, and not so low that a session cannot open.
+impl<'u> Arbitrary<'u> for Limits {
+    fn arbitrary(bytes: &mut Unstructured<'u>) -> Result<Self> {
+        Ok(Self {
+            frame_bytes: bytes.int_in_range(512..=65_536)?,
+            chunk_bytes: bytes.int_in_range(1..=8_192)?,
+            depth: bytes.int_in_range(8..=128)?,
+            id_bytes: bytes.int_in_range(8..=256)?,
+            method_bytes: bytes.int_in_range(64..=256)?,
+            token_bytes: bytes.int_in_range(8..=256)?,
+            batch_elements: bytes.int_in_range(1..=16)?,
+            inbound_requests: bytes.int_in_range(1..=16)?,
+            outbound_calls: bytes.int_in_range(1..=16)?,
+            held_bytes: bytes.int_in_range(0..=4_096)?,
+            outbox_bytes: bytes.int_in_range(512..=65_536)?,
+            reserve_bytes: bytes.int_in_range(256..=4_096)?,
+            congestion_bytes: bytes.int_in_range(0..=65_536)?,
+            subscriptions: bytes.int_in_range(0..=16)?,
+            listens: bytes.int_in_range(0..=16)?,
+            early_notifications: bytes.int_in_range(0..=16)?,
+            uri_bytes: bytes.int_in_range(1..=256)?,
+            elicitations: bytes.int_in_range(0..=16)?,
+            input_rounds: bytes.int_in_range(0..=16)?,
+            input_requests: bytes.int_in_range(0..=16)?,
+            kept_bytes: bytes.int_in_range(0..=4_096)?,
+            remembered_calls: bytes.int_in_range(0..=16)?,
+            violations_in_a_row: bytes.int_in_range(1..=16)?,
+        })
+    }
+}
