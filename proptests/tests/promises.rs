@@ -22,7 +22,7 @@ use mcp_sansio::{
     Client, ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server, ServerConfig,
     ServerEvent,
 };
-use mcp_sansio_proptests::allocations::{Counting, count};
+use mcp_sansio_proptests::allocations::{Counting, count, refuse};
 use mcp_sansio_proptests::alone::{Act, Alone, connection};
 use mcp_sansio_proptests::replay_oracle::check_replay;
 use mcp_sansio_proptests::world::{Trial, hostile, schedule};
@@ -200,6 +200,7 @@ fn promise_8_a_warm_connection_allocates_nothing() {
     (0..20).for_each(|_| round());
     let ((), allocations) = count(|| (0..100).for_each(|_| round()));
     assert_eq!(allocations, 0);
+    refuse(|| (0..10_000).for_each(|_| round()));
 }
 
 #[test]
