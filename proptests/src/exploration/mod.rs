@@ -54,7 +54,7 @@ impl fmt::Debug for Scenario {
 }
 
 /// What can happen between a client and a server that are connected, and how often.
-const WORLDS: [(&str, bool, Budget); 6] = [
+const WORLDS: [(&str, bool, Budget); 8] = [
     (
         "a request with progress, cancellation, timeout and a break",
         true,
@@ -69,6 +69,33 @@ const WORLDS: [(&str, bool, Budget); 6] = [
         "a request while either side ends",
         true,
         &[("call", 1), ("answer", 1), ("wait", 2), ("end of input", 1), ("shut down", 1)],
+    ),
+    (
+        "a request with everything that can come between",
+        false,
+        &[
+            ("call", 1),
+            ("cancel", 1),
+            ("wait", 2),
+            ("report", 1),
+            ("require", 1),
+            ("give", 1),
+            ("answer", 1),
+            ("end of input", 1),
+        ],
+    ),
+    (
+        "a task with cancellation, input and expiry",
+        false,
+        &[
+            ("call for task", 1),
+            ("begin task", 1),
+            ("cancel task", 1),
+            ("require for task", 1),
+            ("give", 1),
+            ("complete", 1),
+            ("wait", 2),
+        ],
     ),
     (
         "a task with cancellation and expiry",
