@@ -11,6 +11,7 @@
 //! schedule that breaks it too, and a sequence diagram; the exit code is 1.
 
 use std::hash::Hasher;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,7 +25,7 @@ struct Arguments {
     #[arg(long)]
     seed: u64,
     /// How many seeds, one after the other.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// How many things happen for each seed.
     #[arg(long, default_value_t = 200)]
@@ -48,13 +49,14 @@ fn main() -> ExitCode {
                 events += trial.events;
             }
             Err(failure) => {
-                println!("seed {seed}: {failure}");
-                println!("seed={seed} steps={steps} FAILED");
+                say(format_args!("seed {seed}: {failure}\nseed={seed} steps={steps} FAILED\n"));
                 return ExitCode::FAILURE;
             }
         }
     }
-    println!("seed={first} seeds={seeds} steps={steps} events={events} digest={digest} ok");
+    say(format_args!(
+        "seed={first} seeds={seeds} steps={steps} events={events} digest={digest} ok\n"
+    ));
     ExitCode::SUCCESS
 }
 
@@ -64,9 +66,14 @@ fn draw(setup: &Setup, steps: &[Step]) {
     world.draw();
     let broken = steps.iter().try_for_each(|step| world.step(step)).err();
     if let Some(diagram) = world.diagram() {
-        print!("{diagram}");
+        say(format_args!("{diagram}"));
     }
     if let Some(broken) = broken {
-        println!("{broken}");
+        say(format_args!("{broken}\n"));
     }
+}
+
+/// Prints, as far as somebody reads it.
+fn say(text: std::fmt::Arguments<'_>) {
+    _ = std::io::stdout().write_fmt(text);
 }

@@ -245,7 +245,7 @@ fn a_run_is_drawn() {
     world.step(&Step::Connect).unwrap();
     world.step(&Step::Flow).unwrap();
     let drawn = world.diagram().unwrap().to_string();
-    assert!(drawn.contains("|--- initialize #1 ---------------------->|"), "{drawn}");
-    assert!(drawn.contains("|<-------------------------- result #1 ---|"), "{drawn}");
+    assert!(drawn.contains("|--- initialize #1 ------------------------------>|"), "{drawn}");
+    assert!(drawn.contains("|<---------------------------------- result #1 ---|"), "{drawn}");
     assert_eq!(drawn.lines().next().unwrap().split_whitespace().count(), 2);
 }

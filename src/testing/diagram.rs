@@ -24,10 +24,10 @@ use crate::time::Instant;
 /// diagram.right(Instant::from_millis(1002), "it answers by itself");
 /// diagram.to_the_left(Instant::from_millis(1003), br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 /// assert_eq!(diagram.to_string().trim_start(), "\
-/// client                                    server
-///         +2 ms     |--- ping #1 ---------------------------->|
-///         +2 ms     |                                         | it answers by itself
-///         +3 ms     |<-------------------------- result #1 ---|
+/// client                                            server
+///         +2 ms     |--- ping #1 ------------------------------------>|
+///         +2 ms     |                                                 | it answers by itself
+///         +3 ms     |<---------------------------------- result #1 ---|
 /// ");
 /// ```
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ enum Line {
 }
 
 /// How far apart the two are drawn, in characters.
-const WIDTH: usize = 41;
+const WIDTH: usize = 49;
 
 impl Diagram {
     /// Nothing between these two yet. Times are shown from `start` on.
