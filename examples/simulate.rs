@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mcp_sansio::testing::{Choices, Digest};
-use mcp_sansio_proptests::world::{Setup, Step, Trial, World, schedule};
+use mcp_sansio_proptests::world::{Trial, draw, schedule};
 
 #[derive(Parser)]
 #[command(about = "Simulates clients and servers of all eras under faults")]
@@ -38,10 +38,11 @@ struct Arguments {
 fn main() -> ExitCode {
     let Arguments { seed: first, seeds, steps, trace } = Arguments::parse();
     let (mut digest, mut events) = (Digest::new(), 0);
-    for seed in first..first.saturating_add(seeds) {
+    // From the last seed it goes on with the first.
+    for seed in (0..seeds).map(|number| first.wrapping_add(number)) {
         let (setup, schedule) = schedule(&mut Choices::seeded(seed), steps);
         if trace {
-            draw(&setup, &schedule);
+            say(format_args!("{}", draw(&setup, &schedule).0));
         }
         match Trial::run(&setup, &schedule) {
             Ok(trial) => {
@@ -58,19 +59,6 @@ fn main() -> ExitCode {
         "seed={first} seeds={seeds} steps={steps} events={events} digest={digest} ok\n"
     ));
     ExitCode::SUCCESS
-}
-
-/// Prints a run, whatever comes of it.
-fn draw(setup: &Setup, steps: &[Step]) {
-    let mut world = World::new(setup.clone());
-    world.draw();
-    let broken = steps.iter().try_for_each(|step| world.step(step)).err();
-    if let Some(diagram) = world.diagram() {
-        say(format_args!("{diagram}"));
-    }
-    if let Some(broken) = broken {
-        say(format_args!("{broken}\n"));
-    }
 }
 
 /// Prints, as far as somebody reads it.

@@ -44,10 +44,14 @@ impl Hash for Place {
     }
 }
 
-/// In signed 128 bits, as nothing else in a machine is, so that a hasher knows a generation when it sees
-/// one: only how far two of the same index are apart makes a difference to what happens.
+/// What a generation is hashed with, in front of its index.
+pub(crate) const GENERATION_TAG: u64 = u64::from_be_bytes(*b"mcp slot");
+
+/// In 128 bits and with a tag, so that a hasher knows a generation when it sees one: only how far two of the
+/// same index are apart makes a difference to what happens.
 pub(crate) fn hash_generation<H: Hasher>(index: u32, generation: u32, state: &mut H) {
-    state.write_i128(i128::from(index) << 32 | i128::from(generation));
+    let place = u128::from(index) << 32 | u128::from(generation);
+    state.write_u128(u128::from(GENERATION_TAG) << 64 | place);
 }
 
 macro_rules! handle {

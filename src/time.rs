@@ -81,11 +81,16 @@ impl From<std::time::SystemTime> for Instant {
     }
 }
 
-/// In 128 bits, as nothing else in a machine is, so that a hasher knows a time when it sees one and can
-/// take it relative to another.
+impl Instant {
+    /// What a time is hashed with, in front of its nanoseconds.
+    pub(crate) const HASH_TAG: u64 = u64::from_be_bytes(*b"mcp time");
+}
+
+/// In 128 bits and with a tag, so that a hasher knows a time when it sees one, and can take it relative to
+/// another.
 impl Hash for Instant {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u128(self.nanoseconds.into());
+        state.write_u128(u128::from(Self::HASH_TAG) << 64 | u128::from(self.nanoseconds));
     }
 }
 

@@ -102,6 +102,8 @@ pub fn connection(choices: &mut Choices) -> ConnectionConfig {
     connection
 }
 
+const METHOD: &[u8] = b"\"notifications/cancelled\"";
+
 /// How many bytes say how a machine is configured that [`survive`]s.
 pub const CONFIGURATION: usize = 24;
 
@@ -153,7 +155,7 @@ impl<M: Machine> Alone<M> {
     /// Nothing has happened yet.
     pub fn new(connection: ConnectionConfig, framing: Framing) -> Self {
         let limits = connection.limits.clone();
-        // It is one machine: what its peer is told has been watched by two of them, see `world`.
+        let serves = connection.duplicate_ids == DuplicateIds::Serve;
         Self {
             machine: M::with(connection),
             inbox: Inbox::new(&limits),
@@ -161,7 +163,7 @@ impl<M: Machine> Alone<M> {
             framing,
             chunk_bytes: limits.chunk_bytes,
             now: Instant::from_millis(1),
-            monitor: Monitor::new(),
+            monitor: Monitor::new().serving_duplicates(serves),
             calls: Vec::new(),
             requests: Vec::new(),
             line: Vec::new(),
@@ -242,7 +244,13 @@ impl<M: Machine> Alone<M> {
                 return Err(Broken::new(Promise::Bounded, "no room for a chunk"));
             }
             while let Some(frame) = inbox.next() {
+                let bytes = frame.bytes();
+                monitor.delivered(bytes);
                 if let Some(event) = machine.receive(frame, *now, out) {
+                    let is_cancelled = matches!(M::meaning(&event), Meaning::RequestEnded(_));
+                    if is_cancelled && bytes.windows(METHOD.len()).any(|text| text == METHOD) {
+                        monitor.cancelled_by(bytes);
+                    }
                     if let Meaning::Request(id) = M::meaning(&event) {
                         requests.push(id);
                     }
@@ -325,21 +333,8 @@ impl<M: Machine> Alone<M> {
         } else {
             messages.extend(self.out.messages().take(count).map(<[u8]>::to_vec));
         }
-        messages.iter().try_for_each(|message| is_message(message))
+        messages.iter().try_for_each(|message| self.monitor.sent(message))
     }
-}
-
-/// What was asked is not known here, so only the shape of what is said can be looked at.
-fn is_message(bytes: &[u8]) -> Result<(), Broken> {
-    let broken = |what: &str| {
-        let text = String::from_utf8_lossy(bytes);
-        Err(Broken::new(Promise::Order, format!("{what}: {text}")))
-    };
-    let Ok(value) = serde_json::from_slice::<serde_json::Value>(bytes) else {
-        return broken("not one whole message");
-    };
-    let batch = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-    if batch.iter().all(|message| message["jsonrpc"] == "2.0") { Ok(()) } else { broken("not 2.0") }
 }
 
 fn pick<T: Copy>(things: &[T], which: u16) -> Option<T> {

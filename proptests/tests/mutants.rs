@@ -199,6 +199,7 @@ fn each_broken_promise_is_noticed_by_its_oracle() {
         let output = run(&program, mutant.oracle, Some(number));
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(!said.contains("running 0 tests"), "there is no oracle {}", mutant.oracle);
+        assert!(!said.contains("ANOTHER, "), "{}: not its own: {said}", mutant.oracle);
         println!("{} in {}: noticed {}", mutant.oracle, mutant.file, !output.status.success());
         if output.status.success() {
             survivors.push((mutant.oracle, mutant.file, mutant.before));

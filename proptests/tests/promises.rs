@@ -43,7 +43,8 @@ fn kept(promise: Promise, steps: usize) {
     for seed in seeds() {
         let (setup, schedule) = schedule(&mut Choices::seeded(seed), steps);
         if let Err(failure) = Trial::run(&setup, &schedule) {
-            panic!("{promise:?}, seed {seed}: {failure}");
+            let other = if failure.broken.promise == promise { "" } else { "ANOTHER, " };
+            panic!("{other}seed {seed}: {failure}");
         }
     }
 }

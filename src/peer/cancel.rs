@@ -213,7 +213,9 @@ impl Peer {
     ) -> PeerEvent<'static> {
         self.withdraw_with(call, |_| true, out);
         self.withdraw_batch_of(call, out);
-        let was_answered = |entry: &Call| entry.whereabouts == Whereabouts::Answered;
+        // One that was about to be made again, with what was gathered for it, has been seen before.
+        let was_answered =
+            |entry: &Call| entry.whereabouts == Whereabouts::Answered || entry.gathering.is_some();
         let answered = self.outbound.get(call.0).is_some_and(was_answered);
         let unsent = self.withdraw(call, out) && !answered;
         let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };

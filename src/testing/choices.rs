@@ -53,11 +53,11 @@ impl Choices {
     /// A number below `bound`. 0 if that is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         // A little uneven for bounds that are no power of two, which matters to nobody here.
-        let width = u64::BITS.saturating_sub(bound.leading_zeros()).div_ceil(8) as usize;
+        let width = (u64::BITS - bound.saturating_sub(1).leading_zeros()).div_ceil(8) as usize;
         self.of_width(width).checked_rem(bound).unwrap_or(0)
     }
 
-    /// Yes, one time in so many.
+    /// Yes, one time in so many. Never for 0.
     pub fn one_in(&mut self, times: u64) -> bool {
         // Not 0: a fuzzer that has run out of bytes chooses the usual.
         1 < times && self.below(times) == times - 1 || times == 1

@@ -66,12 +66,12 @@ impl Diagram {
 
     /// What happened on the left.
     pub fn left(&mut self, at: Instant, note: impl Into<String>) {
-        self.lines.push((at, Line::NoteLeft(note.into())));
+        self.lines.push((at, Line::NoteLeft(note.into().replace('\n', " "))));
     }
 
     /// What happened on the right.
     pub fn right(&mut self, at: Instant, note: impl Into<String>) {
-        self.lines.push((at, Line::NoteRight(note.into())));
+        self.lines.push((at, Line::NoteRight(note.into().replace('\n', " "))));
     }
 }
 
@@ -117,15 +117,18 @@ fn summary(message: &[u8]) -> String {
         method: Option<&'a RawValue>,
         #[serde(borrow)]
         error: Option<&'a RawValue>,
+        #[serde(borrow)]
+        result: Option<&'a RawValue>,
     }
-    let Ok(Envelope { id, method, error }) = serde_json::from_slice(message) else {
+    let Ok(Envelope { id, method, error, result }) = serde_json::from_slice(message) else {
         return format!("{} bytes of noise", message.len());
     };
     let id = id.map(|id| format!(" #{}", id.get())).unwrap_or_default();
-    let what = match (method, error) {
-        (Some(method), _) => method.get().trim_matches('"').to_string(),
-        (None, Some(_)) => "error".to_string(),
-        (None, None) => "result".to_string(),
+    let what = match (method, error, result) {
+        (Some(method), ..) => method.get().trim_matches('"').to_string(),
+        (None, Some(_), _) => "error".to_string(),
+        (None, None, Some(_)) => "result".to_string(),
+        (None, None, None) => "no message".to_string(),
     };
     what + &id
 }

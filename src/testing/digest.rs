@@ -3,11 +3,13 @@
 use alloc::collections::BTreeMap;
 use core::hash::Hasher;
 
+use crate::handle::GENERATION_TAG;
 use crate::time::Instant;
 
 /// A digest that is the same on every machine: 64-bit FNV-1a, numbers with their lowest byte first.
 ///
-/// Two runs that gave it the same bytes have done the same. It is not made to withstand anybody who wants
+/// Give it bytes and single numbers: a slice of numbers is hashed as it lies in memory, which machines do
+/// differently. Two runs that gave it the same have done the same. It is not made to withstand anybody who wants
 /// to find two inputs with the same digest.
 ///
 /// ```
@@ -98,6 +100,20 @@ impl Canonical {
         Self { now, first_generations: BTreeMap::new(), digest: Digest::new(), second: 0 }
     }
 
+    /// The epoch and the end of time stay what they are: they mean "always" and "never".
+    fn write_time(&mut self, nanoseconds: u64) {
+        let is_relative = nanoseconds != 0 && nanoseconds != u64::MAX;
+        let now = if is_relative { self.now.since_epoch().as_nanos() as u64 } else { 0 };
+        self.write_u8(u8::from(is_relative));
+        self.write_u64(nanoseconds.wrapping_sub(now));
+    }
+
+    fn write_generation(&mut self, index: u32, generation: u32) {
+        let first = *self.first_generations.entry(index).or_insert(generation);
+        self.write_u32(index);
+        self.write_u32(generation.wrapping_sub(first));
+    }
+
     /// What stands for the state.
     pub fn finish_wide(&self) -> u128 {
         u128::from(self.digest.0) << 64 | u128::from(self.second)
@@ -117,20 +133,13 @@ impl Hasher for Canonical {
         }
     }
 
-    /// A time. The epoch and the end of time stay what they are: they mean "always" and "never".
-    fn write_u128(&mut self, nanoseconds: u128) {
-        let is_relative = nanoseconds != 0 && nanoseconds != u128::from(u64::MAX);
-        let now = if is_relative { self.now.since_epoch().as_nanos() } else { 0 };
-        self.write_u8(u8::from(is_relative));
-        self.write(&nanoseconds.wrapping_sub(now).to_le_bytes());
-    }
-
-    /// A generation, and the index that it is of.
-    fn write_i128(&mut self, place: i128) {
-        let (index, generation) = ((place >> 32) as u32, place as u32);
-        let first = *self.first_generations.entry(index).or_insert(generation);
-        self.write_u32(index);
-        self.write_u32(generation.wrapping_sub(first));
+    /// A time or a generation, if it has the tag of one.
+    fn write_u128(&mut self, number: u128) {
+        match (number >> 64) as u64 {
+            Instant::HASH_TAG => self.write_time(number as u64),
+            GENERATION_TAG => self.write_generation((number >> 32) as u32, number as u32),
+            _ => self.write(&number.to_le_bytes()),
+        }
     }
 
     lowest_byte_first! { write_u16(u16), write_u32(u32), write_u64(u64), }
@@ -160,6 +169,8 @@ mod tests {
         assert_ne!(of(10, at(15)), of(10, at(16)));
         assert_eq!(of(10, Instant::EPOCH), of(20, Instant::EPOCH));
         assert_ne!(of(10, Instant::EPOCH), of(10, at(10)));
+        assert_ne!(of(10, 110_u128), of(20, 120_u128), "it is no time");
+        assert_ne!(of(10, 1_i128), of(10, 2_i128));
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub(super) fn unescaped(text: &str) -> Option<Vec<u8>> {
         let (byte, length) = match rest.as_bytes().first()? {
             b'n' => (b'\n', 1),
             b'\\' => (b'\\', 1),
-            b'x' => (u8::from_str_radix(rest.get(1..3)?, 16).ok()?, 3),
+            b'x' => {
+                let digits = rest.get(1..3).filter(|digits| !digits.starts_with('+'))?;
+                (u8::from_str_radix(digits, 16).ok()?, 3)
+            }
             _ => return None,
         };
         bytes.push(byte);
@@ -52,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_was_never_escaped_is_not_read() {
-        for text in ["\\", "\\x", "\\x1", "\\xg0", "\\q", "a\\"] {
+        for text in ["\\", "\\x", "\\x1", "\\xg0", "\\x+f", "\\q", "a\\"] {
             assert_eq!(unescaped(text), None, "{text}");
         }
     }

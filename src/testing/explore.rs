@@ -71,7 +71,7 @@ impl<A: Debug> fmt::Display for Counterexample<A> {
 /// Has everything happen that can, in every order, breadth first, each state once.
 ///
 /// Memory grows with the number of states; a world with more than `most` is too large, which is reported
-/// as a counterexample.
+/// as a counterexample. So is a world without an end, of which [`World::end`] would never be asked.
 ///
 /// # Errors
 ///
@@ -105,6 +105,10 @@ pub fn explore<W: World>(start: W, most: usize) -> Result<Explored, Counterexamp
             frontier.push_back((ways.len(), depth + 1, next));
             ways.push(Some((index, action)));
         }
+    }
+    if explored.ends == 0 {
+        let what = String::from("there is always something that can happen");
+        return Err(Counterexample { actions: Vec::new(), what });
     }
     Ok(explored)
 }

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use crate::frame::{Inbox, Outbox};
 use crate::time::Instant;
 
-/// One way of a byte stream: a pipe or a socket, without IO.
+/// One way of a byte stream: a pipe or a socket, without IO. It is for outboxes with
+/// [`Framing::Lines`](crate::Framing::Lines).
 ///
 /// Bytes are taken from an [`Outbox`] and given to an [`Inbox`], in order, as many at a time as the
 /// simulation wants. So it can split and join messages, leave one half-written, be slow on either end,
@@ -68,7 +69,8 @@ impl Link {
         if self.is_broken { 0 } else { self.capacity.saturating_sub(self.length) }
     }
 
-    /// Takes at most so many bytes, which arrive at the given time and not before. Says how many it took:
+    /// Takes at most so many bytes, which arrive at the given time and not before, nor before those in front of
+    /// them. Says how many it took:
     /// fewer if there are fewer, or if there is not [room](Self::room) for all.
     pub fn take(&mut self, outbox: &mut Outbox, bytes: usize, arrival: Instant) -> usize {
         let unsent = outbox.unsent();
@@ -116,7 +118,8 @@ impl Link {
         given
     }
 
-    /// Breaks it: what is on the way is lost, and nothing is taken any more.
+    /// Breaks it: what is on the way is lost, and nothing is taken any more. The inbox keeps what it has, which
+    /// can be a part of a message.
     pub fn break_off(&mut self) {
         self.chunks.clear();
         self.length = 0;

@@ -11,7 +11,7 @@
 //! | split, join, delay, stall, break and disturb what goes over a wire | [`Link`]; [`MessageLink`] for carriers that lose and reorder whole messages |
 //! | decide by a seed, or by what a fuzzer says | [`Choices`] |
 //! | treat both roles alike | [`Machine`] |
-//! | check at each step that every promise is kept, by the machine and by what you have built | [`Monitor`] |
+//! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`] |
 //! | know that two runs were the same | [`Digest`] |
 //! | write down what happens in production, and have it happen again | [`Recorder`], [`Recording`], [`replay`] |
 //! | read what went wrong | [`Diagram`] |

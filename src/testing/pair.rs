@@ -74,7 +74,9 @@ impl Pair {
         let Self { upstream, server_in, now, .. } = self;
         upstream.take(&mut self.client_out, bytes, *now);
         let mut seen = Vec::new();
-        while 0 < upstream.give(server_in, bytes, *now) {
+        let mut left = bytes;
+        while let given @ 1.. = upstream.give(server_in, left, *now) {
+            left -= given;
             while let Some(frame) = server_in.next() {
                 let event = self.server.receive(frame, *now, &mut self.server_out);
                 seen.extend(event.map(|event| Seen::Server(event.into_owned())));
@@ -88,7 +90,9 @@ impl Pair {
         let Self { downstream, client_in, now, .. } = self;
         downstream.take(&mut self.server_out, bytes, *now);
         let mut seen = Vec::new();
-        while 0 < downstream.give(client_in, bytes, *now) {
+        let mut left = bytes;
+        while let given @ 1.. = downstream.give(client_in, left, *now) {
+            left -= given;
             while let Some(frame) = client_in.next() {
                 let event = self.client.receive(frame, *now, &mut self.client_out);
                 seen.extend(event.map(|event| Seen::Client(event.into_owned())));
@@ -110,7 +114,8 @@ impl Pair {
         seen
     }
 
-    /// Moves everything both ways until nothing is left. Gives what both saw, in order.
+    /// Moves everything both ways until nothing is left that can be moved now: what a link holds back stays,
+    /// and so does what finds no room behind it. Gives what both saw, in order.
     pub fn settle(&mut self) -> Vec<Seen> {
         let mut seen = Vec::new();
         while !self.is_quiet() {
@@ -124,7 +129,7 @@ impl Pair {
     fn is_quiet(&self) -> bool {
         let has_arrived =
             |link: &Link| link.poll_timeout().is_some_and(|arrival| arrival <= self.now);
-        let can_send = |out: &Outbox, link: &Link| !out.is_empty() && !link.is_broken();
+        let can_send = |out: &Outbox, link: &Link| !out.is_empty() && 0 < link.room();
         !(has_arrived(&self.upstream)
             || has_arrived(&self.downstream)
             || can_send(&self.client_out, &self.upstream)

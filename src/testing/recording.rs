@@ -114,9 +114,9 @@ fn line_of(line: &str) -> Option<(Instant, Happening)> {
         "read" => Happening::Read(unescaped(payload)?),
         "written" => Happening::Written(unescaped(payload)?),
         "command" => Happening::Command(String::from_utf8(unescaped(payload)?).ok()?),
-        "end" => Happening::EndOfInput,
-        "failed" => Happening::Failed,
-        "timeout" => Happening::Timeout,
+        "end" if payload.is_empty() => Happening::EndOfInput,
+        "failed" if payload.is_empty() => Happening::Failed,
+        "timeout" if payload.is_empty() => Happening::Timeout,
         _ => return None,
     };
     Some((at, happening))
@@ -236,7 +236,8 @@ pub struct Divergence {
 
 /// Has everything happen again to a machine and an application that are as they were at the beginning.
 ///
-/// Gives both as they are at the end.
+/// What is compared is what was written then; what would be written beyond that is in the recorder. Gives both
+/// as they are at the end.
 ///
 /// # Errors
 ///

@@ -48,7 +48,7 @@ pub fn converse<M: Machine>(
     let mut events = String::new();
     let mut last = 0;
     for (line, text) in (1..).zip(text.lines()) {
-        let text = text.trim();
+        let text = text.trim_start().trim_end_matches('\r');
         let (mark, rest) = text.split_at_checked(2).unwrap_or((text, ""));
         let mismatch = |found: &str| {
             Err(Mismatch { line, expected: text.to_string(), found: found.to_string() })

@@ -138,7 +138,13 @@ impl Small {
 
     fn happen(&mut self, action: &Action) -> Result<(), Broken> {
         match *action {
-            Action::Send { up: true } => self.upstream.take(&mut self.client_out),
+            Action::Send { up: true } => {
+                let before = self.upstream.len();
+                self.upstream.take(&mut self.client_out);
+                for message in self.upstream.iter().skip(before) {
+                    self.ours.sent(message)?;
+                }
+            }
             Action::Send { up: false } => {
                 let before = self.downstream.len();
                 self.downstream.take(&mut self.server_out);
@@ -152,11 +158,8 @@ impl Small {
                 }
             }
             Action::Deliver { up: false } => {
-                if let Some(message) = self.downstream.give()
-                    && let Some(event) =
-                        self.client.receive(&*message, self.now, &mut self.client_out)
-                {
-                    self.client_event(&event)?;
+                if let Some(message) = self.downstream.give() {
+                    self.at_client(&message)?;
                 }
             }
             Action::Settle { client: true } => {
@@ -192,9 +195,21 @@ impl Small {
         };
         let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
         self.server_event(event)?;
-        let text = String::from_utf8_lossy(message);
-        if is_cancelled && text.contains("\"notifications/cancelled\"") {
+        if is_cancelled && is_cancellation(message) {
             self.theirs.cancelled_by(message);
+        }
+        Ok(())
+    }
+
+    fn at_client(&mut self, message: &[u8]) -> Result<(), Broken> {
+        self.ours.delivered(message);
+        let Some(event) = self.client.receive(message, self.now, &mut self.client_out) else {
+            return Ok(());
+        };
+        let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
+        self.client_event(&event)?;
+        if is_cancelled && is_cancellation(message) {
+            self.ours.cancelled_by(message);
         }
         Ok(())
     }
@@ -310,4 +325,8 @@ impl testing::World for Small {
         (&self.ours, &self.theirs, &self.tasks, self.begun, &self.left).hash(&mut view);
         view
     }
+}
+
+fn is_cancellation(message: &[u8]) -> bool {
+    String::from_utf8_lossy(message).contains("\"notifications/cancelled\"")
 }

@@ -89,6 +89,14 @@ impl Carrier {
         }
     }
 
+    /// Nothing more arrives.
+    pub(super) fn finish(&mut self) {
+        match self {
+            Self::Bytes { inbox, .. } => inbox.finish(),
+            Self::Messages { link, .. } => *link = MessageLink::new(),
+        }
+    }
+
     /// The message that has arrived.
     pub(super) const fn message(&mut self) -> Option<Vec<u8>> {
         match self {

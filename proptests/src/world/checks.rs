@@ -5,7 +5,8 @@ use std::hash::Hasher;
 use mcp_sansio::testing::{Broken, Machine, Promise};
 use mcp_sansio::{Cause, Counts, Instant, Limits, Outbox};
 
-use super::{SECRET, Way, World, client_side};
+use super::client_side::{Leaving, leaving};
+use super::{SECRET, Way, World};
 
 /// How many bytes a side of these worlds says of itself in each request without a session.
 const IDENTITY: usize = 600;
@@ -13,7 +14,10 @@ const IDENTITY: usize = 600;
 impl World {
     /// Calls leave in the order in which they were made.
     pub(super) fn check_order(&mut self, message: &[u8]) -> Result<(), Broken> {
-        let Some((serial, may_overtake)) = client_side::serial_in(message) else { return Ok(()) };
+        let Some(Leaving { id, serial, may_overtake }) = leaving(message) else { return Ok(()) };
+        if let Some((call, _)) = self.serials.iter().find(|(_, made)| **made == serial) {
+            self.asked.insert(id, *call);
+        }
         // A call that is made again, with what was needed for it, has left before.
         if self.left.insert(serial) && !may_overtake {
             if serial < self.latest {
@@ -47,20 +51,19 @@ impl World {
         let Self { client, server, ours, theirs, now, .. } = self;
         ours.monitor.check(client, *now)?;
         theirs.monitor.check(server, *now)?;
-        for (counts, out, limits) in [
-            (client.counts(), &self.client_out, &self.setup.client.connection.limits),
-            (server.counts(), &self.server_out, &self.setup.server.connection.limits),
-        ] {
-            is_bounded(counts, out, limits)?;
-        }
+        let (of_client, of_server) = (&self.setup.client.connection, &self.setup.server.connection);
+        is_bounded(client, &self.client_out, &of_client.limits)?;
+        is_bounded(server, &self.server_out, &of_server.limits)?;
         // Whoever is not told that there is something to do finds nothing.
-        is_honest(client, &self.client_out, *now)?;
-        is_honest(server, &self.server_out, *now)
+        is_honest(client, (&self.client_out, &of_client.limits), *now)?;
+        is_honest(server, (&self.server_out, &of_server.limits), *now)
     }
 
     /// With nothing but time, and nobody who reads, every call with a timeout ends.
     fn calm_down(&mut self) -> Result<(), Broken> {
         self.client.resume(self.now);
+        // What leaves now is seen by nobody.
+        self.is_deceived = true;
         for _ in 0..20_000 {
             let (client, server) = (self.client.pending_calls(), self.server.pending_calls());
             if client.count() + server.count() == 0
@@ -117,15 +120,18 @@ pub(super) fn unchanged<M: Machine, E: std::fmt::Debug>(
     Err(Broken::new(Promise::OneOutcome, what))
 }
 
-fn is_bounded(counts: Counts, out: &Outbox, limits: &Limits) -> Result<(), Broken> {
+fn is_bounded<M: Machine>(machine: &M, out: &Outbox, limits: &Limits) -> Result<(), Broken> {
+    let counts = machine.counts();
     // As the formula in `Limits` has it, without what vectors take to grow.
     let identities = limits.outbound_calls as usize * IDENTITY;
     let held = limits.reserve_bytes + limits.held_bytes + identities;
     let most = limits.outbox_bytes.saturating_add(held);
     // What is asked about tasks comes on top, and so does what opens the connection.
-    let calls = 4 * limits.outbound_calls as usize + 8;
+    let most_calls = limits.outbound_calls as usize;
+    let calls = 4 * most_calls + 8;
     let is_bounded = counts.inbound <= limits.inbound_requests as usize
         && counts.outbound <= calls
+        && machine.calls().count() <= most_calls.max(1)
         && counts.held_bytes <= limits.held_bytes
         && out.len() <= most;
     if is_bounded {
@@ -134,12 +140,22 @@ fn is_bounded(counts: Counts, out: &Outbox, limits: &Limits) -> Result<(), Broke
     Err(Broken::new(Promise::Bounded, format!("{counts:?}, {} bytes to send", out.len())))
 }
 
-fn is_honest<M: Machine>(machine: &M, out: &Outbox, now: Instant) -> Result<(), Broken> {
+fn is_honest<M: Machine>(
+    machine: &M,
+    (out, limits): (&Outbox, &Limits),
+    now: Instant,
+) -> Result<(), Broken> {
+    let has_room = limits.outbox_bytes == Limits::default().outbox_bytes;
     if machine.poll_timeout().is_some_and(|due| due <= now) {
         return Ok(());
     }
-    match machine.clone().handle_timeout(now, &mut out.clone()) {
+    let mut after = out.clone();
+    match machine.clone().handle_timeout(now, &mut after) {
         Some(event) => Err(Broken::new(Promise::NothingWaits, format!("not announced: {event:?}"))),
+        // What waits for room is sent when there is some, of which a machine is not told.
+        None if after != *out && has_room => {
+            Err(Broken::new(Promise::NothingWaits, "something is sent that was not announced"))
+        }
         None => Ok(()),
     }
 }

@@ -6,8 +6,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
 use mcp_sansio::testing::{Broken, Promise};
 use mcp_sansio::{
-    CallId, CallOptions, Cancellation, ClientEvent, ErrorCode, Frame, Outbox, Paging, TaskOptions,
-    Timeout,
+    CallEnded, CallId, CallOptions, Cancellation, ClientEvent, ErrorCode, Frame, Outbox, Outcome,
+    Paging, Phase, TaskOptions, Timeout,
 };
 use serde_json::json;
 
@@ -60,6 +60,7 @@ impl World {
                     Ok(cancellation) => {
                         let taken_back = unsent - copies(out, mark.as_deref());
                         ours.monitor.cancelled(call)?;
+                        self.check_told(call, cancellation)?;
                         self.check_withdrawn(call, cancellation, (unsent, taken_back))?;
                     }
                 }
@@ -126,6 +127,21 @@ impl World {
         Ok(())
     }
 
+    /// A call that the server has heard of is cancelled there, unless there is no room left to say so.
+    fn check_told(&self, call: CallId, cancellation: Cancellation) -> Result<(), Broken> {
+        let Some(id) = self.asked.iter().rev().find(|(_, asked)| **asked == call) else {
+            return Ok(());
+        };
+        let cancels = format!(r#""requestId":{}"#, id.0);
+        let out = String::from_utf8_lossy(self.client_out.unsent());
+        let is_told = out.contains(&cancels) || out.contains(r#""tasks/cancel""#);
+        let is_over = self.client.phase() == Phase::Closed;
+        if cancellation != Cancellation::Notified || is_told || is_over || self.is_deceived {
+            return Ok(());
+        }
+        Err(Broken::new(Promise::NothingWaits, format!("{call} is cancelled and nobody is told")))
+    }
+
     /// What the server needs.
     fn give(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
         let Self { client, client_out: out, ours, .. } = self;
@@ -152,6 +168,7 @@ impl World {
     pub(super) fn at_client(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.ours.monitor.delivered(bytes);
+        let answered = self.answered_by(bytes);
         if let Some(event) = self.client.receive(frame, self.now, &mut self.client_out) {
             let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
             self.client_event(&event)?;
@@ -159,7 +176,27 @@ impl World {
                 self.ours.monitor.cancelled_by(bytes);
             }
         }
+        // At the end of the connection the outcomes come later.
+        let is_over = self.client.poll_timeout().is_some_and(|due| due <= self.now);
+        let goes_on = |call: &CallId| self.ours.monitor.calls().any(|open| open == *call);
+        if let Some(call) = answered.filter(|call| !is_over && goes_on(call)) {
+            let what = format!("{call} goes on although an error has come for it");
+            return Err(Broken::new(Promise::OneOutcome, what));
+        }
         self.adopt()
+    }
+
+    /// The pending call that a message, the first answer to its id and an error of the server, is the end of.
+    fn answered_by(&mut self, message: &[u8]) -> Option<CallId> {
+        let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
+        if message.get("method").is_some() {
+            return None;
+        }
+        let call = self.asked.remove(&message.get("id")?.parse::<u64>().ok()?)?;
+        let code: i64 = message.get("error")?.get("code")?.parse().ok()?;
+        let is_clear = code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION.get() && !self.is_deceived;
+        let mut open = self.ours.monitor.calls();
+        (is_clear && open.any(|open| open == call)).then_some(call)
     }
 
     pub(super) fn client_is_due(&mut self) -> Result<bool, Broken> {
@@ -180,7 +217,31 @@ impl World {
             self.ours.made::<()>(Ok(update.call))?;
         }
         self.note(true, event)?;
+        if let ClientEvent::CallEnded(ended) = event {
+            self.check_outcome(ended)?;
+        }
         self.ours.event::<mcp_sansio::Client>(event)
+    }
+
+    /// The outcome is that of this call: its own answer, and at the end of the connection whether it has left.
+    fn check_outcome(&self, ended: &CallEnded<'_>) -> Result<(), Broken> {
+        let Some(serial) = self.serials.get(&ended.call).filter(|_| !self.is_deceived) else {
+            return Ok(());
+        };
+        let has_left = self.left.contains(serial);
+        let is_wrong = match &ended.outcome {
+            Outcome::Result(result) => {
+                let answered = result.get("serial").and_then(|serial| serial.parse::<u32>().ok());
+                answered.is_some_and(|answered| answered != *serial)
+            }
+            Outcome::Unsent => has_left && !ended.needed_input,
+            Outcome::Closed(_) => !has_left,
+            _ => false,
+        };
+        if is_wrong {
+            return Err(Broken::new(Promise::OneOutcome, format!("not its own: {ended:?}")));
+        }
+        Ok(())
     }
 
     /// Subscriptions that the machine has made by itself.
@@ -197,13 +258,22 @@ fn copies(out: &Outbox, mark: Option<&str>) -> usize {
     out.unsent().windows(mark.len()).filter(|window| *window == mark.as_bytes()).count()
 }
 
-/// The number that a call carries, if this is one, and whether it may overtake others: a ping need not wait
-/// for the handshake.
-pub(super) fn serial_in(message: &[u8]) -> Option<(u32, bool)> {
+/// A call as it leaves.
+pub(super) struct Leaving {
+    pub(super) id: u64,
+    /// The number that it carries.
+    pub(super) serial: u32,
+    /// A ping need not wait for the handshake.
+    pub(super) may_overtake: bool,
+}
+
+/// What a message says of itself, if it is a call of the application.
+pub(super) fn leaving(message: &[u8]) -> Option<Leaving> {
     let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
     let may_overtake = message.get("method")?.as_str() == "\"ping\"";
     let serial = message.get("params")?.get("arguments")?.get("serial")?.parse().ok()?;
-    Some((serial, may_overtake))
+    let id = message.get("id")?.parse().ok()?;
+    Some(Leaving { id, serial, may_overtake })
 }
 
 pub(super) fn is_cancellation(message: &[u8]) -> bool {

@@ -30,7 +30,7 @@ use carrier::Carrier;
 use checks::unchanged;
 pub use setup::Setup;
 pub use step::{Step, Way};
-pub use trial::{Failure, Trial, schedule};
+pub use trial::{Failure, Trial, draw, schedule};
 
 /// What may not show in the `Debug` of anything. Every payload holds it.
 const SECRET: &str = "s3cret";
@@ -60,6 +60,8 @@ pub struct World {
     connections: u32,
     /// The number that each call of the client carries, those that have left, and the latest of them.
     serials: BTreeMap<CallId, u32>,
+    /// The ids under which they have left.
+    asked: BTreeMap<u64, CallId>,
     made: u32,
     left: BTreeSet<u32>,
     latest: u32,
@@ -152,6 +154,7 @@ impl World {
             begun: 0,
             connections: 0,
             serials: BTreeMap::new(),
+            asked: BTreeMap::new(),
             made: 0,
             left: BTreeSet::new(),
             latest: 0,
@@ -238,6 +241,7 @@ impl World {
                 }
                 self.settle()?;
             }
+            Step::End { way, how: 0 } => self.end_of_input(*way)?,
             Step::End { way, how } => self.end(*way, *how),
             Step::Break => {
                 self.upstream.break_off();
@@ -341,12 +345,26 @@ impl World {
         Err(Broken::new(Promise::Bounded, "both talk without end"))
     }
 
+    /// A side reads what has arrived, half a message at the end of it included, and then nothing more.
+    fn end_of_input(&mut self, of_client: Way) -> Result<(), Broken> {
+        let mut carrier = std::mem::take(self.carrier(!of_client));
+        carrier.finish();
+        while let Some(frame) = carrier.next() {
+            self.frame(!of_client, frame)?;
+        }
+        *self.carrier(!of_client) = carrier;
+        if of_client {
+            self.client.disconnected(Cause::EndOfInput, self.now);
+        } else {
+            self.server.disconnected(Cause::EndOfInput, self.now);
+        }
+        Ok(())
+    }
+
     fn end(&mut self, way: Way, how: u8) {
         let Self { client, server, now, .. } = self;
         let grace = Duration::from_secs(5);
         match (how, way) {
-            (0, true) => client.disconnected(Cause::EndOfInput, *now),
-            (0, false) => server.disconnected(Cause::EndOfInput, *now),
             (1, true) => client.disconnected(Cause::WriteFailed, *now),
             (1, false) => server.disconnected(Cause::WriteFailed, *now),
             (2, true) => client.close(),

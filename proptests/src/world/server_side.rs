@@ -6,7 +6,7 @@ use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
 use mcp_sansio::testing::{Broken, Promise};
 use mcp_sansio::{
-    Call, CallOptions, Era, ErrorCode, Frame, InboundId, Progress, Request, RespondError,
+    Call, CallOptions, Era, ErrorCode, Frame, InboundId, Outbox, Progress, Request, RespondError,
     ServerEvent, TaskMode,
 };
 use serde_json::json;
@@ -72,18 +72,32 @@ impl World {
     }
 
     fn answer(&mut self, which: u16, answer: u8) -> Result<(), Broken> {
-        let Self { server, server_out: out, theirs, lent, .. } = self;
+        let Self { server, server_out: out, theirs, lent, requests, .. } = self;
         let Some(id) = theirs.a_request(which).filter(|id| !lent.contains(id)) else {
             return Ok(());
         };
         let before = (server.counts(), out.len());
+        // Whoever asked finds its own number again.
+        let params = requests.get(&id).and_then(|request| request.params.as_ref());
+        let serial = params.and_then(|params| params.get("arguments")?.get("serial")?.parse().ok());
+        let serial: Option<u32> = serial;
         let answered = if answer.is_multiple_of(4) {
             server.reject(id, ErrorCode::INTERNAL_ERROR, "no", out)
         } else {
             let text = SECRET.to_owned() + &"z".repeat(usize::from(answer) * 3);
-            let result =
-                json!({"content": [], "contents": [], "messages": [], "tools": [], "text": text});
-            server.respond(id, &result, out)
+            let result = json!({
+                "content": [], "contents": [], "messages": [], "tools": [],
+                "text": text, "serial": serial,
+            });
+            let answered = server.respond(id, &result, out);
+            let mark = serial.map(|serial| format!("\"serial\":{serial}"));
+            if answered.is_ok() && mark.is_some_and(|mark| !has(out, &mark)) {
+                return Err(Broken::new(
+                    Promise::OneAnswer,
+                    format!("{id} is not answered at all"),
+                ));
+            }
+            answered
         };
         match answered {
             Ok(()) => theirs.monitor.answered(id),
@@ -156,10 +170,15 @@ impl World {
         let over: Vec<InboundId> = known.filter(|id| !open.contains(id)).collect();
         for id in over {
             // Of others that have ended the event is still to come.
-            let refused = server.reject(id, ErrorCode::INTERNAL_ERROR, "", out);
-            if refused == Err(RespondError::Answered) {
-                lent.remove(&id);
-                theirs.monitor.answered(id)?;
+            match server.reject(id, ErrorCode::INTERNAL_ERROR, "", out) {
+                Err(RespondError::Answered) => {
+                    lent.remove(&id);
+                    theirs.monitor.answered(id)?;
+                }
+                Ok(()) => {
+                    return Err(Broken::new(Promise::OneAnswer, format!("{id} is answered twice")));
+                }
+                Err(_) => {}
             }
         }
         Ok(())
@@ -231,6 +250,10 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn has(out: &Outbox, mark: &str) -> bool {
+    out.unsent().windows(mark.len()).any(|window| window == mark.as_bytes())
 }
 
 fn required(what: u8) -> InputRequired<'static> {

@@ -63,6 +63,14 @@ impl Trial {
     }
 }
 
+/// What goes over the wire in a run, and the promise that it breaks if it does.
+pub fn draw(setup: &Setup, steps: &[Step]) -> (String, Option<Broken>) {
+    let mut world = World::new(setup.clone());
+    world.draw();
+    let broken = happen(&mut world, steps).err();
+    (world.diagram().map(ToString::to_string).unwrap_or_default(), broken)
+}
+
 /// A panic is a broken promise as well.
 fn happen(world: &mut World, steps: &[Step]) -> Result<(), Broken> {
     let all = AssertUnwindSafe(|| {
@@ -95,10 +103,7 @@ fn shrink(setup: &Setup, steps: &[Step], broken: Broken) -> Box<Failure> {
         length /= 2;
     }
     std::panic::set_hook(hook);
-    let mut world = World::new(setup.clone());
-    world.draw();
-    _ = happen(&mut world, &steps);
-    let diagram = world.diagram().map(ToString::to_string).unwrap_or_default();
+    let (diagram, _) = draw(setup, &steps);
     Box::new(Failure { setup: setup.clone(), steps, broken, diagram })
 }
 
@@ -112,6 +117,8 @@ impl fmt::Display for Failure {
             "client of {client:?}, server of {server:?}, stream: {:?}",
             setup.stream
         )?;
+        writeln!(formatter, "client: {:?}", setup.client.connection)?;
+        writeln!(formatter, "server: {:?}", setup.server.connection)?;
         for (number, step) in (1..).zip(steps) {
             writeln!(formatter, "{number:4}. {step:?}")?;
         }

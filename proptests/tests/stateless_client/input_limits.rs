@@ -207,6 +207,18 @@ fn the_end_ends_what_is_gathered() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
+/// A call that was about to be made again has been seen before: the end does not say that it never was.
+#[test]
+fn a_call_that_is_made_again_was_sent() {
+    let (mut side, call) = calling();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+    side.respond(request.id, NO_ROOTS);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let end = ended(side.outcomes().into_iter().next());
+    assert_eq!(end, (call, Outcome::Closed(Cause::EndOfInput)));
+    assert_eq!(side.sent(), [""; 0]);
+}
+
 /// A request that finds no room in the outbox is made as soon as there is some.
 #[test]
 fn a_full_outbox_delays_the_next_round() {
