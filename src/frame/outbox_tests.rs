@@ -154,6 +154,22 @@ fn what_has_not_been_sent_stays_when_room_is_made() {
     assert_eq!(unsent(&outbox), "comes\n");
 }
 
+/// What has left of a long message may have been moved out of the buffer when others are taken back.
+#[test]
+fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    append(&mut outbox, &"x".repeat(9_999), None);
+    outbox.sent(9_000);
+    // Room is made for it where the first message was.
+    append(&mut outbox, "two", Some(call(2)));
+    append(&mut outbox, "three", Some(call(3)));
+    append(&mut outbox, "four", Some(call(4)));
+    outbox.withdraw_calls(|other| other != call(3));
+    assert_eq!(unsent(&outbox), "x".repeat(999) + "\nthree\n");
+    outbox.sent(1_000);
+    assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"three"]);
+}
+
 #[test]
 fn messages_are_taken_one_by_one() {
     let mut outbox = Outbox::new(Framing::Lines, &Limits::default());

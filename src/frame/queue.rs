@@ -147,20 +147,18 @@ impl<T: PartialEq> Queue<T> {
     pub(crate) fn withdraw_where(&mut self, mut is_it: impl FnMut(&T) -> bool) {
         let (buffer, mut at) = (&mut self.buffer, self.head);
         let mut kept = at;
-        let mut begun = 0 < self.begun;
-        if begun {
-            // The entry is longer than what is left of it in the buffer.
-            at -= self.begun;
-            kept = at;
-        }
+        // Of the first message only what is left of it may be in the buffer.
+        let mut begun = self.begun;
         self.entries.retain(|entry| {
-            let end = at + entry.length;
-            let keep = core::mem::take(&mut begun) || !is_it(&entry.tag);
+            let begun = core::mem::take(&mut begun);
+            let length = entry.length - begun;
+            let end = at + length;
+            let keep = 0 < begun || !is_it(&entry.tag);
             if keep {
                 if kept < at {
                     buffer.copy_within(at..end, kept);
                 }
-                kept += entry.length;
+                kept += length;
             }
             at = end;
             keep
