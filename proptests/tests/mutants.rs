@@ -28,11 +28,13 @@ const fn mutant(
     Mutant { oracle, file, before, after }
 }
 
-const MUTANTS: [Mutant; 12] = [
+const MUTANTS: [Mutant; 14] = [
     // More brackets are closed than were open.
     mutant("promise_1_no", "src/peer/noise.rs", "open.checked_sub(1)?", "open - 1"),
     mutant("promise_2_", "src/peer/timers.rs", EXPIRED, "super::Cancellation::Withdrawn"),
     mutant("promise_3_", "src/peer/noise.rs", RESPONSES, "false"),
+    // An answer ends whatever call was made first.
+    mutant("promise_2_", "src/rpc/outbound.rs", "self.table.place_of(index)", "self.table.first()"),
     mutant(
         "promise_3_",
         "src/peer/exchanges.rs",
@@ -45,6 +47,8 @@ const MUTANTS: [Mutant; 12] = [
         "out.lane(entry.lane).withdraw(serial, call)",
         "false",
     ),
+    // The peer is never told that a call was given up.
+    mutant("promise_4_", "src/peer/cancel.rs", "self.send_cancelled(lane, id, reason, out)", "()"),
     mutant(
         "promise_5_chunks",
         "src/frame/inbox.rs",
