@@ -63,7 +63,8 @@ impl Peer {
 
     /// Whether there is room for one more call of the application, or can be made.
     pub(super) fn has_room(&self, config: &ConnectionConfig) -> Result<(), CallError> {
-        if self.applications_calls_are(config, |calls, most| calls < most) || self.has_abandoned() {
+        let others = config.limits.outbound_calls.checked_sub(1);
+        if others.is_some_and(|others| self.has_calls_up_to(others)) || self.has_abandoned() {
             return Ok(());
         }
         Err(CallError::TooManyCalls)
@@ -72,20 +73,15 @@ impl Peer {
     /// Makes the room that a call has taken beyond the limit. Not before it has been made, because one that
     /// cannot be made changes nothing.
     pub(super) fn make_room(&mut self, config: &ConnectionConfig) {
-        if !self.applications_calls_are(config, |calls, most| calls <= most) {
+        if !self.has_calls_up_to(config.limits.outbound_calls) {
             self.forget_abandoned();
         }
     }
 
-    /// How many calls the application has, compared with how many it may have. What the machine asks about
-    /// tasks does not count.
-    fn applications_calls_are(
-        &self,
-        config: &ConnectionConfig,
-        compare: impl Fn(u32, u32) -> bool,
-    ) -> bool {
-        let (most, pending) = (config.limits.outbound_calls, self.outbound.len());
-        compare(pending, most) || compare(pending - self.steps(), most)
+    /// Whether there are at most so many calls. What the machine asks about tasks does not count.
+    fn has_calls_up_to(&self, most: u32) -> bool {
+        let pending = self.outbound.len();
+        pending <= most || pending - self.steps() <= most
     }
 
     /// The same, however many calls are pending.
