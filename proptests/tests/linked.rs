@@ -296,7 +296,7 @@ impl Outlets for Lanes {
     fn observe(&mut self, observation: &Observation<'_>) {
         self.log.push(match observation {
             Observation::Received { method, id, bytes } => format!("< {method:?} {id:?} {bytes}"),
-            Observation::Sent { method, lane, bytes } => {
+            Observation::Sent { method, lane, bytes, .. } => {
                 self.bytes += bytes;
                 format!("> {method:?} {lane:?} {bytes}")
             }

@@ -15,7 +15,7 @@ use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
 use crate::json::{EncodeError, Raw};
 use crate::model::InitializeParams;
-use crate::peer::{Cause, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Stray};
+use crate::peer::{Cause, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray};
 use crate::rpc::{StrayCause, write_notification};
 use crate::session::{Phase, Step};
 use crate::time::Instant;
@@ -359,7 +359,7 @@ impl Client {
             return Err(ConnectFailure::Closed(Cause::ShutDown));
         }
         const METHOD: &str = "notifications/initialized";
-        let sent = self.peer.send_own(Lane::Connection, Some(METHOD), out, |writer| {
+        let sent = self.peer.send_own(Lane::Connection, Said::Method(METHOD), out, |writer| {
             write_notification(writer, METHOD, &(), None)
         });
         if !sent {

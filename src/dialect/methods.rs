@@ -67,6 +67,9 @@ pub enum NotAllowed {
     /// The method is none of those that can be answered with a request for input.
     #[error("this method cannot be answered with a request for input")]
     Method,
+    /// The carrier has no way to bring a request to the peer now.
+    #[error("the carrier cannot bring a request to the peer now")]
+    Carrier,
 }
 
 /// What both sides of a session have declared.

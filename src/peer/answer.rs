@@ -6,7 +6,7 @@ use core::fmt;
 use serde::ser::Serialize;
 
 use super::detail::Detail;
-use super::exchanges::{observe_sent, send};
+use super::exchanges::{Said, observe_sent, send};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;
@@ -89,7 +89,7 @@ impl Peer {
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), None, write)?,
+            None => send(out, Lane::Exchange(id), Said::Result, write)?,
         }
         self.bring_about(id);
         self.answered(id, out);
@@ -128,6 +128,7 @@ impl Peer {
             return Err(RespondError::Stale);
         };
         let mut elicitations = Vec::new();
+        let code = fault.code;
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
             write_error(writer, Answer::To(&wire), fault, form)?;
@@ -145,7 +146,7 @@ impl Peer {
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), None, write)?,
+            None => send(out, Lane::Exchange(id), Said::Error(code), write)?,
         }
         for elicitation in &elicitations {
             self.elicitations.add(elicitation, config.limits.elicitations);
@@ -299,7 +300,8 @@ impl Peer {
         fault: Fault<'_, Detail>,
         out: &mut dyn Outlets,
     ) -> bool {
-        self.answer_own(config, arrival, out, |writer| write_error(writer, id, fault, None))
+        let said = Said::Error(fault.code);
+        self.answer_own(config, arrival, said, out, |writer| write_error(writer, id, fault, None))
     }
 
     /// Answers by itself, in the batch if the request came in one. Says whether it could.
@@ -307,11 +309,12 @@ impl Peer {
         &mut self,
         config: &ConnectionConfig,
         arrival: Arrival,
+        said: Said<'_>,
         out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
         let Some(batch) = arrival.batch else {
-            return self.send_own(arrival.lane, None, out, write);
+            return self.send_own(arrival.lane, said, out, write);
         };
         let limits = &config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
@@ -325,7 +328,7 @@ impl Peer {
     pub(crate) fn send_own(
         &mut self,
         lane: Lane,
-        method: Option<&str>,
+        said: Said<'_>,
         out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
@@ -337,7 +340,7 @@ impl Peer {
             }
             return false;
         }
-        observe_sent(out, lane, method);
+        observe_sent(out, lane, said);
         true
     }
 }

@@ -9,7 +9,7 @@ use serde::ser::Serialize;
 use super::batches::write_array;
 use super::call::{CallError, CallOptions, Whereabouts};
 use super::calls::Sink;
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::notify::{Delivery, Interest, NotifyError};
 use super::outlets::{Lane, Observation, Outlets};
 use super::rules::written;
@@ -151,7 +151,7 @@ impl Batch<'_> {
         for (method, capability) in &self.undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
-        observe_sent(out, lane, None);
+        observe_sent(out, lane, Said::Result);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Peer;
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
 use super::rare::{Empty, Rare};
 use super::rules::written;
@@ -182,7 +182,7 @@ impl Peer {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });
             if sent.is_ok() {
-                observe_sent(out, lane, None);
+                observe_sent(out, lane, Said::Result);
             }
         }
         batches.table.remove(place, Ending::Answered);

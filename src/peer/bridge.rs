@@ -15,7 +15,7 @@ use super::answer::RespondError;
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
 use super::event::{CancelCause, Cancelled, Outcome, PeerEvent};
-use super::exchanges::send;
+use super::exchanges::{Said, send};
 use super::identity::key;
 use super::input::{Inputs, Prepared, object_of};
 use super::outlets::{Lane, Outlets};
@@ -203,7 +203,7 @@ impl Peer {
         let additions = Additions { members, defaults: &[], meta };
         let state = required.state.as_ref().map(|state| state.as_str());
         let body = Body { requests: &inputs.requests, state, meta: required.meta.as_ref() };
-        send(out, Lane::Exchange(id), None, |writer| {
+        send(out, Lane::Exchange(id), Said::Result, |writer| {
             write_result(writer, &wire, &body, additions, None)
         })?;
         self.drop_exchange(id.0, Ending::Answered);

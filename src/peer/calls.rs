@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 
 use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
-use super::exchanges::{Exchange, observe_sent};
+use super::exchanges::{Exchange, Said, observe_sent};
 use super::gate::Clearance;
 use super::held::Waiting;
 use super::identity::key;
@@ -162,6 +162,11 @@ impl Peer {
         sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
         let Order { mut entry, mut clearance } = order;
+        if let Sink::Outlets(out) = &sink
+            && !out.can_ask(lane.unwrap_or_default())
+        {
+            return Err(NotAllowed::Carrier.into());
+        }
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
@@ -216,7 +221,7 @@ impl Peer {
                 let put = out.lane(lane).append(Room::Limit, Tag::Call(call), write);
                 if put.is_ok() {
                     clearance.observe(method, out);
-                    observe_sent(out, lane, Some(method));
+                    observe_sent(out, lane, Said::Method(method));
                 }
                 put.map(|serial| (lane, Whereabouts::Lane(serial)))
             }

@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::call::{Call, Purpose, Whereabouts};
 use super::event::{Cause, Outcome, PeerEvent, TaskAnswer};
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
 use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
@@ -149,11 +149,11 @@ impl Peer {
                 write_notification(writer, METHOD, &params, None)
             });
             if sent.is_ok() {
-                return observe_sent(out, lane, Some(METHOD));
+                return observe_sent(out, lane, Said::Method(METHOD));
             }
         }
         let params = CancelledParams { id, reason: None };
-        self.send_own(lane, Some(METHOD), out, |writer| {
+        self.send_own(lane, Said::Method(METHOD), out, |writer| {
             write_notification(writer, METHOD, &params, None)
         });
     }

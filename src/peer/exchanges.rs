@@ -13,7 +13,7 @@ use super::receive::IncomingRequest;
 use super::rules::{Kept, elicitation_id};
 use super::{ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::methods::RequestKind;
-use crate::error::ViolationKind;
+use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Serial, Tag};
 use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, Number, Str, Writer};
@@ -253,11 +253,11 @@ impl Peer {
 pub(super) fn send(
     out: &mut dyn Outlets,
     lane: Lane,
-    method: Option<&str>,
+    said: Said<'_>,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     out.lane(lane).append(Room::Limit, Tag::Nothing, write)?;
-    observe_sent(out, lane, method);
+    observe_sent(out, lane, said);
     Ok(())
 }
 
@@ -272,12 +272,28 @@ pub(super) fn send_about(
     let lane = Lane::Exchange(id);
     let serial = out.lane(lane).append(Room::Limit, Tag::Exchange(id), write)?;
     exchange.last_output = Some(serial);
-    observe_sent(out, lane, Some(method));
+    observe_sent(out, lane, Said::Method(method));
     Ok(())
 }
 
+/// What a message of this side is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Said<'a> {
+    /// A request or a notification with this method.
+    Method(&'a str),
+    /// The result of a request, or a batch.
+    Result,
+    /// The refusal of a request.
+    Error(ErrorCode),
+}
+
 /// Tells whoever watches that a message was put on a lane.
-pub(super) fn observe_sent(out: &mut dyn Outlets, lane: Lane, method: Option<&str>) {
+pub(super) fn observe_sent(out: &mut dyn Outlets, lane: Lane, said: Said<'_>) {
     let bytes = out.lane(lane).last_length();
-    out.observe(&Observation::Sent { method, lane, bytes });
+    let (method, error) = match said {
+        Said::Method(method) => (Some(method), None),
+        Said::Result => (None, None),
+        Said::Error(code) => (None, Some(code)),
+    };
+    out.observe(&Observation::Sent { method, error, lane, bytes });
 }

@@ -17,7 +17,7 @@ use super::call::{CallError, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
 use super::event::{CancelCause, Outcome, PeerEvent};
-use super::exchanges::{Exchange, observe_sent};
+use super::exchanges::{Exchange, Said, observe_sent};
 use super::input::{is_brought, object_of};
 use super::outlets::Outlets;
 use super::request_stamp::RequestStamp;
@@ -432,7 +432,7 @@ impl Peer {
                 entry.whereabouts = Whereabouts::Lane(serial);
                 entry.again_at = None;
                 entry.idle_deadline = entry.idle.map(|idle| time + idle);
-                observe_sent(out, lane, Some(rule.name));
+                observe_sent(out, lane, Said::Method(rule.name));
             }
             Err(EncodeError::Full) if !out.lane(lane).is_empty() => {
                 entry.again_at = Some(time + PACE);

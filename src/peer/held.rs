@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use super::call::{Call, CallError, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::event::{Outcome, PeerEvent};
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::notify::Interest;
 use super::outlets::{Lane, Observation, Outlets};
 use super::rare::{Empty, Rare};
@@ -186,7 +186,7 @@ impl Peer {
         let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
         self.expect(config, call, expectation);
         clearance.observe(method, out);
-        observe_sent(out, lane, Some(method));
+        observe_sent(out, lane, Said::Method(method));
         Ok(serial)
     }
 
@@ -217,7 +217,7 @@ impl Peer {
             self.elicitations.complete(id);
         }
         clearance.observe(method, out);
-        observe_sent(out, lane, Some(method));
+        observe_sent(out, lane, Said::Method(method));
     }
 
     /// The next call that turned out not to be allowed.

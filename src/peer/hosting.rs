@@ -11,7 +11,7 @@ use alloc::string::String;
 use serde::ser::Serialize;
 
 use super::answer::RespondError;
-use super::exchanges::{Exchange, send};
+use super::exchanges::{Exchange, Said, send};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::receive::IncomingRequest;
@@ -103,7 +103,7 @@ impl Peer {
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), None, write)?,
+            None => send(out, Lane::Exchange(id), Said::Result, write)?,
         }
         tasks.announced(key, self.connection(), progress);
         self.answered(id, out);
@@ -347,7 +347,7 @@ impl Peer {
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), None, write)?,
+            None => send(out, Lane::Exchange(id), Said::Result, write)?,
         }
         self.answered(id, out);
         Ok(())
@@ -367,7 +367,7 @@ impl Peer {
         let own = self.identity.take();
         if let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) {
             let (exchange, wire) = (exchange.clone(), wire.into_owned());
-            self.send_own(Lane::Exchange(id), None, out, |writer| {
+            self.send_own(Lane::Exchange(id), Said::Result, out, |writer| {
                 stamped(own.as_deref(), &exchange, &wire, |additions| {
                     write_result(writer, &wire, result, additions, None)
                 })

@@ -4,7 +4,7 @@
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::event::{Cause, Outcome, PeerEvent};
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
 use super::rare::Empty;
 use super::{ConnectionConfig, KeepAlive, Peer};
@@ -121,7 +121,7 @@ impl Peer {
                     ..Call::default()
                 };
             });
-            observe_sent(out, lane, Some(METHOD));
+            observe_sent(out, lane, Said::Method(METHOD));
             call
         });
         let deadline = now + policy.answer_within;

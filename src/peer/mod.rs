@@ -102,6 +102,7 @@ pub(crate) use bridge::Resumed;
 pub(crate) use context::Terms;
 pub(crate) use detail::Detail;
 pub(crate) use event::PeerEvent;
+pub(crate) use exchanges::Said;
 pub(crate) use face::peer_face;
 pub(crate) use gather::InputRequested;
 pub(crate) use identity::Identity;

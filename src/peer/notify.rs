@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
-use super::exchanges::{observe_sent, send_about};
+use super::exchanges::{Said, observe_sent, send_about};
 use super::gate::Clearance;
 use super::held::Waiting;
 use super::listens::Change;
@@ -257,7 +257,7 @@ impl Peer {
         if is_of_list(kind) && out.lane(lane).drop_repeated() {
             return Ok(Delivery::Repeated);
         }
-        observe_sent(out, lane, Some(method));
+        observe_sent(out, lane, Said::Method(method));
         Ok(Delivery::Sent)
     }
 

@@ -6,7 +6,7 @@ use serde::ser::Serialize;
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::event::Outcome;
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::identity::Identity;
 use super::outlets::{Lane, Outlets};
 use super::request_stamp::RequestStamp;
@@ -77,7 +77,7 @@ impl Peer {
         };
         self.register(entry);
         self.initialize = Some(call);
-        observe_sent(out, lane, Some(rule.name));
+        observe_sent(out, lane, Said::Method(rule.name));
         Ok(())
     }
 

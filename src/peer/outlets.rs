@@ -1,6 +1,7 @@
 //! Where output goes and where input came from.
 
 use crate::capability::Capability;
+use crate::error::ErrorCode;
 use crate::frame::Outbox;
 use crate::handle::{CallId, InboundId, Place};
 use crate::session::Phase;
@@ -20,6 +21,9 @@ pub enum Lane {
     Exchange(InboundId),
     /// What belongs to a call of ours.
     Call(CallId),
+    /// A stream that the carrier has given this number: one on which a message came. What the machine
+    /// answers at once, without handing a request out, goes back on it.
+    Stream(u32),
 }
 
 /// Where the machine's output goes.
@@ -35,6 +39,16 @@ pub trait Outlets {
     /// The default does nothing. It cannot influence the machine.
     fn observe(&mut self, observation: &Observation<'_>) {
         _ = observation;
+    }
+
+    /// Whether a request to the peer can go out on this lane. By default it can.
+    ///
+    /// A carrier that has no way to bring it to the peer, such as an HTTP response that is a single JSON
+    /// object, says so here: then there is no call
+    /// ([`NotAllowed::Carrier`](crate::NotAllowed::Carrier)), instead of one that waits in vain.
+    fn can_ask(&self, lane: Lane) -> bool {
+        _ = lane;
+        true
     }
 }
 
@@ -62,6 +76,8 @@ pub enum Observation<'a> {
     Sent {
         /// The method; responses have none.
         method: Option<&'a str>,
+        /// The code of the error, if it is one.
+        error: Option<ErrorCode>,
         /// The lane it was put on.
         lane: Lane,
         /// The length of the message, framing included.

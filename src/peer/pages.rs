@@ -214,7 +214,7 @@ impl Peer {
         if let Some(deadline) = deadline {
             self.deadlines.set(call.0.index, id, deadline);
         }
-        super::exchanges::observe_sent(reception.out, lane, Some(method));
+        super::exchanges::observe_sent(reception.out, lane, super::exchanges::Said::Method(method));
         Ok(())
     }
 }

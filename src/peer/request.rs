@@ -6,6 +6,7 @@ use super::claim::Claim;
 use super::context::{RequestContext, TaskRequest, Terms};
 use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
+use super::exchanges::Said;
 use super::outlets::Outlets;
 use super::receive::{Incoming, IncomingRequest, Reception};
 use super::route::{Role, Route, Situation, Standing, route};
@@ -67,7 +68,7 @@ impl Peer {
         let config = reception.config;
         match self.admissible(config, &request) {
             Ok(Admitted::Ping) => {
-                self.answer_own(config, request.arrival, reception.out, |writer| {
+                self.answer_own(config, request.arrival, Said::Result, reception.out, |writer| {
                     write_result(writer, &request.id, &(), Additions::default(), None)
                 });
                 None

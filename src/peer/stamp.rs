@@ -5,7 +5,7 @@
 use serde::ser::Serialize;
 
 use super::cache_hints::CacheHint;
-use super::exchanges::Exchange;
+use super::exchanges::{Exchange, Said};
 use super::identity::{Identity, key};
 use super::outlets::Outlets;
 use super::receive::IncomingRequest;
@@ -68,7 +68,7 @@ impl Peer {
         let exchange =
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
         let identity = self.identity.take();
-        let sent = self.answer_own(config, request.arrival, out, |writer| {
+        let sent = self.answer_own(config, request.arrival, Said::Result, out, |writer| {
             stamped(identity.as_deref(), &exchange, &request.id, |additions| {
                 write_result(writer, &request.id, result, additions, form)
             })

@@ -6,7 +6,7 @@ use super::answer::RespondError;
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
 use super::event::{Outcome, PeerEvent, TaskAnswer};
-use super::exchanges::observe_sent;
+use super::exchanges::{Said, observe_sent};
 use super::hosting::NO_SUCH_TASK;
 use super::identity::key;
 use super::listens::tell;
@@ -139,7 +139,7 @@ impl Peer {
             write_notification(writer, method, task, None)
         });
         match sent {
-            Ok(_) => observe_sent(out, Lane::Connection, Some(method)),
+            Ok(_) => observe_sent(out, Lane::Connection, Said::Method(method)),
             Err(EncodeError::Full) if has_room_later(Lane::Connection, out) => return Err(Later),
             // Nobody may rely on it.
             Err(_) => {}
@@ -274,7 +274,7 @@ impl Peer {
         out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
-        observe_sent(out, Lane::Connection, Some(rule.name));
+        observe_sent(out, Lane::Connection, Said::Method(rule.name));
         if let Some(links) = tasks.links_mut(key) {
             links.progress = Some(report.progress);
         }

@@ -7,7 +7,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Detail, IncomingRequest, Outlets};
+use crate::peer::{Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
@@ -75,7 +75,7 @@ impl Server {
             meta: None,
         };
         let form = RequestKind::Initialize.rule().result(revision);
-        let sent = self.peer.send_own(request.arrival.lane, None, out, |writer| {
+        let sent = self.peer.send_own(request.arrival.lane, Said::Result, out, |writer| {
             write_result(writer, &request.id, &result, Additions::default(), Some(form))
         });
         if !sent {
@@ -104,8 +104,9 @@ impl Server {
         let supported = self.config.revisions.and(RevisionSet::HANDSHAKE);
         let data = Detail::versions(supported, &params.requested);
         let message = "Unsupported protocol version";
-        let fault = Fault { code: ErrorCode::INVALID_PARAMS, message: &message, data: Some(&data) };
-        self.peer.send_own(request.arrival.lane, None, out, |writer| {
+        let code = ErrorCode::INVALID_PARAMS;
+        let fault = Fault { code, message: &message, data: Some(&data) };
+        self.peer.send_own(request.arrival.lane, Said::Error(code), out, |writer| {
             write_error(writer, Answer::To(&request.id), fault, None)
         });
         None
