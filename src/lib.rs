@@ -204,6 +204,7 @@
 //!
 //! - `std` (default): an [`Instant`] from a `std::time::SystemTime`. Without it the crate is `no_std`
 //!   and needs `alloc`.
+//! - `http`: the parts of the HTTP transports that need no IO, `http`.
 //! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
 //!   recordings, and an exploration of everything that can happen.
 //! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is
@@ -234,12 +235,15 @@ extern crate std;
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
+mod base64;
 mod capability;
 mod client;
 mod dialect;
 mod error;
 mod frame;
 mod handle;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod json;
 mod limits;
 pub mod model;

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use super::base64;
+use crate::base64::Base64;
 use crate::json::Str;
 use crate::time::Instant;
 
@@ -26,9 +26,9 @@ pub(super) fn write(payload: &[u8], expiry: Instant, tag: &[u8; 32]) -> String {
     let mut text = String::with_capacity(longest(payload.len()));
     // Writing into a string cannot fail.
     _ = write!(text, "{VERSION}.{:x}.", nanoseconds(expiry));
-    base64::encode(payload, &mut text);
+    Base64::Url.encode(payload, &mut text);
     text.push('.');
-    base64::encode(tag, &mut text);
+    Base64::Url.encode(tag, &mut text);
     text
 }
 
@@ -46,8 +46,8 @@ pub(super) fn read(state: &Str<'_>, payload_bytes: usize) -> Option<Parts> {
         return None;
     }
     let expiry = hexadecimal(expiry)?;
-    let payload = base64::decode(payload).filter(|payload| payload.len() <= payload_bytes)?;
-    let tag = base64::decode(tag)?.try_into().ok()?;
+    let payload = Base64::Url.decode(payload).filter(|payload| payload.len() <= payload_bytes)?;
+    let tag = Base64::Url.decode(tag)?.try_into().ok()?;
     Some(Parts { payload, expiry, tag })
 }
 

@@ -67,7 +67,6 @@
 //! of a [`Principal`](crate::Principal), and the epoch of [`Instant`] (the adapters use the Unix
 //! epoch). Servers that are not the same service need keys of their own.
 
-mod base64;
 mod binding;
 mod form;
 mod message;

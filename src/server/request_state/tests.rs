@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
+use crate::base64::Base64;
 use crate::json::Raw;
 use crate::peer::Principal;
 
@@ -362,9 +363,9 @@ fn base64_is_that_of_urls() {
         (b"\xfb\xff\xbf", "-_-_"),
     ] {
         let mut encoded = String::new();
-        base64::encode(bytes, &mut encoded);
+        Base64::Url.encode(bytes, &mut encoded);
         assert_eq!(encoded, text);
-        assert_eq!(base64::decode(text), Some(bytes.to_vec()));
+        assert_eq!(Base64::Url.decode(text), Some(bytes.to_vec()));
     }
 }
 
@@ -374,9 +375,9 @@ fn base64_has_one_text_for_every_value() {
     let mut values = [0; 4];
     let mut check = |text: &[u8]| {
         let Ok(text) = core::str::from_utf8(text) else { return };
-        if let Some(bytes) = base64::decode(text) {
+        if let Some(bytes) = Base64::Url.decode(text) {
             let mut encoded = String::new();
-            base64::encode(&bytes, &mut encoded);
+            Base64::Url.encode(&bytes, &mut encoded);
             assert_eq!(encoded, text);
             values[text.len()] += 1;
         }

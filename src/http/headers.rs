@@ -1,0 +1,154 @@
+//! The headers of a message, as they came.
+
+use core::fmt;
+
+/// The headers of a request or a response: names and values in their order, repeated ones as often as
+/// they came.
+///
+/// `Debug` shows the names only, because values may be secrets.
+///
+/// ```
+/// use mcp_sansio::http::{Field, Headers, name};
+///
+/// let fields = [("mcp-method", &b" tools/list "[..]), ("X-Twice", b"1"), ("x-twice", b"2")];
+/// let headers = Headers::from(&fields[..]);
+/// assert_eq!(headers.get(name::METHOD), Field::Once("tools/list"));
+/// assert_eq!(headers.get("X-Twice"), Field::Repeated);
+/// assert_eq!(headers.get(name::NAME), Field::Absent);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Headers<'a> {
+    fields: &'a [(&'a str, &'a [u8])],
+}
+
+/// What there is of a header that must not be repeated.
+///
+/// `Debug` shows the length of the value only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_enums, reason = "none, one, or several, and one may be broken")]
+pub enum Field<'a> {
+    /// There is none.
+    Absent,
+    /// There is one. The value has no white space around it, and nothing in it but visible ASCII,
+    /// spaces and tabs.
+    Once(&'a str),
+    /// There are several, equal or not. The sender is at fault.
+    Repeated,
+    /// There is one, with bytes in it that are neither visible ASCII nor spaces or tabs. The sender is
+    /// at fault.
+    NotText,
+}
+
+impl<'a> From<&'a [(&'a str, &'a [u8])]> for Headers<'a> {
+    fn from(fields: &'a [(&'a str, &'a [u8])]) -> Self {
+        Self { fields }
+    }
+}
+
+impl<'a> Headers<'a> {
+    /// The header of this name, whatever the case of its letters.
+    pub fn get(self, name: &str) -> Field<'a> {
+        let mut values = self.all(name);
+        let Some(value) = values.next() else { return Field::Absent };
+        if values.next().is_some() {
+            return Field::Repeated;
+        }
+        text(value).map_or(Field::NotText, Field::Once)
+    }
+
+    /// The values of all headers of this name in their order, untouched.
+    pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let is_it = move |(key, _): &&(&str, &[u8])| key.eq_ignore_ascii_case(name);
+        self.fields.iter().filter(is_it).map(|(_, value)| *value)
+    }
+}
+
+/// A value without the white space around it, `None` if it is not text.
+///
+/// [RFC 9110, section 5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5) has bytes beyond ASCII
+/// for what is obsolete, and control characters for nothing.
+pub(super) fn text(value: &[u8]) -> Option<&str> {
+    let is_text = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    let text = core::str::from_utf8(value).ok().filter(|_| is_text)?;
+    Some(text.trim_matches([' ', '\t']))
+}
+
+impl fmt::Debug for Headers<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.fields.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl fmt::Debug for Field<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absent => formatter.write_str("Absent"),
+            Self::Once(value) => write!(formatter, "Once({} bytes)", value.len()),
+            Self::Repeated => formatter.write_str("Repeated"),
+            Self::NotText => formatter.write_str("NotText"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn get<'a>(fields: &'a [(&'a str, &'a [u8])], name: &str) -> Field<'a> {
+        Headers::from(fields).get(name)
+    }
+
+    #[test]
+    fn names_have_no_case_and_values_have() {
+        for name in ["Mcp-Method", "mcp-method", "MCP-METHOD"] {
+            assert_eq!(get(&[(name, b"tools/list")], "Mcp-Method"), Field::Once("tools/list"));
+            assert_eq!(get(&[("Mcp-Method", b"x")], name), Field::Once("x"));
+        }
+        assert_ne!(get(&[("a", b"TOOLS/LIST")], "a"), Field::Once("tools/list"));
+        assert_eq!(get(&[("Mcp-Methods", b"x"), ("Mcp-Metho", b"x")], "Mcp-Method"), Field::Absent);
+    }
+
+    #[test]
+    fn values_lose_spaces_and_tabs_around_them_and_no_others() {
+        let table: [(&[u8], &str); 6] = [
+            (b"  tool  ", "tool"),
+            (b"\t \ttool\t", "tool"),
+            (b"a b\tc", "a b\tc"),
+            (b"", ""),
+            (b" \t ", ""),
+            (b"!~", "!~"),
+        ];
+        for (value, expected) in table {
+            assert_eq!(get(&[("a", value)], "a"), Field::Once(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_not_text_is_not_given_out() {
+        let table: [&[u8]; 8] =
+            [b"a\rb", b"a\nb", b"\0", b"a\x0b", b"\x7f", "é".as_bytes(), b"\xff", b"a\n"];
+        for value in table {
+            assert_eq!(get(&[("a", value)], "a"), Field::NotText, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_is_not_given_out() {
+        assert_eq!(get(&[("a", b"1"), ("b", b"2"), ("A", b"1")], "a"), Field::Repeated);
+        assert_eq!(get(&[("a", b"\xff"), ("a", b"1")], "a"), Field::Repeated);
+        let fields: [(&str, &[u8]); 3] = [("a", b" 1"), ("b", b"2"), ("A", b"\xff")];
+        let all: Vec<&[u8]> = Headers::from(&fields[..]).all("a").collect();
+        assert_eq!(all, [&b" 1"[..], b"\xff"]);
+    }
+
+    #[test]
+    fn values_are_not_shown() {
+        let fields: [(&str, &[u8]); 2] = [("Authorization", b"secret"), ("A", b"hidden")];
+        let headers = Headers::from(&fields[..]);
+        assert_eq!(format!("{headers:?}"), r#"["Authorization", "A"]"#);
+        assert_eq!(format!("{:?}", headers.get("a")), "Once(6 bytes)");
+    }
+}

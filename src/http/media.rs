@@ -1,0 +1,174 @@
+//! What a body is, and what its receiver takes.
+
+use super::headers::{Field, Headers, text};
+use super::name;
+
+const JSON: &str = "application/json";
+
+/// Whether the sender takes this kind of content, by its `Accept` headers; `None` if it has none.
+///
+/// `*/*`, `application/*` and the like count. The most specific range decides, and a weight of 0
+/// excludes ([RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)).
+/// Parameters other than the weight are ignored, and so is a weight that is no number, because a
+/// client that writes one wants something. A header that is not text accepts nothing.
+///
+/// ```
+/// use mcp_sansio::http::{Headers, accepts};
+///
+/// let fields = [("Accept", &b"application/json;q=0.5, text/*"[..])];
+/// let headers = Headers::from(&fields[..]);
+/// assert_eq!(accepts(headers, "application/json"), Some(true));
+/// assert_eq!(accepts(headers, "text/event-stream"), Some(true));
+/// assert_eq!(accepts(headers, "image/png"), Some(false));
+/// assert_eq!(accepts(Headers::from(&[][..]), "image/png"), None);
+/// ```
+pub fn accepts(headers: Headers<'_>, media: &str) -> Option<bool> {
+    let mut lines = headers.all(name::ACCEPT).peekable();
+    lines.peek()?;
+    let ranges = lines.filter_map(text).flat_map(|line| Parts { rest: Some(line), separator: ',' });
+    // Of ranges that are equally specific one that accepts wins, as `true` is the greater.
+    let best = ranges.filter_map(|range| judgement(range, media)).max();
+    Some(best.is_some_and(|(_, is_accepted)| is_accepted))
+}
+
+/// Whether the body is of this kind: there is one `Content-Type`, and it is this one. Case does not
+/// matter, and parameters such as `charset` are ignored.
+pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
+    let Field::Once(value) = headers.get(name::CONTENT_TYPE) else { return false };
+    let mut parts = Parts { rest: Some(value), separator: ';' };
+    parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(media))
+}
+
+/// Whether the body is JSON, see [`has_content_type`].
+pub fn is_json(headers: Headers<'_>) -> bool {
+    has_content_type(headers, JSON)
+}
+
+/// How specific a range of media is that this one is in, and whether it is accepted.
+fn judgement(range: &str, media: &str) -> Option<(u8, bool)> {
+    let mut parts = Parts { rest: Some(range), separator: ';' };
+    let (kind, subtype) = parts.next()?.split_once('/')?;
+    let (wanted_kind, wanted_subtype) = media.split_once('/')?;
+    let specificity = match (kind, subtype) {
+        ("*", "*") => 0,
+        (_, "*") if kind.eq_ignore_ascii_case(wanted_kind) => 1,
+        _ if kind.eq_ignore_ascii_case(wanted_kind)
+            && subtype.eq_ignore_ascii_case(wanted_subtype) =>
+        {
+            2
+        }
+        _ => return None,
+    };
+    Some((specificity, !parts.any(is_zero_weight)))
+}
+
+/// `q=0`, `Q=0.000`
+fn is_zero_weight(parameter: &str) -> bool {
+    let Some((name, weight)) = parameter.split_once('=') else { return false };
+    let is_zero = weight.contains('0') && weight.chars().all(|digit| matches!(digit, '0' | '.'));
+    name.eq_ignore_ascii_case("q") && is_zero
+}
+
+/// The parts of a value between separators, without white space around them. A separator in quotes
+/// separates nothing.
+struct Parts<'a> {
+    rest: Option<&'a str>,
+    separator: char,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let rest = self.rest?;
+        let (mut is_quoted, mut is_escaped) = (false, false);
+        let end = rest.find(|character| {
+            let is_literal = core::mem::take(&mut is_escaped);
+            match character {
+                _ if is_literal => {}
+                '\\' if is_quoted => is_escaped = true,
+                '"' => is_quoted = !is_quoted,
+                _ => return character == self.separator && !is_quoted,
+            }
+            false
+        });
+        let parts = end.and_then(|end| rest.split_at_checked(end));
+        let (part, rest) = parts.map_or((rest, None), |(part, rest)| (part, rest.get(1..)));
+        self.rest = rest;
+        Some(part.trim_matches([' ', '\t']))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn accepted(lines: &[&str], media: &str) -> Option<bool> {
+        let fields: Vec<(&str, &[u8])> =
+            lines.iter().map(|line| ("accept", line.as_bytes())).collect();
+        accepts(Headers::from(&fields[..]), media)
+    }
+
+    /// Proves H-HTTP-17
+    #[test]
+    fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
+        // Whether JSON is accepted, and whether streams are.
+        let table: [(&[&str], bool, bool); 24] = [
+            (&["application/json, text/event-stream"], true, true),
+            (&["application/json", "text/event-stream"], true, true),
+            (&["text/event-stream,application/json;charset=utf-8"], true, true),
+            (&["APPLICATION/JSON , Text/Event-Stream ; q=0.1"], true, true),
+            (&["application/json"], true, false),
+            (&["text/event-stream"], false, true),
+            (&["*/*"], true, true),
+            (&["application/*"], true, false),
+            (&["text/*"], false, true),
+            (&["text/html, */*;q=0.8"], true, true),
+            (&["*/*, application/json;q=0"], false, true),
+            (&["application/json;q=0", "*/*"], false, true),
+            (&["*/*;q=0, application/json"], true, false),
+            (&["text/*;q=0.000, */*"], true, false),
+            (&["application/*;q=0.0, application/json;Q=0.001"], true, false),
+            (&["application/json;q=0, application/json"], true, false),
+            (&["application/json;q=, text/event-stream;q=high"], true, true),
+            (&["application/json; a=\",text/event-stream;\\\"q=0\""], true, false),
+            (&["application/json;a=\"x\";q=0, text/event-stream"], false, true),
+            (&[""], false, false),
+            (&[", ,"], false, false),
+            (&["json, text, *"], false, false),
+            (&["application/jsonp, xapplication/json, text/event-streams"], false, false),
+            (&["\u{e9}, application/json", "text/event-stream"], false, true),
+        ];
+        for (lines, json, stream) in table {
+            assert_eq!(accepted(lines, "application/json"), Some(json), "{lines:?}");
+            assert_eq!(accepted(lines, "text/event-stream"), Some(stream), "{lines:?}");
+        }
+        assert_eq!(accepted(&[], "application/json"), None);
+    }
+
+    /// Proves H-HTTP-19
+    #[test]
+    fn a_body_is_json_if_its_one_type_is() {
+        let table: [(&[&str], bool); 12] = [
+            (&["application/json"], true),
+            (&["application/json; charset=utf-8"], true),
+            (&["Application/JSON;charset=\"a;b\""], true),
+            (&[" application/json\t;"], true),
+            (&["text/plain"], false),
+            (&["application/jsonp"], false),
+            (&["application/json, text/plain"], false),
+            (&["text/plain; application/json"], false),
+            (&["application/problem+json"], false),
+            (&[""], false),
+            (&["application/json", "application/json"], false),
+            (&[], false),
+        ];
+        for (lines, expected) in table {
+            let fields: Vec<(&str, &[u8])> =
+                lines.iter().map(|line| ("content-type", line.as_bytes())).collect();
+            assert_eq!(is_json(Headers::from(&fields[..])), expected, "{lines:?}");
+        }
+    }
+}
