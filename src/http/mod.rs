@@ -1,13 +1,15 @@
-//! MCP over HTTP, as far as it is no IO: what headers say.
+//! MCP over HTTP, as far as it is no IO: what headers say, and how events stream.
 
 pub mod name;
 
 mod headers;
 mod media;
 mod origin;
+mod sse;
 mod value;
 
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};
 pub use origin::{HostPolicy, InvalidName, OriginPolicy};
+pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};
