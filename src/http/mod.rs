@@ -5,11 +5,15 @@ pub mod name;
 mod headers;
 mod media;
 mod origin;
+mod param_headers;
 mod sse;
 mod value;
 
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};
 pub use origin::{HostPolicy, InvalidName, OriginPolicy};
+pub use param_headers::{
+    AnnotationFlaw, IntegerOutOfRange, InvalidAnnotation, ParamCause, ParamHeaders, ParamMismatch,
+};
 pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};

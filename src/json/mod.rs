@@ -43,6 +43,8 @@ pub(crate) use fits::{fits, is_integral};
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use raw::{MemberTexts, member};
 pub(crate) use scan::{Scanner, trim};
+#[cfg(feature = "http")]
+pub(crate) use walk::Walk;
 pub(crate) use write::Writer;
 
 #[cfg(test)]

@@ -4,18 +4,18 @@ use super::scan::is_whitespace;
 
 /// A position in text that is known to be valid JSON. On text that is not, it ends early.
 #[derive(Clone, Copy)]
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) const fn new(text: &'a str) -> Self {
+    pub(crate) const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
     /// Steps over the next byte if it is this one, after white space.
-    pub(super) fn take(&mut self, byte: u8) -> bool {
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         if found {
             self.at += 1;
@@ -24,7 +24,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next byte that is not white space.
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         while self.byte().is_some_and(is_whitespace) {
             self.at += 1;
         }
@@ -32,7 +32,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Steps over the next value and lends its text.
-    pub(super) fn value(&mut self) -> Option<&'a str> {
+    pub(crate) fn value(&mut self) -> Option<&'a str> {
         let first = self.peek()?;
         let start = self.at;
         match first {
