@@ -1,0 +1,67 @@
+"""Servers over HTTP that run while something is tried on them."""
+
+import contextlib
+import os
+import pathlib
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "target/release/examples"
+# Where a server answers: what the examples and the peers agree on.
+PATH = "/mcp"
+
+
+def url_of(port):
+    return f"http://127.0.0.1:{port}{PATH}"
+
+
+def free_port():
+    """A port that nobody listens on; somebody else may still be faster."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def build(*examples):
+    """What is built has to be where it is looked for."""
+    inherited = {name: value for name, value in os.environ.items()
+                 if name not in ("CARGO_TARGET_DIR", "CARGO_BUILD_TARGET")}
+    command = ["cargo", "build", "--locked", "--release", "--package", "mcp-sansio-http"]
+    for example in examples:
+        command += ["--example", example]
+    subprocess.run(command, cwd=ROOT, env=inherited, check=True)
+
+
+@contextlib.contextmanager
+def serving(command, port, log, patience=30):
+    """Runs the server until the block ends. It is an error if it ends before, or if a thread of it panics."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as output:
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        deadline = time.monotonic() + patience
+        while not listens(port):
+            if server.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{command}: nothing listens on port {port}\n{log.read_text()}")
+            time.sleep(0.05)
+        yield
+        said = log.read_text(errors="replace")
+        if server.poll() is not None:
+            raise SystemExit(f"{command}: ended with {server.returncode}\n{said[-4000:]}")
+        if "panicked at" in said:
+            raise SystemExit(f"{command}: panicked\n{said[-4000:]}")
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def listens(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
