@@ -31,7 +31,8 @@ def build(*examples):
     command = ["cargo", "build", "--locked", "--release", "--package", "mcp-sansio-http"]
     for example in examples:
         command += ["--example", example]
-    subprocess.run(command, cwd=ROOT, env=inherited, check=True)
+    if subprocess.run(command, cwd=ROOT, env=inherited).returncode != 0:
+        raise SystemExit("failed: " + " ".join(command))
 
 
 @contextlib.contextmanager
