@@ -24,13 +24,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def build(*examples):
+def build(example, package="mcp-sansio-http"):
     """What is built has to be where it is looked for."""
     inherited = {name: value for name, value in os.environ.items()
                  if name not in ("CARGO_TARGET_DIR", "CARGO_BUILD_TARGET")}
-    command = ["cargo", "build", "--locked", "--release", "--package", "mcp-sansio-http"]
-    for example in examples:
-        command += ["--example", example]
+    command = ["cargo", "build", "--locked", "--release", "--package", package, "--example", example]
     if subprocess.run(command, cwd=ROOT, env=inherited).returncode != 0:
         raise SystemExit("failed: " + " ".join(command))
 
@@ -38,6 +36,7 @@ def build(*examples):
 @contextlib.contextmanager
 def serving(command, port, log, patience=30):
     """Runs the server until the block ends. It is an error if it ends before, or if a thread of it panics."""
+    name = " ".join(map(str, command))
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -45,14 +44,14 @@ def serving(command, port, log, patience=30):
         deadline = time.monotonic() + patience
         while not listens(port):
             if server.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{command}: nothing listens on port {port}\n{log.read_text()}")
+                raise SystemExit(f"{log.read_text()}\n{name}: nothing listens on port {port}")
             time.sleep(0.05)
         yield
         said = log.read_text(errors="replace")
         if server.poll() is not None:
-            raise SystemExit(f"{command}: ended with {server.returncode}\n{said[-4000:]}")
+            raise SystemExit(f"{said[-4000:]}\n{name}: ended with {server.returncode}")
         if "panicked at" in said:
-            raise SystemExit(f"{command}: panicked\n{said[-4000:]}")
+            raise SystemExit(f"{said[-4000:]}\n{name}: panicked")
     finally:
         server.terminate()
         try:
@@ -60,6 +59,18 @@ def serving(command, port, log, patience=30):
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+@contextlib.contextmanager
+def everything(log, url=None):
+    """The URL of everything_http, which runs until the block ends; or the one that was given."""
+    if url is not None:
+        yield url
+        return
+    build("everything_http")
+    port = free_port()
+    with serving([EXAMPLES / "everything_http", "--port", str(port)], port, log):
+        yield url_of(port)
 
 
 def listens(port):

@@ -28,7 +28,8 @@ async function connect(mode, able = true) {
   const watched = async (input, init = {}) => {
     const response = await fetch(input, init);
     const request = new Headers(init.headers);
-    peer.exchanges.push({ method: init.method ?? "GET", status: response.status, request, response: response.headers });
+    const { status, headers } = response;
+    peer.exchanges.push({ method: init.method ?? "GET", status, request, response: headers });
     return response;
   };
   if (line === "v1") {

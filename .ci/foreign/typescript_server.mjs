@@ -1,0 +1,98 @@
+// A server of the official TypeScript SDKs over HTTP, to try clients with.
+//
+// Usage: node typescript_server.mjs PORT legacy|modern
+//
+// `legacy` is @modelcontextprotocol/sdk, with sessions; `modern` is @modelcontextprotocol/server, without.
+
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { z } from "zod";
+
+const [port, era] = process.argv.slice(2);
+const PATH = "/mcp";
+const INFO = { name: "typescript", version: "1" };
+const FORM = {
+  message: "Which city?",
+  requestedSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+const text = (words) => ({ content: [{ type: "text", text: words }] });
+const answered = ({ action, content }) => text(`${action} ${content?.city ?? ""}`.trim());
+
+/** What both eras have; `report` tells of progress and `ask` asks for a city, however it is done. */
+function fill(server, report, ask) {
+  const add = { description: "Adds two numbers", inputSchema: z.object({ a: z.number(), b: z.number() }) };
+  server.registerTool("add", add, async ({ a, b }) => text(`${a + b}`));
+  server.registerTool("slow", { description: "Reports its progress" }, async (context) => {
+    for (const progress of [1, 2, 3]) {
+      await report(context, { progress, total: 3, message: `step ${progress}` });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    return text("done");
+  });
+  server.registerTool("ask", { description: "Asks for a city" }, ask);
+  server.registerResource("words", "test://words", { description: "Some words" }, async ({ href }) => (
+    { contents: [{ uri: href, mimeType: "text/plain", text: "words" }] }
+  ));
+  const travel = { description: "Sends somebody somewhere" };
+  const argsSchema = era === "legacy" ? { city: z.string() } : z.object({ city: z.string() });
+  server.registerPrompt("travel", { ...travel, argsSchema }, ({ city }) => (
+    { messages: [{ role: "user", content: { type: "text", text: `Off to ${city}` } }] }
+  ));
+  return server;
+}
+
+async function legacy() {
+  const { McpServer } = await import("@modelcontextprotocol/sdk/server/mcp.js");
+  const { StreamableHTTPServerTransport } = await import("@modelcontextprotocol/sdk/server/streamableHttp.js");
+  const sessions = new Map();
+
+  const open = async () => {
+    const server = new McpServer(INFO);
+    const report = ({ _meta, sendNotification }, params) => _meta?.progressToken !== undefined && sendNotification({
+      method: "notifications/progress", params: { ...params, progressToken: _meta.progressToken },
+    });
+    fill(server, report, async () => answered(await server.server.elicitInput(FORM)));
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    await server.connect(transport);
+    return transport;
+  };
+
+  return async (request, response) => {
+    const id = request.headers["mcp-session-id"];
+    if (id !== undefined && !sessions.has(id)) {
+      response.writeHead(404).end();
+      return;
+    }
+    const transport = id === undefined ? await open() : sessions.get(id);
+    await transport.handleRequest(request, response);
+  };
+}
+
+async function modern() {
+  const { McpServer, createMcpHandler, inputRequired } = await import("@modelcontextprotocol/server");
+  const { toNodeHandler } = await import("@modelcontextprotocol/node");
+  const report = ({ mcpReq }, params) => mcpReq._meta?.progressToken !== undefined && mcpReq.notify({
+    method: "notifications/progress", params: { ...params, progressToken: mcpReq._meta.progressToken },
+  });
+  const ask = async ({ mcpReq }) => {
+    const city = mcpReq.inputResponses?.city;
+    if (city !== undefined) return answered(city);
+    return inputRequired({ inputRequests: { city: inputRequired.elicit(FORM) }, requestState: "begun" });
+  };
+  const make = () => fill(new McpServer(INFO), report, ask);
+  return toNodeHandler(createMcpHandler(make, { legacy: "reject" }));
+}
+
+const handle = await (era === "legacy" ? legacy() : modern());
+createServer((request, response) => {
+  if (new URL(request.url, "http://localhost").pathname === PATH) {
+    handle(request, response);
+  } else {
+    response.writeHead(404).end();
+  }
+}).listen(Number(port), "127.0.0.1");
