@@ -65,6 +65,19 @@ impl<'a> Frame<'a> {
         self.bytes
     }
 
+    /// Whether it is an element of a JSON-RPC batch.
+    pub const fn is_in_batch(&self) -> bool {
+        matches!(self.origin, Origin::Element(_))
+    }
+
+    /// Whether it is the last one of its body: alone there, or the last element of a batch.
+    pub const fn is_last(&self) -> bool {
+        match self.origin {
+            Origin::Element(element) => element.index + 1 == element.count,
+            _ => true,
+        }
+    }
+
     pub(crate) const fn origin(&self) -> Origin {
         self.origin
     }

@@ -148,6 +148,18 @@ impl Outbox {
         self.queue.append(limit, tag, end, write)
     }
 
+    /// How many messages have not been sent whole.
+    #[cfg(feature = "http")]
+    pub(crate) fn messages_left(&self) -> usize {
+        self.queue.messages()
+    }
+
+    /// Takes the next message and what it is about.
+    #[cfg(feature = "http")]
+    pub(crate) fn pop(&mut self) -> Option<(&[u8], Tag)> {
+        self.queue.drain().next()
+    }
+
     /// The length of the message that was appended last.
     pub(crate) fn last_length(&self) -> usize {
         self.queue.last_length()

@@ -6,6 +6,7 @@ mod headers;
 mod media;
 mod origin;
 mod param_headers;
+mod server;
 mod sse;
 mod value;
 
@@ -14,6 +15,11 @@ pub use media::{accepts, has_content_type, is_json};
 pub use origin::{HostPolicy, InvalidName, OriginPolicy};
 pub use param_headers::{
     AnnotationFlaw, IntegerOutOfRange, InvalidAnnotation, ParamCause, ParamHeaders, ParamMismatch,
+};
+pub use server::{
+    Admitted, Content, Destination, EventStore, Gate, HttpExchange, HttpServer, HttpServerConfig,
+    MemoryEvents, Reply, RequestHead, ResponseHead, ResponseId, ResponseMode, ResponsePart,
+    SessionId, SessionMode, Sessions, Streams,
 };
 pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};

@@ -148,6 +148,11 @@ impl Peer {
         sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
         let lane = order.entry.parent.map(Lane::Exchange);
+        if let Sink::Outlets(out) = &sink
+            && !out.can_ask(lane.unwrap_or_default())
+        {
+            return Err(NotAllowed::Carrier.into());
+        }
         self.make_on(config, order, lane, method, params, sink)
     }
 
@@ -162,11 +167,6 @@ impl Peer {
         sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
         let Order { mut entry, mut clearance } = order;
-        if let Sink::Outlets(out) = &sink
-            && !out.can_ask(lane.unwrap_or_default())
-        {
-            return Err(NotAllowed::Carrier.into());
-        }
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);

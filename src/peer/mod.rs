@@ -99,6 +99,8 @@ pub use subscribe::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 pub use tracking::{BegunTask, OrphanTask, TaskOptions, TaskTicket, TaskUpdate};
 
 pub(crate) use bridge::Resumed;
+#[cfg(feature = "http")]
+pub(crate) use claim::Claim;
 pub(crate) use context::Terms;
 pub(crate) use detail::Detail;
 pub(crate) use event::PeerEvent;

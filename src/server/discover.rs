@@ -38,7 +38,7 @@ impl Serialize for Discovery<'_> {
 impl ServerConfig {
     /// What the server says of itself in every answer where there are no sessions; nothing if it has
     /// only sessions.
-    pub(super) fn identity(&self) -> Option<Identity> {
+    pub(crate) fn identity(&self) -> Option<Identity> {
         if self.revisions.and(RevisionSet::STATELESS).is_empty() {
             return None;
         }

@@ -1,0 +1,306 @@
+//! The body of a POST: what kind of message it is, of which era, and whether the header fields say the same.
+
+use alloc::sync::Arc;
+use core::fmt::Display;
+
+use super::gate::{Destination, Gate, names_stateless, unusable};
+use super::reply::Reply;
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::{Frame, Frames, Origin};
+use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
+use crate::json::{Envelope, Raw, Str, member};
+use crate::limits::Limits;
+use crate::peer::{Claim, Detail};
+use crate::rpc::{Fault, Id, Message, Versions, classify};
+use crate::version::{Revision, RevisionSet};
+
+/// What a body is looked at with.
+pub(super) struct Body<'g> {
+    pub(super) gate: &'g Gate,
+    pub(super) headers: Headers<'g>,
+    pub(super) tool: &'g dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
+}
+
+/// A request, as far as it matters here.
+struct Asked<'a> {
+    id: Id<'a>,
+    method: Str<'a>,
+    params: Option<&'a str>,
+    meta: Option<&'a str>,
+}
+
+impl Body<'_> {
+    pub(super) fn destination(&self, body: &[u8]) -> Result<Destination, Reply> {
+        let limits = &self.gate.server.connection.limits;
+        let mut frames = Frames::of(body, limits);
+        let Some(first) = frames.next() else {
+            return Err(refusal(ErrorCode::PARSE_ERROR, &"there is no message"));
+        };
+        match first.origin() {
+            Origin::Element(_) => self.batch(Frames::of(body, limits), limits),
+            Origin::Message => self.message(first, limits),
+            Origin::TooLong { .. } => Err(self.gate.too_large()),
+            Origin::EmptyBatch | Origin::LongBatch | Origin::LastLine => {
+                Err(refusal(ErrorCode::INVALID_REQUEST, &ViolationKind::EmptyBatch))
+            }
+            Origin::BrokenBatch(_) => Err(refusal(ErrorCode::PARSE_ERROR, &ViolationKind::NotJson)),
+        }
+    }
+
+    fn message(&self, frame: Frame<'_>, limits: &Limits) -> Result<Destination, Reply> {
+        match read(frame, limits)? {
+            Message::Request { id, method, params, meta } => {
+                self.request(&Asked { id, method, params, meta })
+            }
+            Message::Notification { meta, .. } => self.notification(meta),
+            Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
+                self.in_session("there are no sessions, so nothing is asked of clients")
+            }
+        }
+    }
+
+    /// Messages that come together belong to a session. Whether that has batches, its machine knows.
+    fn batch(&self, frames: Frames<'_>, limits: &Limits) -> Result<Destination, Reply> {
+        let invalid = |text| refusal(ErrorCode::INVALID_REQUEST, &text);
+        let (mut asks, mut answers) = (false, false);
+        for frame in frames {
+            let meta = match read(frame, limits) {
+                Ok(Message::Request { method, .. }) if method == "initialize" => {
+                    return Err(invalid("initialize must not be in a batch"));
+                }
+                Ok(Message::Request { meta, .. } | Message::Notification { meta, .. }) => {
+                    asks = true;
+                    meta
+                }
+                Ok(_) => {
+                    answers = true;
+                    None
+                }
+                Err(_) => return Err(invalid("the batch holds something that is no message")),
+            };
+            if version_in(meta).is_some() {
+                return Err(invalid("a message that stands alone must not be in a batch"));
+            }
+        }
+        if asks && answers {
+            return Err(invalid("a batch holds either requests or responses"));
+        }
+        self.in_session("this revision has no batches")
+    }
+
+    fn request(&self, asked: &Asked<'_>) -> Result<Destination, Reply> {
+        let claim = self.claim(asked.meta);
+        let names_stateless = names_stateless(self.headers);
+        if asked.method == "initialize" && !matches!(claim, Some(Claim::Sound(_))) {
+            return self.initialize(asked, names_stateless);
+        }
+        match claim {
+            Some(Claim::Absent) | None if !names_stateless => {
+                self.in_session_or(|| Ok(Destination::Alone))
+            }
+            None => self.in_session("there are no requests that stand alone"),
+            // The machine says what is missing.
+            Some(Claim::Absent | Claim::Malformed(_)) => Ok(Destination::Alone),
+            Some(Claim::Unsupported(version)) => {
+                self.check_named_version(asked, &version)?;
+                Ok(Destination::Alone)
+            }
+            Some(Claim::Sound(facts)) => {
+                self.check_named_version(asked, &Str::from(facts.revision.name()))?;
+                self.check_method(asked)?;
+                self.check_name(asked)?;
+                self.check_params(asked)?;
+                Ok(Destination::Alone)
+            }
+        }
+    }
+
+    /// `initialize` belongs to the era of sessions, whatever it claims.
+    fn initialize(&self, asked: &Asked<'_>, names_stateless: bool) -> Result<Destination, Reply> {
+        if names_stateless {
+            let text = "MCP-Protocol-Version names a version without initialize";
+            return Err(mismatch(asked, &text));
+        }
+        if !self.gate.has_sessions() {
+            let supported = self.gate.server.revisions.and(RevisionSet::STATELESS);
+            let requested =
+                asked.params.and_then(|params| member(params, "protocolVersion")).unwrap_or("\"\"");
+            let requested = Str::from_literal(requested).unwrap_or_else(|| Str::from(""));
+            let detail = Detail::versions(supported, &requested);
+            let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+            let message = ViolationKind::UnsupportedRevision.text();
+            let fault = Fault { code, message: &message, data: Some(&detail) };
+            return Err(Reply::with(400, Some(&asked.id), fault));
+        }
+        match self.headers.get(name::SESSION_ID) {
+            Field::Absent => {}
+            _ => {
+                let text = "initialize opens a session, so it cannot be in one";
+                return Err(Reply::error(400, Some(&asked.id), ErrorCode::INVALID_REQUEST, &text));
+            }
+        }
+        self.gate.check_version(self.headers)?;
+        Ok(Destination::Opening)
+    }
+
+    fn notification(&self, meta: Option<&str>) -> Result<Destination, Reply> {
+        let claimed = version_in(meta);
+        if claimed.is_none() && !self.is_of_stateless_header() {
+            return self.in_session_or(|| Ok(Destination::Nobody));
+        }
+        let Some(named) = self.named_version()? else {
+            return Err(refusal(ErrorCode::HEADER_MISMATCH, &"MCP-Protocol-Version is missing"));
+        };
+        if claimed.as_ref().is_some_and(|claimed| *claimed != named) {
+            let text = "MCP-Protocol-Version is not what the body says";
+            return Err(refusal(ErrorCode::HEADER_MISMATCH, &text));
+        }
+        let spoken = self.gate.server.revisions.and(RevisionSet::STATELESS);
+        if Revision::from_name(named).is_some_and(|revision| spoken.contains(revision)) {
+            return Ok(Destination::Alone);
+        }
+        let detail = Detail::versions(spoken, &Str::from(named));
+        let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+        let message = ViolationKind::UnsupportedRevision.text();
+        Err(Reply::with(400, None, Fault { code, message: &message, data: Some(&detail) }))
+    }
+
+    /// Whether the header fields of a notification speak of something other than a session.
+    fn is_of_stateless_header(&self) -> bool {
+        match self.headers.get(name::PROTOCOL_VERSION) {
+            Field::Once(version) => Revision::from_name(version).is_none_or(Revision::is_stateless),
+            _ => false,
+        }
+    }
+
+    fn in_session(&self, otherwise: &str) -> Result<Destination, Reply> {
+        self.in_session_or(|| Err(refusal(ErrorCode::INVALID_REQUEST, &otherwise)))
+    }
+
+    /// To the session that is named; if there are none at all, something else.
+    fn in_session_or(
+        &self,
+        otherwise: impl FnOnce() -> Result<Destination, Reply>,
+    ) -> Result<Destination, Reply> {
+        if !self.gate.has_sessions() {
+            return otherwise();
+        }
+        let session = self.gate.session_of(self.headers)?;
+        self.gate.check_version(self.headers)?;
+        Ok(Destination::Session(session))
+    }
+
+    /// What a request says of itself, if there are requests that stand alone.
+    fn claim<'a>(&self, meta: Option<&'a str>) -> Option<Claim<'a>> {
+        let identity = self.gate.identity.as_ref()?;
+        Some(Claim::read(meta, self.gate.server.revisions, identity))
+    }
+
+    fn named_version(&self) -> Result<Option<&str>, Reply> {
+        match self.headers.get(name::PROTOCOL_VERSION) {
+            Field::Absent => Ok(None),
+            Field::Once(version) => Ok(Some(version)),
+            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION)),
+        }
+    }
+}
+
+/// # What the header fields repeat
+impl Body<'_> {
+    fn check_named_version(&self, asked: &Asked<'_>, version: &Str<'_>) -> Result<(), Reply> {
+        match self.headers.get(name::PROTOCOL_VERSION) {
+            Field::Once(named) if *version == named => Ok(()),
+            other => Err(mismatch(asked, &Complaint(name::PROTOCOL_VERSION, other))),
+        }
+    }
+
+    fn check_method(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+        match self.headers.get(name::METHOD) {
+            Field::Once(named) if asked.method == named => Ok(()),
+            other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
+        }
+    }
+
+    /// What a request is about, where the header has to say it.
+    fn check_name(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+        let Some(source) = name_source(&asked.method) else { return Ok(()) };
+        let field = self.headers.get(name::NAME);
+        let value = asked.params.and_then(|params| member(params, source));
+        let is_right = match (value.and_then(Str::from_literal), field) {
+            (None, Field::Absent) => true,
+            (Some(value), Field::Once(field)) => {
+                decode_value(field).is_ok_and(|field| value == *field)
+            }
+            _ => false,
+        };
+        if is_right { Ok(()) } else { Err(mismatch(asked, &Complaint(name::NAME, field))) }
+    }
+
+    fn check_params(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+        if asked.method != "tools/call" {
+            return Ok(());
+        }
+        let params = asked.params.unwrap_or_default();
+        let Some(tool) = member(params, "name").and_then(Str::from_literal) else { return Ok(()) };
+        let Some(repeated) = (self.tool)(&tool.to_str()) else { return Ok(()) };
+        let arguments = member(params, "arguments").map(Raw::trusted);
+        repeated.check(arguments.as_ref(), self.headers).map_err(|wrong| mismatch(asked, &wrong))
+    }
+}
+
+/// The member of the params that `Mcp-Name` repeats
+/// ([standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
+pub(in crate::http) fn name_source(method: &Str<'_>) -> Option<&'static str> {
+    const SOURCES: [(&str, &str); 6] = [
+        ("tools/call", "name"),
+        ("prompts/get", "name"),
+        ("resources/read", "uri"),
+        ("tasks/get", "taskId"),
+        ("tasks/update", "taskId"),
+        ("tasks/cancel", "taskId"),
+    ];
+    SOURCES.iter().find(|(one, _)| *method == **one).map(|(_, source)| *source)
+}
+
+/// What is wrong with a header field.
+struct Complaint<'a>(&'a str, Field<'a>);
+
+impl Display for Complaint<'_> {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self(name, field) = self;
+        match field {
+            Field::Absent => write!(formatter, "{name} is missing"),
+            Field::Once(_) => write!(formatter, "{name} is not what the body says"),
+            Field::Repeated => write!(formatter, "{name} stands there more than once"),
+            Field::NotText => write!(formatter, "{name} is not text"),
+        }
+    }
+}
+
+fn read<'a>(frame: Frame<'a>, limits: &Limits) -> Result<Message<'a>, Reply> {
+    let envelope = Envelope::scan(frame.bytes(), limits.depth);
+    classify(&envelope, limits, Versions::Exact).map_err(|defective| {
+        let kind = match defective.kind {
+            // It may stand on as many lines as it likes, but it has to end.
+            ViolationKind::SplitOverLines => ViolationKind::NotJson,
+            kind => kind,
+        };
+        let code = kind.code().unwrap_or(ErrorCode::INVALID_REQUEST);
+        let id = defective.id.as_ref().filter(|_| defective.meant);
+        Reply::error(400, id, code, &kind)
+    })
+}
+
+/// The version that a message says it is of.
+fn version_in(meta: Option<&str>) -> Option<Str<'_>> {
+    member(meta?, "io.modelcontextprotocol/protocolVersion").and_then(Str::from_literal)
+}
+
+fn refusal(code: ErrorCode, message: &dyn Display) -> Reply {
+    Reply::error(400, None, code, message)
+}
+
+/// A header field does not say what the body says.
+fn mismatch(asked: &Asked<'_>, message: &dyn Display) -> Reply {
+    Reply::error(400, Some(&asked.id), ErrorCode::HEADER_MISMATCH, message)
+}

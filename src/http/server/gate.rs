@@ -1,0 +1,258 @@
+//! Who may come in, and where to: the checks that a request has to pass before a machine sees it
+//! ([security](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning),
+//! [standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
+
+use alloc::sync::Arc;
+
+use super::body::Body;
+use super::config::{HttpServerConfig, SessionMode};
+use super::reply::Reply;
+use super::session_id::SessionId;
+use crate::error::ErrorCode;
+use crate::http::media::accepts;
+use crate::http::{Field, Headers, is_json, name};
+use crate::peer::Identity;
+use crate::server::ServerConfig;
+use crate::version::{Revision, RevisionSet};
+
+/// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.
+///
+/// First the [head](Self::admit); then, if that is fine, a [body](Self::post). The first thing that is wrong is
+/// what the client is told, in the order in which the specification lists it.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub(super) config: Arc<HttpServerConfig>,
+    pub(super) server: Arc<ServerConfig>,
+    /// What the server says of itself, if it serves requests that stand alone.
+    pub(super) identity: Option<Identity>,
+}
+
+/// The head of a request.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RequestHead<'a> {
+    /// The method of HTTP, in capitals as it is sent.
+    pub method: &'a str,
+    /// The header fields.
+    pub headers: Headers<'a>,
+    /// The `:authority` of HTTP/2, which stands for `Host` there.
+    pub authority: Option<&'a str>,
+}
+
+impl<'a> RequestHead<'a> {
+    /// A request with this method and these header fields.
+    pub fn new(method: &'a str, headers: impl Into<Headers<'a>>) -> Self {
+        Self { method, headers: headers.into(), authority: None }
+    }
+
+    /// The same with the authority of HTTP/2.
+    #[must_use]
+    pub const fn authority(mut self, authority: Option<&'a str>) -> Self {
+        self.authority = authority;
+        self
+    }
+}
+
+/// What a request with a fine head wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Admitted<'a> {
+    /// To bring a message: read its body, of at most [`HttpServerConfig::body_bytes`], and hand it to
+    /// [`Gate::post`]. If it has more, the answer is [`Gate::too_large`].
+    Post,
+    /// An event stream of a session ([`Streams::listen`](super::Streams::listen)).
+    Listen {
+        /// The session.
+        session: SessionId,
+        /// The event after which a stream goes on that has broken off.
+        last_event: Option<&'a str>,
+    },
+    /// The end of a session.
+    End {
+        /// The session.
+        session: SessionId,
+    },
+}
+
+impl Gate {
+    /// For a server that is configured like this.
+    pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
+        let identity = server.identity();
+        Self { config, server, identity }
+    }
+
+    /// How HTTP is configured.
+    pub const fn config(&self) -> &Arc<HttpServerConfig> {
+        &self.config
+    }
+
+    /// The configuration of the machines of requests that stand alone: it speaks nothing else.
+    pub fn alone(&self) -> Arc<ServerConfig> {
+        self.speaking(RevisionSet::STATELESS)
+    }
+
+    /// The configuration of the machines of sessions.
+    pub fn session(&self) -> Arc<ServerConfig> {
+        self.speaking(RevisionSet::HANDSHAKE)
+    }
+
+    fn speaking(&self, revisions: RevisionSet) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.server);
+        config.revisions = config.revisions.and(revisions);
+        Arc::new(config)
+    }
+
+    /// Whether there are sessions.
+    pub(super) fn has_sessions(&self) -> bool {
+        self.config.sessions == SessionMode::Sessions
+            && !self.server.revisions.and(RevisionSet::HANDSHAKE).is_empty()
+    }
+
+    /// The methods of HTTP that are served.
+    fn methods(&self) -> &'static str {
+        if self.has_sessions() { "GET, POST, DELETE" } else { "POST" }
+    }
+
+    /// Looks at the head of a request.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 403, 405, 406, 415, or for a session that cannot be 400 or 404.
+    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Admitted<'a>, Reply> {
+        self.check_access(head)?;
+        match head.method {
+            "POST" => {
+                if !is_json(head.headers) {
+                    let text = "the body must be application/json";
+                    return Err(Reply::refusal(415, ErrorCode::INVALID_REQUEST, text));
+                }
+                self.check_accept(head.headers, &["application/json", "text/event-stream"])?;
+                Ok(Admitted::Post)
+            }
+            "GET" | "DELETE" if self.has_sessions() && !names_stateless(head.headers) => {
+                if head.method == "GET" {
+                    self.check_accept(head.headers, &["text/event-stream"])?;
+                }
+                let session = self.session_of(head.headers)?;
+                self.check_version(head.headers)?;
+                if head.method == "DELETE" {
+                    return Ok(Admitted::End { session });
+                }
+                let last_event = match head.headers.get(name::LAST_EVENT_ID) {
+                    Field::Absent => None,
+                    Field::Once(id) => Some(id),
+                    Field::Repeated | Field::NotText => return Err(unusable(name::LAST_EVENT_ID)),
+                };
+                Ok(Admitted::Listen { session, last_event })
+            }
+            _ => Err(Reply::not_allowed(self.methods())),
+        }
+    }
+
+    /// Whether the head may ask at all, whatever it asks.
+    ///
+    /// # Errors
+    ///
+    /// 403.
+    pub fn check_access(&self, head: &RequestHead<'_>) -> Result<(), Reply> {
+        let refused = if !self.config.hosts.allows(head.headers, head.authority) {
+            "this server is not reached by that name"
+        } else if !self.config.origins.allows(head.headers) {
+            "this origin may not ask"
+        } else {
+            return Ok(());
+        };
+        Err(Reply::refusal(403, ErrorCode::INVALID_REQUEST, refused))
+    }
+
+    /// The body has more than [`HttpServerConfig::body_bytes`], so it was not read.
+    pub fn too_large(&self) -> Reply {
+        Reply::refusal(413, ErrorCode::INVALID_REQUEST, "the body is too long")
+    }
+
+    fn check_accept(&self, headers: Headers<'_>, media: &[&str]) -> Result<(), Reply> {
+        let accepts = |one: &&str| accepts(headers, one).unwrap_or(self.config.lenient_accept);
+        if media.iter().all(accepts) {
+            return Ok(());
+        }
+        let text = match media {
+            [_] => "Accept must have text/event-stream",
+            _ => "Accept must have application/json and text/event-stream",
+        };
+        Err(Reply::refusal(406, ErrorCode::INVALID_REQUEST, text))
+    }
+
+    /// The session that a request names, which has to name one.
+    pub(super) fn session_of(&self, headers: Headers<'_>) -> Result<SessionId, Reply> {
+        match headers.get(name::SESSION_ID) {
+            Field::Absent => {
+                let text = "Mcp-Session-Id is missing: initialize first";
+                Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text))
+            }
+            Field::Once(id) => SessionId::parse(id).ok_or_else(Self::no_session),
+            Field::Repeated | Field::NotText => Err(unusable(name::SESSION_ID)),
+        }
+    }
+
+    /// There is no session with that id, or it is somebody else's, which is nobody's business.
+    pub fn no_session() -> Reply {
+        Reply::refusal(404, ErrorCode::INVALID_REQUEST, "there is no such session")
+    }
+
+    /// What a message of a session says of the version, which need not be that of the session.
+    pub(super) fn check_version(&self, headers: Headers<'_>) -> Result<(), Reply> {
+        let spoken = self.server.revisions.and(RevisionSet::HANDSHAKE);
+        match headers.get(name::PROTOCOL_VERSION) {
+            Field::Absent => Ok(()),
+            Field::Once(version) => match Revision::from_name(version) {
+                Some(revision) if spoken.contains(revision) => Ok(()),
+                _ => Err(unusable(name::PROTOCOL_VERSION)),
+            },
+            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION)),
+        }
+    }
+
+    /// Looks at the body of a POST whose head [was admitted](Self::admit), and says where its messages belong.
+    /// `tool` gives what of the arguments of a tool is repeated in header fields, for a tool that this client
+    /// can see.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 400, 404 or 413.
+    pub fn post(
+        &self,
+        headers: Headers<'_>,
+        body: &[u8],
+        tool: &dyn Fn(&str) -> Option<Arc<crate::http::ParamHeaders>>,
+    ) -> Result<Destination, Reply> {
+        if self.config.body_bytes < body.len() {
+            return Err(self.too_large());
+        }
+        Body { gate: self, headers, tool }.destination(body)
+    }
+}
+
+/// Where the messages of a body belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Destination {
+    /// To a machine of their own: [`Gate::alone`], [`Streams::alone`](super::Streams::alone).
+    Alone,
+    /// To a new session, if one comes about: [`Gate::session`], [`Streams::session`](super::Streams::session).
+    Opening,
+    /// To this session.
+    Session(SessionId),
+    /// To nobody: it is fine, and that is all.
+    Nobody,
+}
+
+/// Whether the version that a request names is one without sessions.
+pub(super) fn names_stateless(headers: Headers<'_>) -> bool {
+    let Field::Once(version) = headers.get(name::PROTOCOL_VERSION) else { return false };
+    Revision::from_name(version).is_some_and(Revision::is_stateless)
+}
+
+/// A header field stands there more than once, or with a value that it cannot have.
+pub(super) fn unusable(name: &str) -> Reply {
+    Reply::error(400, None, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
+}

@@ -1,0 +1,429 @@
+//! A whole server behind HTTP, as one value.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::config::HttpServerConfig;
+use super::gate::{Admitted, Destination, Gate, RequestHead};
+use super::reply::Reply;
+use super::respond::ResponsePart;
+use super::session_id::SessionId;
+use super::sessions::Sessions;
+use super::streams::{ResponseId, Streams};
+use crate::error::ErrorCode;
+use crate::frame::Frame;
+use crate::handle::ConnectionNumber;
+use crate::http::{Headers, ParamHeaders};
+use crate::peer::{Cause, Principal};
+use crate::server::{Server, ServerConfig, ServerEvent};
+use crate::session::Phase;
+use crate::time::Instant;
+
+/// A server behind HTTP: its [`Gate`], its sessions, and a machine with [`Streams`] for each of them and for
+/// each request that stands alone.
+///
+/// It is for loops of one thread, for simulations and for fuzzers. Whoever has many threads builds the same from
+/// its parts, as the adapter does. The handles in events say which connection they belong to, and
+/// [`with`](Self::with) reaches its machine.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_sansio::http::{Admitted, HttpServer, HttpServerConfig, RequestHead, ResponsePart};
+/// use mcp_sansio::{Frames, Instant, Principal, ServerConfig};
+///
+/// let config = Arc::new(ServerConfig::new("doc", "1.0"));
+/// let mut http = HttpServer::new(Arc::new(HttpServerConfig::default()), config);
+/// let now = Instant::EPOCH;
+///
+/// let fields: [(&str, &[u8]); 5] = [
+///     ("Host", b"localhost:3000"),
+///     ("Content-Type", b"application/json"),
+///     ("Accept", b"application/json, text/event-stream"),
+///     ("MCP-Protocol-Version", b"2026-07-28"),
+///     ("Mcp-Method", b"server/discover"),
+/// ];
+/// let head = RequestHead::new("POST", &fields[..]);
+/// assert_eq!(http.admit(&head), Ok(Admitted::Post));
+/// let body = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
+///     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+///     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+///
+/// let random = [7; 16]; // of the operating system, for the id of a session
+/// let exchange = http.post(head.headers, body, Principal::default(), random, now, &|_| None)?;
+/// let exchange = exchange.expect("a request has an answer");
+/// for frame in Frames::of(body, &http.limits().clone()) {
+///     assert!(http.receive(exchange, frame, now).is_none(), "the machine answers that by itself");
+/// }
+///
+/// let mut answer = Vec::new();
+/// let ResponsePart::Head(head) = http.next(exchange, now, &mut answer) else { panic!("a head") };
+/// assert_eq!(head.status, 200);
+/// assert_eq!(http.next(exchange, now, &mut answer), ResponsePart::Body);
+/// assert!(answer.starts_with(br#"{"jsonrpc":"2.0","id":1,"result":{"#));
+/// assert_eq!(http.next(exchange, now, &mut answer), ResponsePart::End);
+/// # Ok::<(), mcp_sansio::http::Reply>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HttpServer {
+    gate: Gate,
+    alone: Arc<ServerConfig>,
+    session: Arc<ServerConfig>,
+    connections: BTreeMap<u32, Connection>,
+    sessions: Sessions<u32>,
+    deadlines: BTreeSet<(Instant, u32)>,
+    /// Responses that should be asked.
+    woken: Vec<(u32, u32)>,
+    next_number: u32,
+}
+
+/// A machine and where its output goes.
+#[derive(Clone, Debug)]
+struct Connection {
+    server: Server,
+    streams: Streams,
+    deadline: Option<Instant>,
+    /// Whose it is.
+    principal: Principal,
+}
+
+/// A request of HTTP and its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HttpExchange {
+    connection: u32,
+    response: ResponseId,
+}
+
+impl HttpExchange {
+    /// The connection that it belongs to.
+    pub const fn connection(self) -> ConnectionNumber {
+        ConnectionNumber::new(self.connection)
+    }
+
+    /// The response.
+    pub const fn response(self) -> ResponseId {
+        self.response
+    }
+}
+
+/// # Starting
+impl HttpServer {
+    /// A server that nobody has asked anything yet.
+    pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
+        let sessions = Sessions::new(&config);
+        let gate = Gate::new(config, server);
+        Self {
+            alone: gate.alone(),
+            session: gate.session(),
+            gate,
+            connections: BTreeMap::new(),
+            sessions,
+            deadlines: BTreeSet::new(),
+            woken: Vec::new(),
+            next_number: 0,
+        }
+    }
+
+    /// The bounds of every connection.
+    pub fn limits(&self) -> &crate::limits::Limits {
+        &self.alone.connection.limits
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The connections there are: a session each, or a request that stands alone.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionNumber> {
+        self.connections.keys().map(|number| ConnectionNumber::new(*number))
+    }
+
+    /// Looks at the head of a request: see [`Gate::admit`].
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it.
+    pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Admitted<'a>, Reply> {
+        self.gate.admit(head)
+    }
+}
+
+/// # Receiving
+impl HttpServer {
+    /// Takes a POST in whose head was [admitted](Self::admit), and whose body is complete. Hand the
+    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else.
+    /// `None` means that there is nothing to hand on: the answer is 202.
+    ///
+    /// The random bytes make the id of a session, if this opens one. `tool` is as for [`Gate::post`].
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it.
+    pub fn post(
+        &mut self,
+        headers: Headers<'_>,
+        body: &[u8],
+        principal: Principal,
+        random: [u8; 16],
+        now: Instant,
+        tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
+    ) -> Result<Option<HttpExchange>, Reply> {
+        let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
+        let number = match self.gate.post(headers, body, tool)? {
+            Destination::Nobody => return Ok(None),
+            Destination::Session(session) => self.find(session, principal, now)?,
+            Destination::Alone => {
+                let streams = Streams::alone(config, &limits);
+                self.connect(Arc::clone(&self.alone), streams, principal)
+            }
+            Destination::Opening if self.sessions.is_full() => {
+                let text = "there are too many sessions";
+                return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+            }
+            Destination::Opening => {
+                let id = SessionId::from_random(random);
+                let streams = Streams::session(config, &limits, id);
+                self.connect(Arc::clone(&self.session), streams, principal)
+            }
+        };
+        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
+        let response = connection.streams.begin(now);
+        Ok(Some(HttpExchange { connection: number, response }))
+    }
+
+    /// Hands a frame of the body to the machine it is for. The last one ends the reception.
+    #[must_use = "a request in the event must be answered"]
+    pub fn receive<'f>(
+        &mut self,
+        exchange: HttpExchange,
+        frame: Frame<'f>,
+        now: Instant,
+    ) -> Option<ServerEvent<'f>> {
+        let connection = self.connections.get_mut(&exchange.connection)?;
+        let Connection { server, streams, principal, .. } = connection;
+        let arrival = streams.arrival(exchange.response, now).principal(*principal);
+        let event = server.receive(frame, arrival, streams);
+        if let Some(event) = &event {
+            streams.watch(event);
+        }
+        if frame.is_last() {
+            streams.received(exchange.response, frame.is_in_batch());
+        }
+        let opened = matches!(event, Some(ServerEvent::Opened(_)));
+        if let (true, Some(id)) = (opened, streams.session_id()) {
+            self.sessions.insert(id, *principal, exchange.connection, now);
+        }
+        self.settle(exchange.connection, now);
+        event
+    }
+
+    /// A client asks for an event stream of its session: see [`Streams::listen`].
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it.
+    pub fn listen(
+        &mut self,
+        session: SessionId,
+        last_event: Option<&str>,
+        principal: Principal,
+        now: Instant,
+    ) -> Result<HttpExchange, Reply> {
+        let number = self.find(session, principal, now)?;
+        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
+        let response = connection.streams.listen(last_event, now)?;
+        self.settle(number, now);
+        Ok(HttpExchange { connection: number, response })
+    }
+
+    /// A client ends its session: every response of it ends at once, and its requests are cancelled, as
+    /// [`handle_timeout`](Self::handle_timeout) tells.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that says that there is no such session.
+    pub fn end(
+        &mut self,
+        session: SessionId,
+        principal: Principal,
+        now: Instant,
+    ) -> Result<Reply, Reply> {
+        let number = self.sessions.remove(session, principal).ok_or_else(Gate::no_session)?;
+        self.end_now(number, now);
+        Ok(Reply::empty(200))
+    }
+
+    fn end_now(&mut self, number: u32, now: Instant) {
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.streams.close();
+            connection.server.close();
+            self.settle(number, now);
+        }
+    }
+
+    fn find(
+        &mut self,
+        session: SessionId,
+        principal: Principal,
+        now: Instant,
+    ) -> Result<u32, Reply> {
+        let number = self.sessions.get(session, principal, now).map(|number| *number);
+        let phase = number.and_then(|number| self.connections.get(&number));
+        match (number, phase.map(|connection| connection.server.phase())) {
+            (Some(number), Some(phase)) if phase != Phase::Closed => Ok(number),
+            _ => {
+                self.sessions.remove(session, principal);
+                Err(Gate::no_session())
+            }
+        }
+    }
+
+    fn connect(
+        &mut self,
+        config: Arc<ServerConfig>,
+        streams: Streams,
+        principal: Principal,
+    ) -> u32 {
+        let number = self.next_number;
+        self.next_number = self.next_number.wrapping_add(1);
+        let server = Server::numbered(config, ConnectionNumber::new(number));
+        let connection = Connection { server, streams, deadline: None, principal };
+        self.connections.insert(number, connection);
+        number
+    }
+}
+
+/// # Answering
+impl HttpServer {
+    /// Does something with the machine of a connection: answers a request, for example. `None` if there is no
+    /// such connection any more.
+    pub fn with<T>(
+        &mut self,
+        connection: ConnectionNumber,
+        now: Instant,
+        act: impl FnOnce(&mut Server, &mut Streams) -> T,
+    ) -> Option<T> {
+        let number = connection.get();
+        let Connection { server, streams, .. } = self.connections.get_mut(&number)?;
+        let done = act(server, streams);
+        self.settle(number, now);
+        Some(done)
+    }
+
+    /// The next part of a response: see [`Streams::next`].
+    pub fn next(
+        &mut self,
+        exchange: HttpExchange,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+    ) -> ResponsePart {
+        let Some(connection) = self.connections.get_mut(&exchange.connection) else {
+            return ResponsePart::End;
+        };
+        let part = connection.streams.next(exchange.response, now, buffer);
+        if part == ResponsePart::End && connection.streams.is_alone() {
+            connection.server.close();
+        }
+        self.settle(exchange.connection, now);
+        part
+    }
+
+    /// The client has gone before the end of a response: see [`Streams::disconnected`].
+    pub fn disconnected(&mut self, exchange: HttpExchange, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&exchange.connection) else { return };
+        if connection.streams.disconnected(exchange.response, now) {
+            connection.server.disconnected(Cause::WriteFailed, now);
+        }
+        self.settle(exchange.connection, now);
+    }
+
+    /// The connections and the numbers of the streams whose responses should be asked for what is
+    /// [`next`](Self::next).
+    pub fn woken(&mut self) -> impl Iterator<Item = (ConnectionNumber, u32)> {
+        self.woken.drain(..).map(|(number, stream)| (ConnectionNumber::new(number), stream))
+    }
+}
+
+/// # Time
+impl HttpServer {
+    /// When to call [`handle_timeout`](Self::handle_timeout) next: in the past if something waits to be handed
+    /// out.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let connections = self.deadlines.first().map(|(deadline, _)| *deadline);
+        connections.into_iter().chain(self.sessions.poll_timeout()).min()
+    }
+
+    /// Does the next thing that time, or the end of a connection, has brought about, and says on which
+    /// connection. Call it until it returns `None`.
+    #[must_use = "the event is the only word of it"]
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+    ) -> Option<(ConnectionNumber, ServerEvent<'static>)> {
+        let Self { sessions, connections, .. } = self;
+        let is_in_use = |number: &u32| {
+            connections.get(number).is_some_and(|connection| connection.streams.is_in_use())
+        };
+        let mut expired = Vec::new();
+        while let Some(number) = sessions.expire(now, is_in_use) {
+            expired.push(number);
+        }
+        for number in expired {
+            self.end_now(number, now);
+        }
+        while let Some((deadline, number)) = self.deadlines.first().copied()
+            && deadline <= now
+        {
+            let Some(connection) = self.connections.get_mut(&number) else {
+                self.deadlines.remove(&(deadline, number));
+                continue;
+            };
+            let Connection { server, streams, .. } = connection;
+            streams.handle_timeout(now);
+            let event = server.handle_timeout(now, streams);
+            if let Some(event) = &event {
+                streams.watch(event);
+            }
+            let is_over = server.phase() == Phase::Closed && event.is_none();
+            if is_over {
+                streams.finish();
+            }
+            if is_over && streams.is_over() {
+                self.forget(number);
+            } else {
+                self.settle(number, now);
+            }
+            if let Some(event) = event {
+                return Some((ConnectionNumber::new(number), event));
+            }
+        }
+        None
+    }
+
+    /// Notes who is to be woken, and when something is due next.
+    fn settle(&mut self, number: u32, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        self.woken.extend(connection.streams.woken().map(|stream| (number, stream)));
+        let closes = connection.server.phase() == Phase::Closed && connection.streams.is_over();
+        let machine = connection.server.poll_timeout();
+        let due = if closes { Some(now) } else { machine };
+        let deadline = due.into_iter().chain(connection.streams.poll_timeout()).min();
+        if connection.deadline == deadline {
+            return;
+        }
+        if let Some(old) = connection.deadline {
+            self.deadlines.remove(&(old, number));
+        }
+        connection.deadline = deadline;
+        self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
+    }
+
+    fn forget(&mut self, number: u32) {
+        if let Some(connection) = self.connections.remove(&number)
+            && let Some(deadline) = connection.deadline
+        {
+            self.deadlines.remove(&(deadline, number));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Which responses carry which streams, and what becomes of a stream without one.
+
+use alloc::vec::Vec;
+
+use super::events::{EventId, EventStore};
+use super::reply::Reply;
+use super::stream::{Purpose, Response, Stream};
+use super::streams::{Manner, ResponseId, STANDALONE, Streams};
+use crate::error::ErrorCode;
+use crate::handle::InboundId;
+use crate::time::Instant;
+
+/// # Ending and coming back
+impl<E: EventStore> Streams<E> {
+    /// The client has gone before the end of a response. Says whether that ends the connection: tell the
+    /// machine ([`Cause::EndOfInput`](crate::Cause::EndOfInput) is for input alone; this is
+    /// [`Cause::WriteFailed`](crate::Cause::WriteFailed)).
+    ///
+    /// Without a session it is how a client cancels
+    /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/cancellation)).
+    /// In one it is no cancellation: what is said from now on waits for the client, if it can come back.
+    #[must_use = "the machine has to be told"]
+    pub fn disconnected(&mut self, response: ResponseId, now: Instant) -> bool {
+        if self.carried(response).is_none() {
+            return false;
+        }
+        match self.manner {
+            Manner::OneStream => true,
+            Manner::Alone => {
+                let stream = self.streams.get(&response.stream);
+                let was_over =
+                    stream.is_some_and(|stream| stream.is_complete() && stream.outbox.is_empty());
+                self.forget(response.stream);
+                !was_over
+            }
+            Manner::Session(_) => {
+                if let Some(stream) = self.streams.get_mut(&response.stream) {
+                    stream.response = None;
+                }
+                self.keep_for_later(response.stream, now);
+                false
+            }
+        }
+    }
+
+    /// Ends the response of a stream before the stream ends, and has its client come back for the rest after
+    /// [`HttpServerConfig::retry`](super::HttpServerConfig::retry): so a long call holds no connection
+    /// (2025-11-25). Says whether that can be; if the client could not come back nothing happens.
+    pub fn close_response(&mut self, request: InboundId) -> bool {
+        let Some(number) = self.stream_of_request(request) else { return false };
+        if !self.is_resumable() {
+            return false;
+        }
+        let Some(stream) = self.streams.get_mut(&number) else { return false };
+        let Some(response) = &mut stream.response else { return false };
+        response.is_closing = true;
+        stream.must_stream = true;
+        self.wake(number);
+        true
+    }
+
+    /// The client of a session asks for an event stream: for what belongs to no request, or, with the id of the
+    /// last event that it has, for the rest of a stream that has broken off.
+    ///
+    /// A response that carries the same stream already ends, if the client comes back for it: it may well be
+    /// half dead.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] refuses it: 409 if there is such a stream already, 400 if there is no such event any more,
+    /// 405 if this connection is no session.
+    pub fn listen(&mut self, last_event: Option<&str>, now: Instant) -> Result<ResponseId, Reply> {
+        if !matches!(self.manner, Manner::Session(_)) {
+            return Err(Reply::not_allowed("POST"));
+        }
+        let number = match last_event {
+            None => {
+                let standalone = self.streams.get(&STANDALONE);
+                if standalone.is_some_and(|stream| stream.response.is_some()) {
+                    let text = "the session has an event stream already";
+                    return Err(Reply::refusal(409, ErrorCode::INVALID_REQUEST, text));
+                }
+                STANDALONE
+            }
+            Some(last_event) => return self.resume(last_event, now),
+        };
+        self.attach(number, Response::new(now)).ok_or(Reply::empty(404))
+    }
+
+    fn resume(&mut self, last_event: &str, now: Instant) -> Result<ResponseId, Reply> {
+        let known = EventId::parse(last_event).filter(|id| {
+            let latest = self.streams.get(&id.stream).and_then(|stream| stream.latest);
+            latest.is_some_and(|latest| {
+                let next = self.events.after(id.stream, id.event).map(|(event, _)| event);
+                id.event == latest || (id.event < latest && next == Some(id.event + 1))
+            })
+        });
+        let Some(id) = known else {
+            let text = "there is no such event any more";
+            return Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text));
+        };
+        let response = Response { replays_after: Some(id.event), ..Response::new(now) };
+        self.attach(id.stream, response).ok_or(Reply::empty(404))
+    }
+
+    /// Every response ends, and with it everything on it that has not been said: the session is over.
+    pub fn close(&mut self) {
+        let numbers: Vec<u32> = self.streams.keys().copied().collect();
+        for number in numbers {
+            self.forget(number);
+            self.wake(number);
+        }
+    }
+
+    /// Whether anything is going on: a response is open, or a request has not been answered. If not, the time
+    /// of the session runs out.
+    pub fn is_in_use(&self) -> bool {
+        self.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
+    }
+}
+
+impl<E: EventStore> Streams<E> {
+    /// Gives a stream to a response, in place of the one that it had.
+    fn attach(&mut self, number: u32, response: Response) -> Option<ResponseId> {
+        let stream = self.streams.get_mut(&number)?;
+        stream.generation = stream.generation.wrapping_add(1);
+        stream.response = Some(response);
+        let id = ResponseId { stream: number, generation: stream.generation };
+        self.kept.retain(|kept| *kept != number);
+        self.set_deadline(number, None);
+        self.wake(number);
+        Some(id)
+    }
+
+    /// A stream has lost its response. It waits for its client, if that can come back; if not, what is on it is
+    /// forgotten.
+    pub(super) fn keep_for_later(&mut self, number: u32, now: Instant) {
+        self.set_deadline(number, None);
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        if stream.purpose == Purpose::Standalone {
+            return;
+        }
+        if stream.is_lost() {
+            stream.outbox.messages().for_each(drop);
+            return self.drop_if_unwanted(number);
+        }
+        self.kept.push_back(number);
+        if self.config.kept_streams < self.kept.len()
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.forget(oldest);
+        }
+        self.set_deadline(number, Some(now + self.config.kept_for));
+    }
+
+    /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.
+    pub(super) fn forget(&mut self, number: u32) {
+        self.set_deadline(number, None);
+        if self.streams.remove(&number).is_some_and(|stream| stream.latest.is_some()) {
+            self.kept.retain(|kept| *kept != number);
+            self.events.forget(number);
+        }
+    }
+
+    /// Forgets what nobody will ever ask for: a stream without a response, of which the client knows no event.
+    pub(super) fn drop_if_unwanted(&mut self, number: u32) {
+        let is_unwanted = self.streams.get(&number).is_some_and(|stream| {
+            stream.response.is_none() && stream.latest.is_none() && stream.is_complete()
+        });
+        if is_unwanted {
+            self.forget(number);
+        }
+    }
+}
+
+impl Stream {
+    /// Whether the client has gone and cannot come back for it.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.response.is_none()
+            && self.latest.is_none()
+            && !matches!(self.purpose, Purpose::Standalone)
+    }
+}

@@ -1,0 +1,24 @@
+//! The server's side of HTTP: requests in, responses out, and between them the machine.
+
+mod body;
+mod config;
+mod events;
+mod gate;
+mod http_server;
+mod keeping;
+mod reply;
+mod respond;
+mod session_id;
+mod sessions;
+mod stream;
+mod streams;
+
+pub use config::{HttpServerConfig, ResponseMode, SessionMode};
+pub use events::{EventStore, MemoryEvents};
+pub use gate::{Admitted, Destination, Gate, RequestHead};
+pub use http_server::{HttpExchange, HttpServer};
+pub use reply::Reply;
+pub use respond::{Content, ResponseHead, ResponsePart};
+pub use session_id::SessionId;
+pub use sessions::Sessions;
+pub use streams::{ResponseId, Streams};

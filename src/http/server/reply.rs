@@ -1,0 +1,65 @@
+//! Responses that are complete from the start: refusals, and the empty ones.
+
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+use crate::error::ErrorCode;
+use crate::json::Writer;
+use crate::peer::Detail;
+use crate::rpc::{Answer, Fault, Id, write_error};
+
+/// A whole response, without the help of a machine: the client is refused, or there is nothing to say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The status of HTTP.
+    pub status: u16,
+    /// What `Allow` is to say, if the method is not served.
+    pub allow: Option<&'static str>,
+    /// A JSON-RPC error, or nothing.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// Nothing but a status.
+    pub const fn empty(status: u16) -> Self {
+        Self { status, allow: None, body: Vec::new() }
+    }
+
+    /// A refusal that says why, and names no request.
+    pub fn refusal(status: u16, code: ErrorCode, message: &str) -> Self {
+        Self::error(status, None, code, &message)
+    }
+
+    /// The method of HTTP is none of those that are served here.
+    pub(super) fn not_allowed(allow: &'static str) -> Self {
+        let message = "this method is not served here";
+        let refusal = Self::refusal(405, ErrorCode::INVALID_REQUEST, message);
+        Self { allow: Some(allow), ..refusal }
+    }
+
+    /// A refusal of the request with this id.
+    pub(super) fn error(
+        status: u16,
+        id: Option<&Id<'_>>,
+        code: ErrorCode,
+        message: &dyn Display,
+    ) -> Self {
+        Self::with(status, id, Fault { code, message, data: None })
+    }
+
+    /// The same with something more to say.
+    pub(super) fn with(status: u16, id: Option<&Id<'_>>, fault: Fault<'_, Detail>) -> Self {
+        let mut body = Vec::new();
+        let answer = id.map_or(Answer::Absent, Answer::To);
+        // The buffer has no limit and no payload can fail, so all of it is written.
+        _ = write_error(&mut Writer::new(&mut body, usize::MAX), answer, fault, None);
+        Self { status, allow: None, body }
+    }
+
+    /// The header fields that go with it.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let json = (!self.body.is_empty()).then_some(("Content-Type", "application/json"));
+        json.into_iter().chain(self.allow.map(|methods| ("Allow", methods)))
+    }
+}

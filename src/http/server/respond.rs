@@ -1,0 +1,248 @@
+//! What goes out: the head of a response, then its body, a part at a time.
+
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+use super::config::ResponseMode;
+use super::events::{EventId, EventStore};
+use super::reply::Reply;
+use super::session_id::SessionId;
+use super::stream::{Beginning, Form, Purpose, Response, Stream};
+use super::streams::{Manner, ResponseId, STANDALONE, Streams};
+use crate::frame::{Room, Tag};
+use crate::http::sse::{write_comment, write_event};
+use crate::peer::Lane;
+use crate::peer::Outlets;
+use crate::time::Instant;
+
+/// The next part of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResponsePart {
+    /// There is nothing for now: ask again when the stream is [woken](Streams::woken).
+    Nothing,
+    /// The head, once, before everything else.
+    Head(ResponseHead),
+    /// More of the body, which has been appended to the buffer: all of it, or an event.
+    Body,
+    /// Nothing more comes.
+    End,
+}
+
+/// The head of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ResponseHead {
+    /// The status of HTTP.
+    pub status: u16,
+    /// What the body is.
+    pub content: Content,
+    /// The id of the session that this opens, for `Mcp-Session-Id`.
+    pub session: Option<SessionId>,
+}
+
+/// What the body of a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Content {
+    /// There is none.
+    Nothing,
+    /// One JSON text.
+    Json,
+    /// Server-sent events. They have to go out as they come, so nothing on the way should hold them back.
+    Events,
+}
+
+impl ResponseHead {
+    /// The header fields that go with it, but for that of the session.
+    pub fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        match self.content {
+            Content::Nothing => &[],
+            Content::Json => &[("Content-Type", "application/json")],
+            Content::Events => &[
+                ("Content-Type", "text/event-stream"),
+                ("Cache-Control", "no-cache"),
+                ("X-Accel-Buffering", "no"),
+            ],
+        }
+    }
+}
+
+/// # Sending
+impl<E: EventStore> Streams<E> {
+    /// The next part of a response. What belongs to the body is appended to the buffer.
+    ///
+    /// Ask until there is [`Nothing`](ResponsePart::Nothing) or the [`End`](ResponsePart::End), and as slowly as
+    /// the client reads: what has not been taken waits here, within its limit.
+    pub fn next(
+        &mut self,
+        response: ResponseId,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+    ) -> ResponsePart {
+        let number = response.stream;
+        let Some(carried) = self.carried(response) else { return ResponsePart::End };
+        match &mut carried.form {
+            Form::Undecided => self.begin_response(response, now),
+            Form::Whole(body) if body.is_empty() => self.end(number, now),
+            Form::Whole(body) => {
+                buffer.append(body);
+                ResponsePart::Body
+            }
+            Form::Events => self.next_event(number, now, buffer),
+            Form::Over => self.end(number, now),
+        }
+    }
+
+    /// The response, if it still carries its stream.
+    pub(super) fn carried(&mut self, id: ResponseId) -> Option<&mut Response> {
+        let stream = self.streams.get_mut(&id.stream)?;
+        stream.response.as_mut().filter(|_| stream.generation == id.generation)
+    }
+
+    /// Decides what the response begins with, if that can be told.
+    fn begin_response(&mut self, id: ResponseId, now: Instant) -> ResponsePart {
+        if self.config.responses == ResponseMode::Json {
+            self.keep_only_answers(id.stream);
+        }
+        let opens = self.opens_session(id);
+        let (mode, stream_after) = (self.config.responses, self.config.stream_after);
+        let (session, is_primed) = (self.session_id(), self.is_resumable());
+        let Some(stream) = self.streams.get_mut(&id.stream) else { return ResponsePart::End };
+        let Some(since) = stream.response.as_ref().map(|response| response.since) else {
+            return ResponsePart::End;
+        };
+        let late = stream_after.map(|after| since + after);
+        let is_late = late.is_some_and(|late| late <= now);
+        let (status, content, form) = match stream.beginning(mode, is_late) {
+            Beginning::Later => {
+                self.set_deadline(id.stream, late);
+                return ResponsePart::Nothing;
+            }
+            Beginning::Reply(Reply { status, body, .. }) => {
+                let content = if body.is_empty() { Content::Nothing } else { Content::Json };
+                (status, content, Form::Whole(body))
+            }
+            Beginning::Json(status) => {
+                let message = stream.outbox.pop().map(|(message, _)| Vec::from(message));
+                (status, Content::Json, Form::Whole(message.unwrap_or_default()))
+            }
+            Beginning::Events => (200, Content::Events, Form::Events),
+        };
+        let session = session.filter(|_| opens && status == 200);
+        if let Some(response) = &mut stream.response {
+            (response.form, response.since) = (form, now);
+            // What was resumed has been primed before.
+            if content == Content::Events && is_primed && response.replays_after.is_none() {
+                response.primes = true;
+            }
+        }
+        self.set_deadline(id.stream, None);
+        ResponsePart::Head(ResponseHead { status, content, session })
+    }
+
+    /// Takes out what a single JSON answer has no place for. What the client is asked goes out on the stream
+    /// that belongs to no request; the machine has made sure that it is open.
+    fn keep_only_answers(&mut self, number: u32) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        if stream.purpose != Purpose::Requests {
+            return;
+        }
+        let mut asked = Vec::new();
+        let mut answers = Vec::new();
+        while let Some((message, tag)) = stream.outbox.pop() {
+            if is_notification(message, tag) {
+                continue;
+            }
+            let kept = if matches!(tag, Tag::Call(_)) { &mut asked } else { &mut answers };
+            kept.push((Vec::from(message), tag));
+        }
+        for (message, tag) in answers {
+            // It was in there before.
+            _ = stream.outbox.append(Room::Held, tag, |writer| writer.push(&message));
+        }
+        for (message, tag) in asked {
+            let outbox = self.lane(Lane::Connection);
+            _ = outbox.append(Room::Held, tag, |writer| writer.push(&message));
+            self.wake(STANDALONE);
+        }
+    }
+
+    fn next_event(&mut self, number: u32, now: Instant, buffer: &mut Vec<u8>) -> ResponsePart {
+        let is_named = self.manner == Manner::OneStream;
+        let (retry, keep_alive) = (self.config.retry, self.config.keep_alive);
+        let Self { streams, events, .. } = self;
+        let Some(stream) = streams.get_mut(&number) else { return ResponsePart::End };
+        let is_complete = stream.is_complete();
+        let Stream { response: Some(response), latest, outbox, .. } = stream else {
+            return ResponsePart::End;
+        };
+        let name = is_named.then_some("message");
+        if let Some((name, data)) = response.preface.take() {
+            write_event(buffer, Some(name), None, None, data.as_bytes());
+        } else if core::mem::take(&mut response.primes) {
+            // With an id from the start the client can come back whatever happens.
+            let event = *latest.get_or_insert(0);
+            let id = EventId { stream: number, event };
+            write_event(buffer, None, Some(&id as &dyn Display), Some(retry), b"");
+        } else if let Some((event, message)) = replayed(response, events, number) {
+            let id = EventId { stream: number, event };
+            write_event(buffer, name, Some(&id as &dyn Display), None, message);
+        } else if response.is_closing {
+            response.form = Form::Over;
+            return self.end(number, now);
+        } else if let Some((message, _)) = outbox.pop() {
+            match latest {
+                Some(latest) => {
+                    *latest += 1;
+                    events.keep(number, *latest, message, now);
+                    let id = EventId { stream: number, event: *latest };
+                    write_event(buffer, name, Some(&id as &dyn Display), None, message);
+                }
+                None => write_event(buffer, name, None, None, message),
+            }
+        } else if is_complete {
+            return self.end(number, now);
+        } else if keep_alive.is_some_and(|silence| response.since + silence <= now) {
+            write_comment(buffer, "");
+        } else {
+            let deadline = keep_alive.map(|silence| response.since + silence);
+            self.set_deadline(number, deadline);
+            return ResponsePart::Nothing;
+        }
+        response.since = now;
+        ResponsePart::Body
+    }
+
+    /// The response ends. If it has carried everything, so does the stream.
+    fn end(&mut self, number: u32, now: Instant) -> ResponsePart {
+        let Some(stream) = self.streams.get_mut(&number) else { return ResponsePart::End };
+        let is_over = stream.is_complete()
+            && stream.outbox.is_empty()
+            && !stream.response.as_ref().is_some_and(|response| response.is_closing);
+        stream.response = None;
+        if is_over && stream.latest.is_none() {
+            self.forget(number);
+        } else {
+            self.keep_for_later(number, now);
+        }
+        ResponsePart::End
+    }
+}
+
+/// The next event that was sent before and is sent again.
+fn replayed<'e, E: EventStore>(
+    response: &mut Response,
+    events: &'e E,
+    number: u32,
+) -> Option<(u64, &'e [u8])> {
+    let after = response.replays_after?;
+    let next = events.after(number, after);
+    response.replays_after = next.map(|(event, _)| event);
+    next
+}
+
+/// Whether a message is a notification, as this side writes them.
+fn is_notification(message: &[u8], tag: Tag) -> bool {
+    !matches!(tag, Tag::Call(_)) && message.starts_with(br#"{"jsonrpc":"2.0","method""#)
+}

@@ -1,0 +1,456 @@
+//! The streams of one connection: where the output of its machine goes.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::config::{HttpServerConfig, ResponseMode};
+use super::events::{EventStore, MemoryEvents};
+use super::reply::Reply;
+use super::session_id::SessionId;
+use super::stream::{Purpose, Stream};
+use crate::error::ErrorCode;
+use crate::frame::{Framing, Outbox};
+use crate::handle::InboundId;
+use crate::limits::Limits;
+use crate::peer::{Arrival, Lane, Observation, Outlets};
+use crate::server::{Call, ServerEvent};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// The number of the stream that belongs to no request.
+pub(super) const STANDALONE: u32 = 0;
+
+/// The outlets of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
+/// belongs to no request.
+///
+/// Hand it to every method of the machine that takes `out`, and every event of the machine to
+/// [`watch`](Self::watch). What is to be sent, [`next`](Self::next) says, one response at a time.
+///
+/// A response may end before its stream does: the client has gone, or is to come back later. Without a session
+/// that is the end of the request. In one the work goes on, and a client of 2025-11-25 can ask for the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Streams<E = MemoryEvents> {
+    pub(super) config: Arc<HttpServerConfig>,
+    limits: Limits,
+    pub(super) manner: Manner,
+    pub(super) streams: BTreeMap<u32, Stream>,
+    /// The stream of each request that has not ended, by its index.
+    requests: Vec<Option<(InboundId, u32)>>,
+    /// The stream with which a message is being received.
+    current: Option<u32>,
+    next_number: u32,
+    /// Streams that have broken off and can be come back for, the latest last.
+    pub(super) kept: VecDeque<u32>,
+    /// When something is to be done about which stream.
+    deadlines: BTreeSet<(Instant, u32)>,
+    /// Streams whose responses should be asked.
+    woken: Vec<u32>,
+    /// The revision of the session.
+    revision: Option<Revision>,
+    /// The stream whose answer opens the session.
+    opening: Option<u32>,
+    pub(super) events: E,
+    /// What is said to nobody.
+    nowhere: Outbox,
+    /// How many bytes may wait on one stream.
+    most_bytes: usize,
+    /// The machine has ended, so that nothing more is said.
+    is_finished: bool,
+}
+
+/// How a connection uses HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Manner {
+    /// For one message that stands alone.
+    Alone,
+    /// As a session with this id.
+    Session(SessionId),
+    /// As a session whose output goes out on one event stream, as in 2024-11-05.
+    OneStream,
+}
+
+/// A response of HTTP. The handle is stale once another one has taken its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResponseId {
+    pub(super) stream: u32,
+    pub(super) generation: u32,
+}
+
+impl ResponseId {
+    /// The number of the stream that it carries: see [`Streams::woken`].
+    pub const fn stream(self) -> u32 {
+        self.stream
+    }
+}
+
+impl Streams {
+    /// For a message that stands alone (2026-07-28).
+    pub fn alone(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
+        Self::new(config, limits, Manner::Alone, MemoryEvents::default())
+    }
+
+    /// For a session, with its events in memory.
+    pub fn session(config: Arc<HttpServerConfig>, limits: &Limits, id: SessionId) -> Self {
+        Self::session_with(config, limits, id, MemoryEvents::default())
+    }
+
+    /// For a session on one event stream, as the HTTP+SSE transport of 2024-11-05 has it. The client is told
+    /// first of all where to POST its messages, by a URI, relative or absolute; it should hold the id of the
+    /// session. The response is the event stream.
+    pub fn one_stream(
+        config: Arc<HttpServerConfig>,
+        limits: &Limits,
+        endpoint: String,
+        now: Instant,
+    ) -> (Self, ResponseId) {
+        let mut streams = Self::new(config, limits, Manner::OneStream, MemoryEvents::default());
+        let mut stream = Stream::new(&streams.limits, now);
+        (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
+        if let Some(response) = &mut stream.response {
+            response.preface = Some(("endpoint", endpoint));
+        }
+        streams.streams.insert(STANDALONE, stream);
+        streams.wake(STANDALONE);
+        (streams, ResponseId { stream: STANDALONE, generation: 0 })
+    }
+}
+
+/// # Starting
+impl<E: EventStore> Streams<E> {
+    /// For a session, with a store of its own for the events that clients come back for.
+    pub fn session_with(
+        config: Arc<HttpServerConfig>,
+        limits: &Limits,
+        id: SessionId,
+        events: E,
+    ) -> Self {
+        let mut streams = Self::new(config, limits, Manner::Session(id), events);
+        let mut standalone = Stream::new(&streams.limits, Instant::EPOCH);
+        standalone.outbox.set_limit(streams.config.standalone_bytes);
+        (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
+        standalone.response = None;
+        streams.streams.insert(STANDALONE, standalone);
+        streams.opening = Some(STANDALONE + 1);
+        streams
+    }
+
+    fn new(config: Arc<HttpServerConfig>, limits: &Limits, manner: Manner, events: E) -> Self {
+        let nowhere = Outbox::new(Framing::Messages, limits);
+        Self {
+            config,
+            limits: limits.clone(),
+            manner,
+            streams: BTreeMap::new(),
+            requests: Vec::new(),
+            current: None,
+            next_number: STANDALONE + 1,
+            kept: VecDeque::new(),
+            deadlines: BTreeSet::new(),
+            woken: Vec::new(),
+            revision: None,
+            opening: None,
+            events,
+            nowhere,
+            most_bytes: limits.outbox_bytes,
+            is_finished: false,
+        }
+    }
+
+    /// Whether it is for one message that stands alone.
+    pub fn is_alone(&self) -> bool {
+        self.manner == Manner::Alone
+    }
+
+    /// Whether nothing waits to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.streams.values().all(|stream| stream.outbox.is_empty())
+    }
+
+    /// Changes how many bytes may wait on one stream, as [`Outbox::set_limit`] does. The stream that belongs to
+    /// no request has its own limit.
+    pub const fn set_limit(&mut self, bytes: usize) {
+        self.most_bytes = bytes;
+    }
+
+    /// Whether no response is open any more, so that nobody asks for anything unless somebody comes back.
+    pub fn is_over(&self) -> bool {
+        self.streams.values().all(|stream| stream.response.is_none())
+    }
+
+    /// The machine has ended. What there is to say can still be said, then every response ends.
+    pub fn finish(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        self.is_finished = true;
+        for stream in self.streams.values_mut() {
+            stream.finish();
+        }
+        self.woken.extend(self.streams.keys());
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &HttpServerConfig {
+        &self.config
+    }
+
+    /// The id of the session, if it has one.
+    pub const fn session_id(&self) -> Option<SessionId> {
+        match self.manner {
+            Manner::Session(id) => Some(id),
+            Manner::Alone | Manner::OneStream => None,
+        }
+    }
+}
+
+/// # Receiving
+impl<E: EventStore> Streams<E> {
+    /// A POST has come. Hand its messages to the machine with [`arrival`](Self::arrival) and the events to
+    /// [`watch`](Self::watch), then say [`received`](Self::received), before anything else happens.
+    pub fn begin(&mut self, now: Instant) -> ResponseId {
+        let stream = self.next_number;
+        self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
+        self.streams.insert(stream, Stream::new(&self.limits, now));
+        self.current = Some(stream);
+        ResponseId { stream, generation: 0 }
+    }
+
+    /// What comes with a message of this POST.
+    pub fn arrival(&self, response: ResponseId, now: Instant) -> Arrival {
+        Arrival::from(now).lane(Lane::Stream(response.stream))
+    }
+
+    /// All messages of the POST have been handed to the machine. They came as a batch or one alone.
+    pub fn received(&mut self, response: ResponseId, is_batch: bool) {
+        self.current = None;
+        if let Some(stream) = self.streams.get_mut(&response.stream) {
+            stream.has_arrived = true;
+            stream.is_batch = is_batch;
+        }
+        self.wake(response.stream);
+    }
+
+    /// Sees what has come of a message, or of time.
+    pub fn watch(&mut self, event: &ServerEvent<'_>) {
+        match event {
+            ServerEvent::Request(request) => {
+                let is_subscription = matches!(request.call, Call::Listen(_));
+                self.assign(request.id, is_subscription);
+            }
+            ServerEvent::Subscribed(subscribed) => self.assign(subscribed.id, true),
+            ServerEvent::Cancelled(cancelled) => self.ended(cancelled.id),
+            ServerEvent::Opened(opened) => self.revision = Some(opened.revision),
+            ServerEvent::Violation(violation) if !violation.answered => {
+                let Some(stream) = self.current.and_then(|current| self.streams.get_mut(&current))
+                else {
+                    return;
+                };
+                let kind = violation.kind;
+                if stream.fault.is_none() && (kind.code().is_some() || violation.id.is_some()) {
+                    let code = kind.code().unwrap_or(ErrorCode::INVALID_REQUEST);
+                    let fault = Reply::error(400, violation.id.as_ref(), code, &kind.text());
+                    stream.fault = Some(fault);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A request belongs to the stream with which it came.
+    fn assign(&mut self, id: InboundId, is_subscription: bool) {
+        let Some(number) = self.stream_of(id) else { return };
+        if is_subscription && let Some(stream) = self.streams.get_mut(&number) {
+            stream.purpose = Purpose::Subscription;
+        }
+    }
+
+    /// The stream of a request that has one.
+    pub(super) fn stream_of_request(&self, id: InboundId) -> Option<u32> {
+        let (known, number) = (*self.requests.get(id.index())?)?;
+        (known == id).then_some(number)
+    }
+
+    /// The stream of a request, which is the one that is being received if it has none yet.
+    fn stream_of(&mut self, id: InboundId) -> Option<u32> {
+        if let Some(number) = self.stream_of_request(id) {
+            return Some(number);
+        }
+        let number = self.current?;
+        let stream = self.streams.get_mut(&number)?;
+        stream.open += 1;
+        stream.was_asked = true;
+        if self.requests.len() <= id.index() {
+            self.requests.resize(id.index() + 1, None);
+        }
+        // It has just been made long enough.
+        *self.requests.get_mut(id.index())? = Some((id, number));
+        Some(number)
+    }
+
+    /// A request has been answered, or never will be.
+    fn ended(&mut self, id: InboundId) {
+        let Some(entry) = self.requests.get_mut(id.index()) else { return };
+        let Some((_, number)) = entry.take_if(|(known, _)| *known == id) else { return };
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.open = stream.open.saturating_sub(1);
+        }
+        self.wake(number);
+        self.drop_if_unwanted(number);
+    }
+
+    /// Everything that came with this stream has been answered at once.
+    fn ended_together(&mut self, number: u32) {
+        for entry in &mut self.requests {
+            entry.take_if(|(_, stream)| *stream == number);
+        }
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.open = 0;
+        }
+    }
+}
+
+/// # Waiting
+impl<E: EventStore> Streams<E> {
+    /// The streams whose responses should be asked for what is [`next`](Self::next), by
+    /// [`ResponseId::stream`]: something has happened on them since this was last called.
+    pub fn woken(&mut self) -> impl Iterator<Item = u32> {
+        self.woken.drain(..)
+    }
+
+    pub(super) fn wake(&mut self, number: u32) {
+        if self.woken.last() != Some(&number) {
+            self.woken.push(number);
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) next.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Wakes the streams on which something is due, and forgets those for which nobody has come back.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some((deadline, number)) = self.deadlines.first().copied()
+            && deadline <= now
+        {
+            self.set_deadline(number, None);
+            let has_response =
+                self.streams.get(&number).is_some_and(|stream| stream.response.is_some());
+            if has_response {
+                self.wake(number);
+            } else {
+                self.forget(number);
+            }
+        }
+    }
+
+    pub(super) fn set_deadline(&mut self, number: u32, deadline: Option<Instant>) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        if stream.deadline == deadline {
+            return;
+        }
+        if let Some(old) = stream.deadline {
+            self.deadlines.remove(&(old, number));
+        }
+        stream.deadline = deadline;
+        self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
+    }
+
+    /// Whether clients of this session can come back for a stream that has broken off.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.config.resumable
+            && matches!(self.manner, Manner::Session(_))
+            && self.revision.is_some_and(|revision| Revision::V2025_11_25 <= revision)
+    }
+
+    /// Whether this response has to say under which id the session goes on.
+    pub(super) fn opens_session(&self, response: ResponseId) -> bool {
+        self.opening == Some(response.stream) && self.revision.is_some()
+    }
+}
+
+/// What is said on a stream of which nobody carries on goes nowhere.
+impl<E: EventStore> Streams<E> {
+    fn number_of(&mut self, lane: Lane) -> Option<u32> {
+        if self.manner == Manner::OneStream {
+            return Some(STANDALONE);
+        }
+        match lane {
+            Lane::Stream(number) => Some(number),
+            Lane::Exchange(id) => self.stream_of(id),
+            _ if self.manner == Manner::Alone => self.streams.keys().next().copied(),
+            _ => Some(STANDALONE),
+        }
+    }
+
+    /// Status of an answer: transport faults have one of their own; without sessions so have others.
+    fn status(&self, code: ErrorCode, is_own: bool) -> u16 {
+        let is_malformed = matches!(code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST);
+        match (self.manner, code) {
+            _ if is_own && is_malformed => 400,
+            (Manner::Session(_) | Manner::OneStream, _) => 200,
+            (Manner::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
+            (
+                Manner::Alone,
+                ErrorCode::HEADER_MISMATCH
+                | ErrorCode::MISSING_CLIENT_CAPABILITY
+                | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            ) => 400,
+            (Manner::Alone, ErrorCode::INVALID_PARAMS) if is_own => 400,
+            (Manner::Alone, _) => 200,
+        }
+    }
+}
+
+impl<E: EventStore> Outlets for Streams<E> {
+    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+        let number = self.number_of(lane);
+        match number.and_then(|number| self.streams.get_mut(&number)) {
+            Some(stream) => {
+                if stream.purpose != Purpose::Standalone || self.manner == Manner::OneStream {
+                    stream.outbox.set_limit(self.most_bytes);
+                }
+                &mut stream.outbox
+            }
+            None => {
+                self.nowhere.messages().for_each(drop);
+                &mut self.nowhere
+            }
+        }
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        let Observation::Sent { method, error, lane, .. } = *observation else { return };
+        let Some(number) = self.number_of(lane) else { return };
+        let is_own = matches!(lane, Lane::Stream(_));
+        let status = error.map_or(200, |code| self.status(code, is_own));
+        if let Some(stream) = self.streams.get_mut(&number)
+            && method.is_none()
+        {
+            stream.was_asked = true;
+            stream.status = status;
+        }
+        self.wake(number);
+        match lane {
+            Lane::Exchange(id) if method.is_none() => self.ended(id),
+            Lane::Stream(number) if method.is_none() => self.ended_together(number),
+            _ => {}
+        }
+        if self.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
+            self.lane(lane).messages().for_each(drop);
+        }
+    }
+
+    fn can_ask(&self, lane: Lane) -> bool {
+        let has_listener =
+            self.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some());
+        match (self.manner, lane) {
+            (Manner::OneStream, _) => true,
+            (Manner::Alone, _) => false,
+            (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
+            (Manner::Session(_), _) => true,
+        }
+    }
+}
