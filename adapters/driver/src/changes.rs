@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::EncodeError;
-use mcp_sansio::{Delivery, NotifyError, Outbox};
+use mcp_sansio::{Delivery, NotifyError};
 
 use crate::machine::Machine;
+use crate::out::Out;
 use crate::wire::State;
 
 /// How many changes wait for a peer that does not read. Later ones are not told.
 const MOST_WAITING: usize = 1_024;
 
-type Tell<M> = Box<dyn Fn(&mut M, &mut Outbox) -> Result<Delivery, NotifyError> + Send>;
+type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + Send>;
 
 /// Those for which there was no room yet. That something has changed twice need be told once.
 pub(crate) struct Changes<M: Machine> {

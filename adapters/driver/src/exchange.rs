@@ -9,13 +9,14 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, InboundId, Instant, Log, Outbox, Progress,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, InboundId, Instant, Log, Progress,
     ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
+use crate::out::Out;
 use crate::requests::Slot;
 use crate::signal::{Raised, Signal};
 use crate::task_handle::TaskHandle;
@@ -208,14 +209,14 @@ impl<M: Machine> Exchange<M> {
 
     fn answer(
         &self,
-        send: impl FnOnce(&mut M, &mut Outbox) -> Result<(), RespondError>,
+        send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         self.answer_at(|machine, _, out| send(machine, out))
     }
 
     fn answer_at(
         &self,
-        send: impl FnOnce(&mut M, Instant, &mut Outbox) -> Result<(), RespondError>,
+        send: impl FnOnce(&mut M, Instant, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
         let sent = self.inner.handle.wire().answer(send);
         let is_open = matches!(

@@ -12,12 +12,13 @@ use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::model::method::{Method, Notification, PagedMethod};
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, ChangedList, Client, Counts, Delivery, InboundId,
-    Log, NotifyError, Outbox, Paging, Phase, Server, TaskOptions, TaskTicket,
+    Log, NotifyError, Paging, Phase, Server, TaskOptions, TaskTicket,
 };
 use serde::Serialize;
 
 use crate::block::block_on;
 use crate::machine::Machine;
+use crate::out::Out;
 use crate::pages::PendingPages;
 use crate::pending::PendingCall;
 use crate::signal::Raised;
@@ -97,7 +98,7 @@ impl<M: Machine> Handle<M> {
     /// far a task is.
     pub fn resume_task(&self, ticket: &TaskTicket, options: TaskOptions) -> PendingCall<M> {
         let resume =
-            |machine: &mut M, out: &mut Outbox, now| machine.resume_task(ticket, options, now, out);
+            |machine: &mut M, out: &mut Out, now| machine.resume_task(ticket, options, now, out);
         PendingCall::new(self.wire.call(resume), self)
     }
 
@@ -216,7 +217,7 @@ impl Handle<Server> {
     /// The same, as soon as there is room.
     pub(crate) fn tell_list_changed(&self, list: ChangedList) {
         self.wire.act(|state| {
-            let tell = move |server: &mut Server, out: &mut Outbox| server.list_changed(list, out);
+            let tell = move |server: &mut Server, out: &mut Out| server.list_changed(list, out);
             state.tell_change(format!("{list:?}"), Box::new(tell));
         });
     }
@@ -226,7 +227,7 @@ impl Handle<Server> {
         let changed = uri.to_owned();
         self.wire.act(|state| {
             let tell =
-                move |server: &mut Server, out: &mut Outbox| server.resource_updated(&changed, out);
+                move |server: &mut Server, out: &mut Out| server.resource_updated(&changed, out);
             state.tell_change(format!("of {uri}"), Box::new(tell));
         });
     }
@@ -302,6 +303,10 @@ pub(crate) struct WeakHandle<M: Machine> {
 }
 
 impl<M: Machine> WeakHandle<M> {
+    pub(crate) fn is_alive(&self) -> bool {
+        0 < self.wire.strong_count()
+    }
+
     pub(crate) fn upgrade(&self) -> Option<Handle<M>> {
         self.wire.upgrade().map(|wire| Handle { wire })
     }

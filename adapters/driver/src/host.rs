@@ -4,11 +4,12 @@
 
 use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
 use mcp_sansio::{
-    Call, Client, ClientCall, ClientRequest, ConnectionNumber, InboundId, Instant, Outbox,
-    Progress, ProgressReport, Request, RespondError, Server,
+    Call, Client, ClientCall, ClientRequest, ConnectionNumber, InboundId, Instant, Progress,
+    ProgressReport, Request, RespondError, Server,
 };
 
 use crate::machine::Machine;
+use crate::out::Out;
 
 /// A request that no handler sees where there are tasks.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub trait Host {
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut Outbox,
+        out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError>;
     fn begin_task(
         &mut self,
@@ -40,15 +41,15 @@ pub trait Host {
         new: NewTask,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut Outbox,
+        out: &mut Out,
     ) -> Result<TaskKey, TaskError>;
-    fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Outbox);
+    fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Out);
     fn report_task_progress(
         &mut self,
         task: TaskKey,
         progress: Progress<'_>,
         tasks: &mut Tasks,
-        out: &mut Outbox,
+        out: &mut Out,
     ) -> Result<ProgressReport, TaskError>;
 }
 
@@ -68,12 +69,12 @@ macro_rules! host {
                 new: NewTask,
                 tasks: &mut Tasks,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<TaskKey, TaskError> {
                 Self::begin_task(self, id, new, tasks, now, out)
             }
 
-            fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Outbox) {
+            fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Out) {
                 Self::settle_tasks(self, tasks, now, out);
             }
 
@@ -82,7 +83,7 @@ macro_rules! host {
                 task: TaskKey,
                 progress: Progress<'_>,
                 tasks: &mut Tasks,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<ProgressReport, TaskError> {
                 Self::report_task_progress(self, task, progress, tasks, out)
             }
@@ -105,7 +106,7 @@ host!(Server {
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut Outbox,
+        out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
         match chore {
             Chore::Task(call) => self.serve_task(id, call, tasks, now, out),
@@ -128,7 +129,7 @@ host!(Client {
         chore: &Chore,
         tasks: &mut Tasks,
         now: Instant,
-        out: &mut Outbox,
+        out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError> {
         match chore {
             Chore::Task(call) => self.serve_task(id, call, tasks, now, out),

@@ -13,11 +13,13 @@
 //! - [`Exchange`] is a request as its handler sees it, [`Handle`] and [`PendingCall`] what callers have. They
 //!   are the same for code that blocks and for code that awaits.
 //! - [`Offers`] are tools, prompts and resources as functions, and a handler for servers that need no more.
+//! - [`Audience`] are all connections of a server, to be told of changes.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Process`] is a server that is a child process, and the bounded end of it.
 
 pub mod asynchronous;
 
+mod audience;
 mod block;
 mod calls;
 mod changes;
@@ -33,11 +35,13 @@ mod framed;
 mod handle;
 mod host;
 mod hosting;
+mod http;
 mod jobs;
 mod machine;
 mod offers;
 mod open_error;
 mod options;
+mod out;
 mod output;
 mod pages;
 mod pending;
@@ -55,6 +59,7 @@ mod waiting;
 mod wakers;
 mod wire;
 
+pub use audience::Audience;
 pub use clock::Clock;
 pub use connection::{ClientParts, Connection, Pause};
 pub use events::Telling;

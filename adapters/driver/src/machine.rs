@@ -7,11 +7,12 @@ use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
     ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
-    NotifyError, Outbox, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate,
-    Request, RespondError, Server, ServerEvent, TaskAnswer, TaskOptions, TaskTicket,
+    NotifyError, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate, Request,
+    RespondError, Server, ServerEvent, TaskAnswer, TaskOptions, TaskTicket,
 };
 
 use crate::host::Host;
+use crate::out::Out;
 
 /// [`Server`] or [`Client`]. There are no others.
 pub trait Machine: sealed::Steer + Host {
@@ -67,11 +68,11 @@ pub(crate) mod sealed {
             &mut self,
             frame: Frame<'_>,
             arrival: Arrival,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Option<Happening<Self>>
         where
             Self: Machine;
-        fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) -> Option<Happening<Self>>
+        fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<Happening<Self>>
         where
             Self: Machine;
         fn poll_timeout(&self) -> Option<Instant>;
@@ -83,7 +84,7 @@ pub(crate) mod sealed {
             &mut self,
             id: InboundId,
             result: &Raw<'_>,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<(), RespondError>;
         fn reject(
             &mut self,
@@ -91,14 +92,14 @@ pub(crate) mod sealed {
             code: ErrorCode,
             message: &str,
             data: Option<&Raw<'_>>,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<(), RespondError>;
         fn progress(
             &mut self,
             id: InboundId,
             progress: Progress<'_>,
             now: Instant,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<ProgressReport, RespondError>;
         fn call(
             &mut self,
@@ -106,41 +107,41 @@ pub(crate) mod sealed {
             params: &Raw<'_>,
             options: CallOptions,
             now: Instant,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<CallId, CallError>;
         fn list<P: PagedMethod>(
             &mut self,
             paging: Paging,
             options: CallOptions,
             now: Instant,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<CallId, CallError>;
         fn calls_made_for(&self, id: InboundId) -> Vec<CallId>;
         fn cancel(
             &mut self,
             call: CallId,
             reason: Option<&str>,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<Cancellation, CancelError>;
         fn resume_task(
             &mut self,
             ticket: &TaskTicket,
             options: TaskOptions,
             now: Instant,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<CallId, CallError>;
         fn cancel_task(
             &mut self,
             call: CallId,
             now: Instant,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<(), CallError>;
         fn notify(
             &mut self,
             method: &str,
             params: &Raw<'_>,
             related: Option<InboundId>,
-            out: &mut Outbox,
+            out: &mut Out,
         ) -> Result<Delivery, NotifyError>;
     }
 }
@@ -186,17 +187,19 @@ macro_rules! machine {
                 &mut self,
                 frame: Frame<'_>,
                 arrival: Arrival,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Option<sealed::Happening<Self>> {
-                Self::receive(self, frame, arrival, out).map(sealed::Happening::from)
+                let event = Self::receive(self, frame, arrival, out);
+                event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
             }
 
             fn handle_timeout(
                 &mut self,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Option<sealed::Happening<Self>> {
-                Self::handle_timeout(self, now, out).map(sealed::Happening::from)
+                let event = Self::handle_timeout(self, now, out);
+                event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
             }
 
             fn poll_timeout(&self) -> Option<Instant> {
@@ -223,7 +226,7 @@ macro_rules! machine {
                 &mut self,
                 id: InboundId,
                 result: &Raw<'_>,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<(), RespondError> {
                 Self::respond(self, id, result, out)
             }
@@ -234,7 +237,7 @@ macro_rules! machine {
                 code: ErrorCode,
                 message: &str,
                 data: Option<&Raw<'_>>,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<(), RespondError> {
                 match data {
                     Some(data) => Self::reject_with(self, id, code, message, data, out),
@@ -247,7 +250,7 @@ macro_rules! machine {
                 id: InboundId,
                 progress: Progress<'_>,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<ProgressReport, RespondError> {
                 Self::progress(self, id, progress, now, out)
             }
@@ -258,7 +261,7 @@ macro_rules! machine {
                 params: &Raw<'_>,
                 options: CallOptions,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<CallId, CallError> {
                 self.call_method(method, params, options, now, out)
             }
@@ -268,7 +271,7 @@ macro_rules! machine {
                 paging: Paging,
                 options: CallOptions,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<CallId, CallError> {
                 self.list::<P>(paging, options, now, out)
             }
@@ -281,7 +284,7 @@ macro_rules! machine {
                 &mut self,
                 call: CallId,
                 reason: Option<&str>,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<Cancellation, CancelError> {
                 Self::cancel(self, call, reason, out)
             }
@@ -291,7 +294,7 @@ macro_rules! machine {
                 ticket: &TaskTicket,
                 options: TaskOptions,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<CallId, CallError> {
                 Self::resume_task(self, ticket, options, now, out)
             }
@@ -300,7 +303,7 @@ macro_rules! machine {
                 &mut self,
                 call: CallId,
                 now: Instant,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<(), CallError> {
                 Self::cancel_task(self, call, now, out)
             }
@@ -310,7 +313,7 @@ macro_rules! machine {
                 method: &str,
                 params: &Raw<'_>,
                 related: Option<InboundId>,
-                out: &mut Outbox,
+                out: &mut Out,
             ) -> Result<Delivery, NotifyError> {
                 self.notify_method(method, params, related, out)
             }

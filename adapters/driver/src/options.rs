@@ -1,5 +1,7 @@
 //! How a connection is run.
 
+use mcp_sansio::{Listening, ServerConfig};
+
 use crate::process::ProcessOptions;
 use crate::tasks::SharedTasks;
 
@@ -57,6 +59,14 @@ impl ConnectionOptions {
     pub const fn process(mut self, options: ProcessOptions) -> Self {
         self.process = options;
         self
+    }
+
+    /// Says in the configuration of a server what follows from these options: whoever has a machine of its own
+    /// does so before it makes one.
+    pub fn adjust(&self, config: &mut ServerConfig) {
+        if self.tasks.is_some() {
+            config.listening = Listening::Asked;
+        }
     }
 
     /// What was said about the process.

@@ -96,7 +96,9 @@ impl<M: Machine> Wire<M> {
         let machine = state.machine.poll_timeout();
         let closing =
             state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
-        machine.into_iter().chain(self.next_expiry()).chain(closing).min()
+        let deadlines = machine.into_iter().chain(self.next_expiry()).chain(closing);
+        let deadlines = deadlines.chain(state.out.poll_timeout());
+        deadlines.min()
     }
 
     /// Until when what is left at the end may take.

@@ -10,8 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallId, Client, ErrorCode, Framing, InboundId, Instant, Limits, Listening, Outbox, Phase,
-    RespondError, Server, ServerConfig,
+    CallId, Client, ErrorCode, Framing, InboundId, Instant, Limits, Outbox, Phase, RespondError,
+    Server, ServerConfig,
 };
 
 use crate::calls::Calls;
@@ -21,9 +21,11 @@ use crate::clock::Clock;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
+use crate::http::Responses;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
+use crate::out::Out;
 use crate::output::Output;
 use crate::requests::Requests;
 use crate::run::{Job, Run};
@@ -66,7 +68,7 @@ pub struct Wire<M: Machine> {
 
 pub(crate) struct State<M: Machine> {
     pub(crate) machine: M,
-    pub(crate) out: Outbox,
+    pub(crate) out: Out,
     /// How much of it is beyond its limit, and was let in all the same.
     excess: usize,
     pub(crate) output: Output,
@@ -86,6 +88,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) timer: Option<(Waker, Option<Instant>)>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
+    pub(crate) responses: Responses,
     pub(crate) follow: Follow,
 }
 
@@ -118,20 +121,30 @@ impl Wire<Server> {
         clock: Clock,
         runner: impl Run<Server>,
     ) -> Arc<Self> {
-        let patience = config.connection.timeouts.drain;
+        options.adjust(&mut config);
         let server = match &options.tasks {
-            Some(tasks) => {
-                config.listening = Listening::Asked;
-                Server::numbered(Arc::new(config), tasks.next_connection())
-            }
+            Some(tasks) => Server::numbered(Arc::new(config), tasks.next_connection()),
             None => Server::new(Arc::new(config)),
         };
+        let out = Out::Stream(Outbox::new(Framing::Lines, &server.config().connection.limits));
+        Self::server_on(server, out, options, clock, Arc::new(runner))
+    }
+
+    /// The same for a machine that there is, with outlets of its own.
+    pub(crate) fn server_on(
+        server: Server,
+        out: Out,
+        options: &ConnectionOptions,
+        clock: Clock,
+        runner: Arc<dyn Run<Server>>,
+    ) -> Arc<Self> {
+        let patience = server.config().connection.timeouts.drain;
         let limits = server.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
         let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
-        let setup = Setup { limits, patience, last_write: None, requests, opening: Opening::Told };
-        let runner = Arc::new(runner);
-        let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner) as _);
+        let opening = Opening::Told;
+        let setup = Setup { out, limits, patience, last_write: None, requests, opening };
+        let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
         runner.begin(&wire.handle());
         wire
     }
@@ -150,13 +163,15 @@ impl Wire<Client> {
         let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
         let opening = Opening::Waited(None);
         let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
-        let setup = Setup { limits, patience, last_write, requests, opening };
+        let out = Out::Stream(Outbox::new(Framing::Lines, &limits));
+        let setup = Setup { out, limits, patience, last_write, requests, opening };
         Self::new(client, setup, options.tasks.clone(), clock, runner)
     }
 }
 
 /// What a role has of its own.
 struct Setup<M: Machine> {
+    out: Out,
     limits: Limits,
     patience: Duration,
     last_write: Option<Duration>,
@@ -172,10 +187,10 @@ impl<M: Machine> Wire<M> {
         clock: Clock,
         runner: Arc<dyn Run<M>>,
     ) -> Arc<Self> {
-        let Setup { limits, patience, last_write, requests, opening } = setup;
+        let Setup { out, limits, patience, last_write, requests, opening } = setup;
         let state = State {
             machine,
-            out: Outbox::new(Framing::Lines, &limits),
+            out,
             excess: 0,
             output: Output::default(),
             requests,
@@ -189,6 +204,7 @@ impl<M: Machine> Wire<M> {
             jobs: Jobs::new(runner),
             timer: None,
             room: Wakers::new(),
+            responses: Responses::default(),
             follow: Follow::default(),
         };
         // Those who share tasks have to agree on the time.
@@ -205,10 +221,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Does something with the machine, and then all that follows from it.
-    pub(crate) fn with<T>(
-        self: &Arc<Self>,
-        act: impl FnOnce(&mut M, &mut Outbox, Instant) -> T,
-    ) -> T {
+    pub(crate) fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut M, &mut Out, Instant) -> T) -> T {
         self.act(|state| act(&mut state.machine, &mut state.out, self.clock.now()))
     }
 
@@ -225,7 +238,7 @@ impl<M: Machine> Wire<M> {
     /// done is in memory anyway, and there is a bound on how many of these run.
     pub(crate) fn answer<T>(
         self: &Arc<Self>,
-        act: impl FnOnce(&mut M, Instant, &mut Outbox) -> T,
+        act: impl FnOnce(&mut M, Instant, &mut Out) -> T,
     ) -> T {
         self.act(|state| {
             self.without_limit(state, |state| {
@@ -255,7 +268,7 @@ impl<M: Machine> Wire<M> {
     /// Makes a call that somebody will ask about.
     pub(crate) fn call<E>(
         self: &Arc<Self>,
-        make: impl FnOnce(&mut M, &mut Outbox, Instant) -> Result<CallId, E>,
+        make: impl FnOnce(&mut M, &mut Out, Instant) -> Result<CallId, E>,
     ) -> Result<CallId, E> {
         self.act(|state| {
             let made = make(&mut state.machine, &mut state.out, self.clock.now());
@@ -310,6 +323,7 @@ impl<M: Machine> Wire<M> {
         while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
             self.deliver(state, happening, 0);
         }
+        state.settle_responses(now);
         self.set_limit(state);
         if state.machine.phase() == Phase::Draining {
             // No more can come than the answers to what is in flight, and those are in memory anyway.
@@ -364,8 +378,9 @@ impl<M: Machine> Wire<M> {
 
     /// Finds out who may have something to do now.
     fn note_who_waits(&self, state: &mut State<M>) {
+        state.wake_responses();
         let is_closed = state.machine.phase() == Phase::Closed;
-        if is_closed || !state.out.is_empty() {
+        if state.output.writer.is_some() && (is_closed || !state.out.is_empty()) {
             state.follow.wakers.extend(state.output.writer.take());
         }
         if state.has_room() {

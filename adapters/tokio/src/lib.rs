@@ -38,7 +38,7 @@
 
 mod connect;
 mod framed;
-mod runtime;
+pub mod runtime;
 mod serve;
 mod streams;
 
@@ -48,8 +48,8 @@ pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
-    ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle, Json,
-    Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
+    Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
+    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
     ProgressUpdates, Raised, Reply, ResourceOutput, Room, SharedTasks, Stderr, TaskHandle,
     TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };

@@ -1,4 +1,4 @@
-//! What tokio brings: time and tasks.
+//! What tokio brings to a connection: time and tasks. For adapters that are built on this one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,15 +20,15 @@ pub fn clock() -> Clock {
 }
 
 /// Runs a handler as tasks of the runtime that polls this.
-pub(crate) fn tasks<H>(handler: H) -> Tasks<H, impl Fn(Work) + Send + Sync + 'static> {
+pub fn tasks<H>(handler: H) -> Tasks<H, impl Fn(Work) + Send + Sync + 'static> {
     // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
     let runtime = tokio::runtime::Handle::current();
     Tasks::new(handler, move |work| drop(runtime.spawn(work)))
 }
 
 /// A timer of tokio.
-#[derive(Default)]
-pub(crate) struct Sleeps {
+#[derive(Debug, Default)]
+pub struct Sleeps {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -46,7 +46,7 @@ impl Timer for Sleeps {
 }
 
 /// Waits with timers of the runtime that polls this, also for those who wait for it elsewhere.
-pub(crate) fn pause() -> impl Pause {
+pub fn pause() -> impl Pause {
     Pauses { runtime: tokio::runtime::Handle::current() }
 }
 

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ListChanged, ResourcesCapability};
 use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
-use mcp_sansio::{ChangedList, Server, ServerConfig};
+use mcp_sansio::{ChangedList, ServerConfig};
 use serde::de::DeserializeOwned;
 
+use crate::audience::Audience;
 use crate::exchange::Exchange;
-use crate::handle::{Handle, WeakHandle};
 use function::{Function, arguments_of};
 pub use output::{Failed, Json, PromptOutput, ResourceOutput, ToolOutput};
 use shelf::{Shelf, Shelves};
@@ -60,12 +60,12 @@ use shelf::{Shelf, Shelves};
 #[derive(Clone, Default)]
 pub struct Offers {
     shared: Arc<Mutex<Shared>>,
+    audience: Audience,
 }
 
 #[derive(Default)]
 struct Shared {
     shelves: Shelves,
-    connections: Vec<WeakHandle<Server>>,
 }
 
 impl Offers {
@@ -258,9 +258,7 @@ impl Offers {
 
     /// Says that a resource has changed, to those who have subscribed to it.
     pub fn resource_updated(&self, uri: &str) {
-        for connection in self.connections() {
-            connection.tell_resource_updated(uri);
-        }
+        self.audience.resource_updated(uri);
     }
 
     fn add<T>(&self, list: ChangedList, item: T, function: Function) -> &Self
@@ -275,9 +273,7 @@ impl Offers {
     /// Changes something, and tells everybody.
     fn change<T>(&self, list: ChangedList, change: impl FnOnce(&mut Shelves) -> T) -> T {
         let changed = change(&mut self.lock().shelves);
-        for connection in self.connections() {
-            connection.tell_list_changed(list);
-        }
+        self.audience.list_changed(list);
         changed
     }
 
@@ -289,16 +285,6 @@ impl Offers {
         }
         // What it holds is dropped here, without the lock.
         removed.is_some()
-    }
-
-    fn connect(&self, handle: &Handle<Server>) {
-        let mut shared = self.lock();
-        shared.connections.retain(|connection| connection.upgrade().is_some());
-        shared.connections.push(handle.downgrade());
-    }
-
-    fn connections(&self) -> Vec<Handle<Server>> {
-        self.lock().connections.iter().filter_map(WeakHandle::upgrade).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

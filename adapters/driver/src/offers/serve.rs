@@ -24,7 +24,7 @@ impl Offers {
 
     /// Takes a connection in that is to be told of changes: what a [`Handler`] does when it begins.
     pub fn begin(&self, handle: &Handle<Server>) {
-        self.connect(handle);
+        self.audience.add(handle);
     }
 
     async fn answer(&self, exchange: Exchange) -> Result<(), RespondError> {

@@ -1,0 +1,231 @@
+//! A server behind HTTP: messages come in bodies, and what goes out does so on one response or another.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use mcp_sansio::http::{Reply, ResponseId, ResponsePart, Streams};
+use mcp_sansio::{
+    Arrival, Cause, ConnectionNumber, Frames, Instant, Phase, Principal, Server, ServerConfig,
+};
+
+use crate::clock::Clock;
+use crate::exchange::Exchange;
+use crate::machine::Machine;
+use crate::machine::sealed::Happening;
+use crate::options::ConnectionOptions;
+use crate::out::Out;
+use crate::output::Writing;
+use crate::run::Run;
+use crate::wire::{State, Wire};
+
+/// Whoever waits for something to send.
+#[derive(Default)]
+pub(crate) struct Responses {
+    waiting: HashMap<u32, Vec<(ResponseId, Waker)>>,
+    /// It serves one message, so that its end is nothing to be told.
+    is_alone: bool,
+}
+
+impl Responses {
+    pub(crate) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
+        self.is_alone && M::is_last_word(event)
+    }
+}
+
+/// # Behind HTTP
+///
+/// For adapters that serve HTTP: see [`mcp_sansio::http`].
+impl Wire<Server> {
+    /// A server whose output goes to these streams, and whose handlers run there. With tasks it has a number
+    /// of theirs.
+    pub fn behind_http(
+        config: Arc<ServerConfig>,
+        number: ConnectionNumber,
+        streams: Streams,
+        options: &ConnectionOptions,
+        clock: Clock,
+        runner: Arc<dyn Run<Server>>,
+    ) -> Arc<Self> {
+        let number = options.tasks.as_ref().map_or(number, |tasks| tasks.next_connection());
+        let is_alone = streams.is_alone();
+        let server = Server::numbered(config, number);
+        let wire = Self::server_on(server, Out::Responses(streams), options, clock, runner);
+        let mut state = wire.lock();
+        // Nothing is written on a single stream.
+        state.output.writing = Writing::Over;
+        state.responses.is_alone = is_alone;
+        drop(state);
+        wire
+    }
+
+    /// A POST has come. Gives the response to it.
+    pub fn post(self: &Arc<Self>, body: &[u8], principal: Principal) -> Option<ResponseId> {
+        self.act(|state| {
+            let now = self.clock.now();
+            let streams = state.streams()?;
+            let response = streams.begin(now);
+            let arrival = streams.arrival(response, now).principal(principal);
+            let is_batch = self.receive_body(state, body, arrival);
+            state.streams()?.received(response, is_batch);
+            Some(response)
+        })
+    }
+
+    /// A message of a client has come whose answer goes out on the one stream that there is.
+    pub fn take_message(self: &Arc<Self>, body: &[u8], principal: Principal) {
+        self.act(|state| {
+            let arrival = Arrival::from(self.clock.now()).principal(principal);
+            self.receive_body(state, body, arrival);
+        });
+    }
+
+    /// Hands the messages of a body to the machine. Says whether they came as a batch.
+    fn receive_body(
+        self: &Arc<Self>,
+        state: &mut State<Server>,
+        body: &[u8],
+        arrival: Arrival,
+    ) -> bool {
+        let mut is_batch = false;
+        for frame in Frames::of(body, &self.limits) {
+            is_batch = frame.is_in_batch();
+            let bytes = frame.bytes().len();
+            let event = state.machine.receive(frame, arrival, &mut state.out);
+            if let Some(event) = event {
+                state.out.watch(&event);
+                self.deliver(state, Happening::from(event), bytes);
+            }
+        }
+        is_batch
+    }
+
+    /// A client asks for an event stream: see [`Streams::listen`].
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it.
+    pub fn listen(self: &Arc<Self>, last_event: Option<&str>) -> Result<ResponseId, Reply> {
+        let now = self.clock.now();
+        self.act(|state| match state.streams() {
+            Some(streams) => streams.listen(last_event, now),
+            None => Err(Reply::empty(405)),
+        })
+    }
+
+    /// The next part of a response: see [`Streams::next`]. Ready unless there is nothing for now.
+    pub fn poll_response(
+        self: &Arc<Self>,
+        response: ResponseId,
+        context: &Context<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Poll<ResponsePart> {
+        let now = self.clock.now();
+        self.act(|state| {
+            let Some(streams) = state.streams() else { return Poll::Ready(ResponsePart::End) };
+            let part = streams.next(response, now, buffer);
+            if part != ResponsePart::Nothing {
+                return Poll::Ready(part);
+            }
+            let waiting = state.responses.waiting.entry(response.stream()).or_default();
+            match waiting.iter_mut().find(|(one, _)| *one == response) {
+                Some((_, waker)) => waker.clone_from(context.waker()),
+                None => waiting.push((response, context.waker().clone())),
+            }
+            Poll::Pending
+        })
+    }
+
+    /// The client has gone before the end of a response: see [`Streams::disconnected`].
+    pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
+        self.act(|state| {
+            let now = self.clock.now();
+            state.responses.forget(response);
+            let Some(streams) = state.streams() else { return };
+            if streams.disconnected(response, now) {
+                state.machine.disconnected(Cause::WriteFailed, now);
+            }
+        });
+    }
+
+    /// Ends it at once, and every response with it: the client has ended the session, or its time is over.
+    pub fn end_now(self: &Arc<Self>) {
+        self.act(|state| {
+            if let Some(streams) = state.streams() {
+                streams.close();
+            }
+            state.machine.close();
+        });
+    }
+
+    /// Whether the client or this side is about something: see [`Streams::is_in_use`].
+    pub fn is_in_use(&self) -> bool {
+        match &self.lock().out {
+            Out::Responses(streams) => streams.is_in_use(),
+            Out::Stream(_) => true,
+        }
+    }
+}
+
+impl Exchange<Server> {
+    /// Ends the response that carries this request, and has its client come back for the rest: so that work
+    /// that takes long holds no connection. Says whether that can be: only in a session of 2025-11-25 over HTTP.
+    pub fn close_response(&self) -> bool {
+        let id = self.request().id;
+        let close = |state: &mut State<Server>| {
+            state.streams().is_some_and(|streams| streams.close_response(id))
+        };
+        self.handle().wire().act(close)
+    }
+}
+
+impl State<Server> {
+    fn streams(&mut self) -> Option<&mut Streams> {
+        match &mut self.out {
+            Out::Responses(streams) => Some(streams),
+            Out::Stream(_) => None,
+        }
+    }
+}
+
+impl Responses {
+    fn forget(&mut self, response: ResponseId) {
+        if let Some(waiting) = self.waiting.get_mut(&response.stream()) {
+            waiting.retain(|(one, _)| *one != response);
+            if waiting.is_empty() {
+                self.waiting.remove(&response.stream());
+            }
+        }
+    }
+}
+
+impl<M: Machine> State<M> {
+    /// Does what is due about responses.
+    pub(crate) fn settle_responses(&mut self, now: Instant) {
+        let is_closed = self.machine.phase() == Phase::Closed;
+        if let Out::Responses(streams) = &mut self.out {
+            streams.handle_timeout(now);
+            if is_closed {
+                streams.finish();
+            }
+        }
+    }
+
+    /// Finds out which responses have something to send.
+    pub(crate) fn wake_responses(&mut self) {
+        if let Out::Responses(streams) = &mut self.out {
+            let woken = streams.woken().filter_map(|stream| self.responses.waiting.remove(&stream));
+            self.follow.wakers.extend(woken.flatten().map(|(_, waker)| waker));
+        }
+    }
+}
+
+impl Out {
+    /// When something is due about responses.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Responses(streams) => streams.poll_timeout(),
+            Self::Stream(_) => None,
+        }
+    }
+}
