@@ -64,7 +64,7 @@ enum Job {
     Fail,
     Break,
     Delete(String),
-    Paint,
+    Sign,
     Greet(String),
 }
 
@@ -83,7 +83,7 @@ impl Job {
             "failing_job" => Ok(Self::Fail),
             "protocol_error_job" => Ok(Self::Break),
             "confirm_delete" => call.parse().map(|Deletion { filename }| Self::Delete(filename)),
-            "multi_input" => Ok(Self::Paint),
+            "multi_input" => Ok(Self::Sign),
             "test_tool_with_task" => {
                 return Some(Ok(field(exchange, "user_name", "name").map(Self::Greet)));
             }
@@ -98,7 +98,7 @@ impl Job {
             Self::Compute(time, _) => *time,
             Self::Fail | Self::Break => Duration::from_secs(1),
             // Some clients take a question for somebody else's that comes on the heels of the task.
-            Self::Delete(_) | Self::Paint => Duration::from_millis(250),
+            Self::Delete(_) | Self::Sign => Duration::from_millis(250),
             Self::Greet(_) => Duration::ZERO,
         }
     }
@@ -111,9 +111,9 @@ impl Job {
                 let question = format!("Really delete {filename}?");
                 needs.elicit("confirm", ElicitParams::form(question, flag("confirm")))
             }
-            Self::Paint => needs
-                .elicit("color", ElicitParams::form("Which color?", text("color")))
-                .elicit("size", ElicitParams::form("Which size?", text("size"))),
+            Self::Sign => needs
+                .elicit("name", ElicitParams::form("What is your name?", text("name")))
+                .elicit("confirm", ElicitParams::form("Really sign it?", flag("confirm"))),
             _ => return None,
         })
     }
@@ -131,9 +131,9 @@ impl Job {
                 format!("Deleted {filename}")
             }
             Self::Delete(filename) => format!("Kept {filename}"),
-            Self::Paint => {
+            Self::Sign => {
                 let said = |key| said(key).unwrap_or_else(|| "unknown".into());
-                format!("Painted it in the color {} and the size {}", said("color"), said("size"))
+                format!("Signed by {}, confirmed: {}", said("name"), said("confirm"))
             }
             Self::Greet(name) => format!("Hello, {name}!"),
         }))

@@ -18,7 +18,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::pagination::Pager;
 use mcp_sansio::{Call, ErrorCode, Log, Page, RespondError, Server, ServerConfig};
-use mcp_sansio_std::{Exchange, Handler};
+use mcp_sansio_std::{Audience, Exchange, Handle, Handler};
 use serde::Serialize;
 
 /// Everything, and how much of it is on a page.
@@ -27,6 +27,8 @@ pub(crate) struct Everything {
     pager: Pager,
     rounds: rounds::Rounds,
     visits: visits::Visits,
+    /// Everybody who is connected.
+    audience: Audience,
 }
 
 impl Default for Everything {
@@ -52,10 +54,20 @@ pub(crate) fn config() -> ServerConfig {
     config
 }
 
+/// Its tools.
+#[allow(dead_code, reason = "only those who serve HTTP need to know")]
+pub(crate) fn tools() -> Vec<mcp_sansio::model::Tool<'static>> {
+    tools::list()
+}
+
 impl Handler<Server> for Everything {
     fn serve(&self, exchange: &Exchange<Server>) {
         // A client that has gone, or has cancelled, is no error of ours.
         _ = self.answer(exchange);
+    }
+
+    fn begin(&self, handle: &Handle<Server>) {
+        self.audience.add(handle);
     }
 }
 
@@ -63,7 +75,7 @@ impl Everything {
     /// With so many tools, prompts or resources on each page of their lists.
     pub(crate) fn with_pages_of(items: usize) -> Self {
         let (rounds, visits) = (rounds::Rounds::default(), visits::Visits::default());
-        Self { pager: Pager::new(items), rounds, visits }
+        Self { pager: Pager::new(items), rounds, visits, audience: Audience::new() }
     }
 
     fn answer(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {

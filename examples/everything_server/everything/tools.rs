@@ -137,7 +137,7 @@ impl Everything {
         if let Some(answered) = answered.or_else(|| self.with_client(exchange, call)) {
             return answered;
         }
-        let done = with_arguments(exchange, call).or_else(|| Self::without(exchange, call).map(Ok));
+        let done = with_arguments(exchange, call).or_else(|| self.without(exchange, call).map(Ok));
         let result = match done {
             Some(Ok(result)) => result,
             Some(Err(error)) => return exchange.refuse_arguments(&error.to_string()),
@@ -184,11 +184,10 @@ impl Everything {
     }
 
     /// Runs a tool that has no arguments, or takes any.
-    fn without(exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
+    fn without(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<ToolResult> {
         Some(match &*call.name.to_str() {
             "test_trigger_resource_update" => {
-                // Nobody has to be watching.
-                _ = exchange.handle().resource_updated(resources::WATCHED);
+                self.audience.resource_updated(resources::WATCHED);
                 ToolResult::text("Resource updated")
             }
             "test_simple_text" => ToolResult::text("This is a simple text response for testing."),
@@ -208,6 +207,8 @@ impl Everything {
                 ToolResult::text(format!("Called with {arguments}"))
             }
             "test_reconnection" => {
+                // Where its client can come back for the answer, it has to.
+                exchange.close_response();
                 exchange.wait_cancelled(2 * TICK);
                 ToolResult::text("Reconnection test completed")
             }
@@ -215,15 +216,19 @@ impl Everything {
                 log(exchange, LoggingLevel::Info, "This is what was logged");
                 ToolResult::text("Logged")
             }
-            "test_trigger_tool_change" => announce(exchange, &[ChangedList::Tools]),
-            "test_trigger_prompt_change" => announce(exchange, &[ChangedList::Prompts]),
+            "test_trigger_tool_change" => self.announce(&[ChangedList::Tools]),
+            "test_trigger_prompt_change" => self.announce(&[ChangedList::Prompts]),
             "test_x_mcp_header" => ToolResult::text("Wherever that is"),
-            "announce_changes" => announce(
-                exchange,
-                &[ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts],
-            ),
+            "announce_changes" => {
+                self.announce(&[ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts])
+            }
             _ => return None,
         })
+    }
+
+    fn announce(&self, lists: &[ChangedList]) -> ToolResult {
+        lists.iter().for_each(|list| self.audience.list_changed(*list));
+        ToolResult::text("Announced")
     }
 }
 
@@ -250,15 +255,6 @@ fn logging(exchange: &Exchange<Server>) -> ToolResult {
         log(exchange, LoggingLevel::Info, line);
     }
     ToolResult::text("Tool with logging executed successfully")
-}
-
-fn announce(exchange: &Exchange<Server>, lists: &[ChangedList]) -> ToolResult {
-    for list in lists {
-        if let Err(error) = exchange.handle().list_changed(*list) {
-            return ToolResult::error(error.to_string());
-        }
-    }
-    ToolResult::text("Announced")
 }
 
 fn image() -> Content<'static> {

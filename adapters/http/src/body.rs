@@ -1,0 +1,79 @@
+//! Bodies of responses.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use mcp_sansio::http::ResponsePart;
+
+use crate::exchange::Carried;
+
+/// The body of a response: all at once, or one event after the other as they come.
+///
+/// An event is produced when it is asked for, so a client that reads slowly holds up nothing but its own
+/// stream. Dropped before its end, the client has gone.
+pub struct ResponseBody {
+    kind: Kind,
+}
+
+enum Kind {
+    Whole(Bytes),
+    Events(Box<Carried>),
+}
+
+impl ResponseBody {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self { kind: Kind::Whole(bytes.into()) }
+    }
+
+    pub(crate) fn events(carried: Carried) -> Self {
+        Self { kind: Kind::Events(Box::new(carried)) }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = match &mut self.kind {
+            Kind::Whole(bytes) if bytes.is_empty() => None,
+            Kind::Whole(bytes) => Some(std::mem::take(bytes)),
+            Kind::Events(carried) => match ready!(carried.poll_part(context)) {
+                ResponsePart::Body => Some(carried.take()),
+                _ => None,
+            },
+        };
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            Kind::Whole(bytes) => bytes.is_empty(),
+            Kind::Events(carried) => carried.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("ResponseBody");
+        match &self.kind {
+            Kind::Whole(bytes) => debug.field("bytes", &bytes.len()).finish(),
+            Kind::Events(_) => debug.finish_non_exhaustive(),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The endpoint: requests of HTTP in, responses out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body;
+use hyper::{Request, Response};
+use mcp_sansio::http::{
+    Admitted, Destination, Gate, Headers, HttpServerConfig, ParamHeaders, Reply, RequestHead,
+    SessionId, Sessions, Streams,
+};
+use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
+use mcp_sansio_driver::asynchronous::Handler;
+use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Run, Wire, random_bytes};
+use mcp_sansio_tokio::runtime::{Sleeps, clock, tasks};
+
+use crate::body::ResponseBody;
+use crate::exchange::{Carried, reply};
+
+/// How an endpoint is run, apart from what its [`ServerConfig`] says of the protocol.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct EndpointOptions {
+    /// How it uses HTTP.
+    pub http: HttpServerConfig,
+    /// How its connections are run: one for each session, and one for each request that stands alone.
+    pub connection: ConnectionOptions,
+    /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
+    /// they say there is compared with the arguments. A tool that is not in here is not checked.
+    pub tools: BTreeMap<String, Arc<ParamHeaders>>,
+}
+
+impl EndpointOptions {
+    /// As it is usual.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// An MCP server behind HTTP. Clones are of the same one.
+///
+/// Its handler is told of each connection ([`Handler::begin`]): a session is one, and so is each request that
+/// stands alone.
+#[derive(Clone)]
+pub struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    gate: Gate,
+    /// The configuration of machines for what stands alone, and of those for sessions.
+    alone: Arc<ServerConfig>,
+    session: Arc<ServerConfig>,
+    options: EndpointOptions,
+    runner: Arc<dyn Run<Server>>,
+    clock: Clock,
+    sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
+    /// What stands alone and is being answered.
+    open: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
+    numbers: AtomicU32,
+    is_closing: AtomicBool,
+    /// Somebody looks after sessions whose time runs out.
+    is_swept: AtomicBool,
+}
+
+impl Endpoint {
+    /// An endpoint whose handlers run as tasks of the runtime that this is called on.
+    pub fn new(config: ServerConfig, handler: impl Handler<Server>) -> Self {
+        Self::with(config, EndpointOptions::new(), handler)
+    }
+
+    /// The same with options.
+    pub fn with(
+        mut config: ServerConfig,
+        options: EndpointOptions,
+        handler: impl Handler<Server>,
+    ) -> Self {
+        options.connection.adjust(&mut config);
+        let gate = Gate::new(Arc::new(options.http.clone()), Arc::new(config));
+        let inner = Inner {
+            alone: gate.alone(),
+            session: gate.session(),
+            sessions: Mutex::new(Sessions::new(&options.http)),
+            open: Mutex::default(),
+            runner: Arc::new(tasks(handler)),
+            clock: clock(),
+            numbers: AtomicU32::new(0),
+            is_closing: AtomicBool::new(false),
+            is_swept: AtomicBool::new(false),
+            gate,
+            options,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Answers a request, whatever path it is for. Dropping the future, or the body of the response, tells that
+    /// the client has gone.
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        self.handle_as(Principal::default(), request).await
+    }
+
+    /// The same for somebody who has been found out to be this [`Principal`]. Sessions, tasks and request state
+    /// belong to who they were made for.
+    pub async fn handle_as<B>(
+        &self,
+        principal: Principal,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        match self.inner.answer(principal, request).await {
+            Ok(response) => response,
+            Err(refusal) => reply(refusal),
+        }
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.inner.sessions().len()
+    }
+
+    /// Takes no new requests, ends subscriptions, and ends everything else when it has been answered, at the
+    /// latest after `grace`.
+    pub fn shut_down(&self, grace: Duration) {
+        self.inner.is_closing.store(true, Ordering::Relaxed);
+        let mut wires: Vec<_> =
+            self.inner.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
+        wires.extend(lock(&self.inner.open).values().filter_map(Weak::upgrade));
+        wires.iter().for_each(|wire| wire.handle().shut_down(grace));
+    }
+}
+
+impl Inner {
+    async fn answer<B>(
+        self: &Arc<Self>,
+        principal: Principal,
+        request: Request<B>,
+    ) -> Result<Response<ResponseBody>, Reply>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        let (parts, body) = request.into_parts();
+        let fields: Vec<(&str, &[u8])> =
+            parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let headers = Headers::from(&*fields);
+        let authority = parts.uri.authority().map(|authority| authority.as_str());
+        let head = RequestHead::new(parts.method.as_str(), headers).authority(authority);
+        let admitted = self.gate.admit(&head)?;
+        if self.is_closing.load(Ordering::Relaxed) {
+            return Err(closing());
+        }
+        match admitted {
+            Admitted::Post => {
+                let body = self.read(body).await?;
+                self.post(principal, headers, &body).await
+            }
+            Admitted::Listen { session, last_event } => {
+                let wire = self.find(session, principal)?;
+                let response = wire.listen(last_event)?;
+                Ok(Carried::new(wire, response).respond().await)
+            }
+            Admitted::End { session } => {
+                self.find(session, principal)?;
+                if let Some(wire) = self.sessions().remove(session, principal) {
+                    wire.end_now();
+                }
+                Ok(reply(Reply::empty(200)))
+            }
+            _ => Err(Reply::empty(501)),
+        }
+    }
+
+    /// Reads a body, as far as it may be.
+    async fn read<B>(&self, body: B) -> Result<Bytes, Reply>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
+        let limit = self.options.http.body_bytes;
+        if (limit as u64) < body.size_hint().lower() {
+            return Err(self.gate.too_large());
+        }
+        match Limited::new(body, limit).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(self.gate.too_large()),
+            Err(_) => {
+                let text = "the body ended too early";
+                Err(Reply::refusal(400, ErrorCode::PARSE_ERROR, text))
+            }
+        }
+    }
+
+    async fn post(
+        self: &Arc<Self>,
+        principal: Principal,
+        headers: Headers<'_>,
+        body: &[u8],
+    ) -> Result<Response<ResponseBody>, Reply> {
+        let tool = |name: &str| self.options.tools.get(name).cloned();
+        let carried = match self.gate.post(headers, body, &tool)? {
+            Destination::Alone => self.alone(principal, body)?,
+            Destination::Opening => self.open(principal, body)?,
+            Destination::Session(session) => {
+                let wire = self.find(session, principal)?;
+                let response = wire.post(body, principal).ok_or_else(Gate::no_session)?;
+                Carried::new(wire, response)
+            }
+            _ => return Ok(reply(Reply::empty(202))),
+        };
+        Ok(carried.respond().await)
+    }
+
+    /// A message that stands alone has a connection of its own.
+    fn alone(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
+        let streams = Streams::alone(Arc::clone(self.gate.config()), &self.limits());
+        let number = self.next_number();
+        let wire = self.connect(Arc::clone(&self.alone), number, streams);
+        let response = wire.post(body, principal).ok_or_else(closing)?;
+        lock(&self.open).insert(number.get(), Arc::downgrade(&wire));
+        let (open, number) = (Arc::downgrade(self), number.get());
+        Ok(Carried::alone(wire, response).then(move || {
+            if let Some(inner) = open.upgrade() {
+                lock(&inner.open).remove(&number);
+            }
+        }))
+    }
+
+    /// A client asks for a session.
+    fn open(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
+        if self.sessions().is_full() {
+            let text = "there are too many sessions";
+            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+        }
+        let random = random_bytes().map_err(|_| Reply::empty(500))?;
+        let id = SessionId::from_random(random);
+        let streams = Streams::session(Arc::clone(self.gate.config()), &self.limits(), id);
+        let wire = self.connect(Arc::clone(&self.session), self.next_number(), streams);
+        let response = wire.post(body, principal).ok_or_else(closing)?;
+        if wire.phase() == Phase::Opening {
+            // The machine has refused it.
+            return Ok(Carried::alone(wire, response));
+        }
+        self.sessions().insert(id, principal, Arc::clone(&wire), self.clock.now());
+        // It ends with the session, and what it says of that the handler has been told.
+        tokio::spawn(Drive::timed(&wire, Sleeps::default()));
+        self.sweep();
+        Ok(Carried::new(wire, response))
+    }
+
+    fn connect(
+        &self,
+        config: Arc<ServerConfig>,
+        number: ConnectionNumber,
+        streams: Streams,
+    ) -> Arc<Wire<Server>> {
+        let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
+        Wire::behind_http(config, number, streams, options, self.clock, runner)
+    }
+
+    /// The session with this id, if there is one and it has not ended by itself.
+    fn find(&self, id: SessionId, principal: Principal) -> Result<Arc<Wire<Server>>, Reply> {
+        let now = self.clock.now();
+        let mut sessions = self.sessions();
+        let wire = sessions.get(id, principal, now).cloned().ok_or_else(Gate::no_session)?;
+        if wire.phase() == Phase::Closed {
+            sessions.remove(id, principal);
+            return Err(Gate::no_session());
+        }
+        Ok(wire)
+    }
+
+    /// Sees to it that sessions end whose time runs out.
+    fn sweep(self: &Arc<Self>) {
+        if self.is_swept.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let inner = Arc::downgrade(self);
+        tokio::spawn(async move {
+            while let Some(wait) = inner.upgrade().and_then(|inner| inner.end_idle_sessions()) {
+                tokio::time::sleep(wait).await;
+            }
+        });
+    }
+
+    /// Ends the sessions whose time has run out. Says how long to wait before doing so again.
+    fn end_idle_sessions(&self) -> Option<Duration> {
+        let now = self.clock.now();
+        loop {
+            let expired = self.sessions().expire(now, |wire| wire.is_in_use());
+            let Some(wire) = expired else { break };
+            wire.end_now();
+        }
+        let next = self.sessions().poll_timeout();
+        if next.is_none() {
+            self.is_swept.store(false, Ordering::Relaxed);
+        }
+        // A little more than needed, so that nothing is looked at in vain.
+        next.map(|next| (next - now) + Duration::from_millis(1))
+    }
+
+    fn limits(&self) -> mcp_sansio::Limits {
+        self.alone.connection.limits.clone()
+    }
+
+    fn next_number(&self) -> ConnectionNumber {
+        ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions<Arc<Wire<Server>>>> {
+        lock(&self.sessions)
+    }
+}
+
+/// No code of the application's runs under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn closing() -> Reply {
+    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Endpoint")
+            .field("sessions", &self.sessions())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,21 @@
+//! Streamable HTTP for [`mcp_sansio`], on hyper and tokio: servers and clients of every revision.
+//!
+//! The protocol, also that of HTTP, is in the core ([`mcp_sansio::http`]); this crate moves bytes, tells the
+//! time and runs handlers as tasks.
+//!
+//! - An [`Endpoint`] serves requests of HTTP with a [`Handler`]: those of 2026-07-28, which stand alone, and
+//!   the sessions of older clients, on the same path. It takes the requests of any stack that speaks
+//!   [`http`](hyper::http), or of [`serve`].
+//!
+//! TLS is the business of the stack in front of it: accept a connection with the library of your choice and
+//! hand the stream to [`serve_stream`].
+
+mod body;
+mod endpoint;
+mod exchange;
+mod serve;
+
+pub use body::ResponseBody;
+pub use endpoint::{Endpoint, EndpointOptions};
+pub use mcp_sansio_tokio::{ConnectionOptions, Exchange, Handle, Handler, Offers, SharedTasks};
+pub use serve::{serve, serve_stream};

@@ -1,0 +1,115 @@
+//! Sockets.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use mcp_sansio::http::Reply;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+
+use crate::body::ResponseBody;
+use crate::endpoint::Endpoint;
+use crate::exchange::reply;
+
+/// How long to leave a listener alone that cannot accept: the process has too many files open, most likely.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// Serves an endpoint on a path, on every connection that a listener accepts, with HTTP/1.1 or HTTP/2, whichever
+/// the client begins with, until `stop` is ready. Other paths are 404.
+///
+/// Then nothing more is accepted, and what is going on has `grace` to finish.
+///
+/// # Errors
+///
+/// None at the moment: a connection that fails concerns nobody else, and accepting is tried again.
+pub async fn serve(
+    endpoint: Endpoint,
+    path: &str,
+    listener: TcpListener,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> io::Result<()> {
+    let graceful = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = poll_fn(|context| match stop.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => listener.poll_accept(context).map(Some),
+        });
+        let Some(accepted) = accepted.await else { break };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(BREATH).await;
+            continue;
+        };
+        // What is written is whole already.
+        _ = stream.set_nodelay(true);
+        let service = service(endpoint.clone(), path.to_owned());
+        let builder = Builder::new(TokioExecutor::new());
+        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+        let connection = graceful.watch(connection);
+        // That a client breaks off is its own business.
+        tokio::spawn(async move { _ = connection.await });
+    }
+    drop(listener);
+    endpoint.shut_down(grace);
+    // Those that are not through by then are given up.
+    _ = tokio::time::timeout(grace, graceful.shutdown()).await;
+    Ok(())
+}
+
+/// Serves an endpoint on a path, on one connection: one that has TLS on it, for example.
+///
+/// ```no_run
+/// # async fn example(endpoint: mcp_sansio_http::Endpoint) -> std::io::Result<()> {
+/// # struct Tls; impl Tls { async fn accept(&self, stream: tokio::net::TcpStream)
+/// #     -> std::io::Result<tokio::net::TcpStream> { Ok(stream) } }
+/// # let tls = Tls;
+/// let listener = tokio::net::TcpListener::bind("0.0.0.0:443").await?;
+/// loop {
+///     let (stream, _) = listener.accept().await?;
+///     // A `tokio_rustls::TlsAcceptor`, for example. Name `h2` and `http/1.1` in its ALPN protocols.
+///     let stream = tls.accept(stream).await?;
+///     let endpoint = endpoint.clone();
+///     tokio::spawn(async move { mcp_sansio_http::serve_stream(endpoint, "/mcp", stream).await });
+/// }
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// What hyper says if the connection fails. A client that goes away between requests is no error.
+pub async fn serve_stream(
+    endpoint: Endpoint,
+    path: &str,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let service = service(endpoint, path.to_owned());
+    Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await
+}
+
+fn service(
+    endpoint: Endpoint,
+    path: String,
+) -> impl hyper::service::Service<
+    Request<Incoming>,
+    Response = Response<ResponseBody>,
+    Error = Infallible,
+    Future = impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send,
+> {
+    service_fn(move |request: Request<Incoming>| {
+        let endpoint = endpoint.clone();
+        let is_here = request.uri().path() == path;
+        async move {
+            Ok(if is_here { endpoint.handle(request).await } else { reply(Reply::empty(404)) })
+        }
+    })
+}
