@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
         // Whether JSON is accepted, and whether streams are.
-        let table: [(&[&str], bool, bool); 24] = [
+        let table: [(&[&str], bool, bool); 25] = [
             (&["application/json, text/event-stream"], true, true),
             (&["application/json", "text/event-stream"], true, true),
             (&["text/event-stream,application/json;charset=utf-8"], true, true),
@@ -133,7 +133,8 @@ mod tests {
             (&["application/*;q=0.0, application/json;Q=0.001"], true, false),
             (&["application/json;q=0, application/json"], true, false),
             (&["application/json;q=, text/event-stream;q=high"], true, true),
-            (&["application/json; a=\",text/event-stream;\\\"q=0\""], true, false),
+            (&["application/json; a=\",text/event-stream,;q=0;\""], true, false),
+            (&["application/json; a=\"\\\",text/event-stream,\\\"\""], true, false),
             (&["application/json;a=\"x\";q=0, text/event-stream"], false, true),
             (&[""], false, false),
             (&[", ,"], false, false),

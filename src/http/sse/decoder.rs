@@ -183,6 +183,13 @@ impl SseDecoder {
         }
     }
 
+    /// How much memory the buffers have.
+    #[cfg(test)]
+    pub(super) fn capacities(&self) -> [usize; 4] {
+        let ids = self.next_id.capacity() + self.last_id.capacity();
+        [self.line.capacity(), self.data.capacity(), self.event_type.capacity(), ids]
+    }
+
     fn event(&self) -> SseEvent<'_> {
         SseEvent {
             event_type: if self.event_type.is_empty() { MESSAGE } else { &self.event_type },

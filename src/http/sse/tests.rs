@@ -231,6 +231,26 @@ fn what_is_held_is_bounded_and_given_back() {
 }
 
 #[test]
+fn a_warm_decoder_asks_for_no_memory() {
+    let text = b"event: message\nid: 1234\ndata: {\"a\":\ndata: 1}\n\n";
+    let mut decoder = SseDecoder::new(1000);
+    let mut pass = |length: usize| {
+        let mut events = 0;
+        for mut chunk in text.chunks(length) {
+            while decoder.next(&mut chunk).is_some() {
+                events += 1;
+            }
+        }
+        assert_eq!(events, 1);
+        decoder.capacities()
+    };
+    let warm = (pass(1), pass(1)).1;
+    for length in 1..text.len() + 1 {
+        assert_eq!(pass(length), warm);
+    }
+}
+
+#[test]
 fn events_do_not_show_what_they_hold() {
     let mut decoder = SseDecoder::new(100);
     let mut chunk = &b"event: e\nid: secret\ndata: secret\n\n"[..];
