@@ -272,13 +272,13 @@ pub use handle::{CallId, ConnectionNumber, InboundId};
 pub use limits::Limits;
 pub use peer::{
     Arrival, Batch, BatchError, BegunTask, CacheHint, CacheHints, CallEnded, CallError,
-    CallOptions, CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy, Cause,
-    ConnectionConfig, Counts, Delivery, DuplicateIds, Expiry, KeepAlive, Lane, ListPage,
-    Notification, NotifyError, Observation, OrphanTask, Outcome, Outlets, PagesRestarted, Paging,
-    Principal, Progress, ProgressReport, ProgressUpdate, Relay, RepliesWithoutId, RequestContext,
-    RespondError, RestartCause, Stray, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
-    TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout, Timeouts,
-    UnknownMethods, Violation,
+    CallOptions, CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy,
+    CarrierFailure, CarrierFailureKind, Cause, ConnectionConfig, Counts, Delivery, DuplicateIds,
+    ExchangeEnd, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError, Observation,
+    OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
+    ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
+    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest,
+    TaskTicket, TaskUpdate, Timeout, Timeouts, UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{

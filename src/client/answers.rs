@@ -6,7 +6,7 @@ use super::negotiation::{Failing, Probed};
 use crate::capability::{CapabilitySet, Owner};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{MemberTexts, Raw, Str, member};
-use crate::peer::{Cause, Outcome, versions, versions_in};
+use crate::peer::{CarrierFailureKind, Cause, Outcome, versions, versions_in};
 use crate::version::RevisionSet;
 
 /// The result of `initialize`, as far as the machine needs it.
@@ -53,6 +53,14 @@ impl Discovery {
                 nothing(Probed::WrongVersion(versions_in(data)))
             }
             Outcome::PeerError(error) => nothing(Probed::Error(error.code)),
+            // A server that does not know the question refuses what carries it, or does not answer.
+            Outcome::Undelivered(failure) if failure.is_refused() => {
+                nothing(Probed::Refused(failure.status.unwrap_or_default()))
+            }
+            Outcome::Undelivered(failure) if failure.kind == CarrierFailureKind::NoAnswer => {
+                nothing(Probed::Nonsense)
+            }
+            Outcome::Undelivered(_) => nothing(Probed::Undelivered),
             Outcome::TimedOut(_) => nothing(Probed::TimedOut),
             Outcome::Closed(_) | Outcome::Unsent => nothing(Probed::Closed),
             _ => nothing(Probed::Nonsense),
@@ -97,6 +105,7 @@ impl Discovery {
                 ConnectFailure::Malformed { kind, message }
             }
             (_, Outcome::TimedOut(_)) => ConnectFailure::TimedOut,
+            (_, Outcome::Undelivered(failure)) => ConnectFailure::Undelivered(failure),
             (_, Outcome::Closed(cause)) => ConnectFailure::Closed(cause),
             _ => ConnectFailure::Closed(Cause::HandshakeFailed),
         }

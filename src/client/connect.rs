@@ -247,6 +247,7 @@ impl Client {
             Outcome::Malformed { kind, message } => {
                 Err(ConnectFailure::Malformed { kind, message })
             }
+            Outcome::Undelivered(failure) => Err(ConnectFailure::Undelivered(failure)),
             Outcome::TimedOut(_) => Err(ConnectFailure::TimedOut),
             Outcome::Closed(cause) => Err(ConnectFailure::Closed(cause)),
             // None of these is an answer, and `initialize` has no other outcomes.

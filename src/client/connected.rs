@@ -5,7 +5,7 @@ use crate::capability::CapabilitySet;
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{EncodeError, Raw, Str};
-use crate::peer::Cause;
+use crate::peer::{CarrierFailure, Cause};
 use crate::rpc::ErrorObject;
 use crate::version::{Revision, RevisionSet};
 
@@ -84,6 +84,9 @@ pub enum ConnectFailure<'a> {
     /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.
     /// Start it again: a [`Client::successor`](crate::Client::successor) begins with that.
     RestartAdvised(Cause),
+    /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know
+    /// first who is asking.
+    Undelivered(CarrierFailure<'a>),
     /// The connection ended first.
     Closed(Cause),
 }
@@ -105,6 +108,7 @@ impl ConnectFailure<'_> {
             }
             Self::TimedOut => ConnectFailure::TimedOut,
             Self::RestartAdvised(cause) => ConnectFailure::RestartAdvised(cause),
+            Self::Undelivered(failure) => ConnectFailure::Undelivered(failure.into_owned()),
             Self::Closed(cause) => ConnectFailure::Closed(cause),
         }
     }

@@ -37,8 +37,8 @@ use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, Incoming, IncomingRequest, InputRequested, Notice, NotifyError, Outcome,
-    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
+    Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice, NotifyError,
+    Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
     TaskOptions, TaskTicket, peer_face,
 };
 use crate::rpc::Fault;
@@ -211,6 +211,22 @@ impl Client {
                 return event;
             }
         }
+    }
+
+    /// The exchange that carried a call has ended without a response that names the call, on a carrier with one
+    /// for each: see [`http`](crate::http). The call ends, whichever it is.
+    #[must_use = "the event is the only word of it"]
+    pub fn exchange_ended<'f>(
+        &mut self,
+        call: CallId,
+        end: ExchangeEnd<'f>,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let incoming = self.peer.exchange_ended(&self.config.connection, call, end, now, out);
+        let event = incoming.and_then(|incoming| self.incoming(incoming, now, out));
+        self.peer.end_reception(out);
+        event
     }
 
     fn incoming<'f>(

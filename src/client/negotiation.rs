@@ -46,6 +46,8 @@ pub enum Evidence {
     OnlySessions,
     /// The server refused `server/discover` with this error, which it would not if it knew it.
     ProbeRefused(ErrorCode),
+    /// The server refused what carried `server/discover` with this status of HTTP.
+    ProbeNotServed(u16),
     /// The server answered `server/discover` with something else.
     ProbeMisunderstood,
     /// The server did not answer `server/discover` in time.
@@ -63,6 +65,10 @@ pub(super) enum Probed {
     WrongVersion(Option<RevisionSet>),
     /// Any other error.
     Error(ErrorCode),
+    /// It was not served, with this status.
+    Refused(u16),
+    /// It did not get there, or is not served to just anybody.
+    Undelivered,
     TimedOut,
     Closed,
 }
@@ -174,8 +180,10 @@ impl Negotiation {
             // 10: nobody has this error but who knows the revision.
             Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY) => Move::Fail(Failing::AsItIs),
             Probed::Error(code) => self.fall_back(Evidence::ProbeRefused(code), able), // 11, 12, 13
-            Probed::Nonsense => self.fall_back(Evidence::ProbeMisunderstood, able),    // 4
-            Probed::TimedOut => self.fall_back(Evidence::ProbeTimedOut, able),         // 14
+            Probed::Refused(status) => self.fall_back(Evidence::ProbeNotServed(status), able),
+            Probed::Undelivered => Move::Fail(Failing::AsItIs),
+            Probed::Nonsense => self.fall_back(Evidence::ProbeMisunderstood, able), // 4
+            Probed::TimedOut => self.fall_back(Evidence::ProbeTimedOut, able),      // 14
             Probed::Closed if !able.sessions().is_empty() => {
                 self.is_shy = true;
                 Move::Fail(Failing::Restart) // 15

@@ -1,6 +1,7 @@
 //! What can happen on a connection, whichever role one has.
 
 use super::call::CallError;
+use super::carrier::CarrierFailure;
 use super::subscribe::SubscriptionUpdate;
 use super::tracking::{BegunTask, OrphanTask, TaskUpdate};
 use crate::error::{ErrorCode, ViolationKind};
@@ -256,6 +257,9 @@ pub enum Outcome<'a> {
     /// in it. Or its request would have to be made again, with what was gathered for it, and there will
     /// never be room for that, or the server has turned out to need a session. The peer waits for nothing.
     NotMade(CallError),
+    /// What carries calls has failed this one, and the connection lives on. Whether the peer has served the call
+    /// the [kind](CarrierFailure::kind) of failure tells, as far as that can be known.
+    Undelivered(CarrierFailure<'a>),
     /// No answer came in time. The peer has been told, or never heard of the call.
     TimedOut(Expiry),
     /// The connection ended first; the peer may or may not have served the call.
@@ -281,6 +285,7 @@ impl Outcome<'_> {
             Self::InputRefused(code) => Outcome::InputRefused(code),
             Self::TooManyRounds => Outcome::TooManyRounds,
             Self::NotMade(error) => Outcome::NotMade(error),
+            Self::Undelivered(failure) => Outcome::Undelivered(failure.into_owned()),
             Self::TimedOut(expiry) => Outcome::TimedOut(expiry),
             Self::Closed(cause) => Outcome::Closed(cause),
             Self::Unsent => Outcome::Unsent,
@@ -378,6 +383,10 @@ pub enum Cause {
     /// No session came about.
     #[error("the handshake failed")]
     HandshakeFailed,
+    /// The server has ended the session, or does not know it any more
+    /// ([session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)).
+    #[error("the server has ended the session")]
+    SessionLost,
     /// The peer has not answered a number of pings
     /// ([`KeepAlive::close_after`](crate::KeepAlive::close_after)).
     #[error("the peer does not answer any more")]

@@ -14,6 +14,7 @@
 //! | `batches`, `batch` | batches of the peer, and of ours |
 //! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
 //! | `call`, `calls`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
+//! | `carrier` | calls that end because of what carries them |
 //! | `pages` | lists that are read page by page |
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
 //! | `task_calls`, `tracking`, `polling`, `task_inputs`, `giving_up_tasks` | calls that become tasks of the peer |
@@ -30,6 +31,7 @@ mod cache_hints;
 mod call;
 mod calls;
 mod cancel;
+mod carrier;
 mod claim;
 mod clock;
 mod closing;
@@ -81,6 +83,7 @@ pub use batch::{Batch, BatchError};
 pub use cache_hints::{CacheHint, CacheHints};
 pub use call::{CallError, CallOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
+pub use carrier::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
 pub use config::{
     CapabilityPolicy, ConnectionConfig, DuplicateIds, KeepAlive, Relay, RepliesWithoutId, Timeouts,
     UnknownMethods,

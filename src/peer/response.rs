@@ -60,6 +60,11 @@ impl Peer {
         is_there.then_some(CallId(place))
     }
 
+    /// Whether the peer may have heard of a call and has not answered it.
+    pub(super) fn has_heard_of(&self, call: CallId) -> bool {
+        self.outbound.get(call.0).is_some_and(is_there)
+    }
+
     /// Whether a call of the application, or a question about a task, can be answered.
     fn awaits_answer(&self, call: CallId) -> bool {
         let is_step = |entry: &Call| entry.purpose == Purpose::TaskStep;

@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::call::{CallError, CallOptions, Purpose, Timeout};
 use super::calls::Sink;
+use super::carrier::CarrierFailure;
 use super::event::{Cause, Notification, Outcome, PeerEvent, Violation};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
@@ -95,6 +96,8 @@ pub enum SubscriptionEnd<'a> {
     /// The server did not say within [`Timeouts::acknowledgement`](crate::Timeouts::acknowledgement)
     /// that it is open.
     TimedOut,
+    /// What carries it has failed: it broke off, for example. Whatever was told of is stale; subscribe again.
+    Undelivered(CarrierFailure<'a>),
     /// It was asked for before it was known whether the server has subscriptions, and it has none.
     NotMade(CallError),
     /// The connection ended. Only this is a reason to ask for it again on the next one:
@@ -129,6 +132,7 @@ impl SubscriptionEnd<'_> {
             Self::Failed(error) => SubscriptionEnd::Failed(error.into_owned()),
             Self::Malformed(kind) => SubscriptionEnd::Malformed(kind),
             Self::TimedOut => SubscriptionEnd::TimedOut,
+            Self::Undelivered(failure) => SubscriptionEnd::Undelivered(failure.into_owned()),
             Self::NotMade(error) => SubscriptionEnd::NotMade(error),
             Self::Lost(cause) => SubscriptionEnd::Lost(cause),
         }
@@ -347,6 +351,7 @@ impl Peer {
             Outcome::Malformed { kind, .. } => SubscriptionEnd::Malformed(kind),
             Outcome::TimedOut(_) => SubscriptionEnd::TimedOut,
             Outcome::NotMade(error) => SubscriptionEnd::NotMade(error),
+            Outcome::Undelivered(failure) => SubscriptionEnd::Undelivered(failure),
             Outcome::Closed(cause) => SubscriptionEnd::Lost(cause),
             _ => SubscriptionEnd::Lost(Cause::ShutDown),
         };

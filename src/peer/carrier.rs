@@ -1,0 +1,111 @@
+//! Calls that end because of what carries them, where each has an exchange of its own.
+
+use super::event::Outcome;
+use super::outlets::{Arrival, Lane, Outlets};
+use super::receive::{Incoming, Reception};
+use super::{ConnectionConfig, Peer};
+use crate::handle::CallId;
+use crate::json::Str;
+use crate::rpc::{ErrorObject, ResultType};
+use crate::session::Phase;
+use crate::time::Instant;
+
+/// Why a call has no answer although the connection lives on: the exchange that carried it has failed. Only
+/// carriers with an exchange for each call, such as HTTP, have these.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct CarrierFailure<'a> {
+    /// What went wrong.
+    pub kind: CarrierFailureKind,
+    /// The status of HTTP, if a response came.
+    pub status: Option<u16>,
+    /// What the server asks for before it serves this client: its `WWW-Authenticate`, if the status is 401 or
+    /// 403.
+    pub challenge: Option<Str<'a>>,
+    /// When to try again, in the words of the server: its `Retry-After`.
+    pub retry_after: Option<Str<'a>>,
+}
+
+/// What went wrong with the exchange of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum CarrierFailureKind {
+    /// The request did not reach the server, as far as can be told.
+    #[error("the request did not reach the server")]
+    Unreachable,
+    /// The response broke off, or ended, before the answer came. The server may have served the call.
+    #[error("the response ended before the answer came")]
+    BrokenOff,
+    /// The server refused the exchange with a status, and no error of JSON-RPC.
+    #[error("the server refused the request")]
+    Refused,
+    /// The server wants to know who is asking: status 401, or 403 with a challenge.
+    #[error("the server asks for authorization")]
+    Unauthorized,
+    /// The response is none that can answer a request: empty, of another content type, for another id.
+    #[error("the response is no answer to a request")]
+    NoAnswer,
+    /// The response, or an event of it, is longer than [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    #[error("the response is too long")]
+    TooLong,
+    /// The call cannot be made over this carrier: the schema of the tool says something that no header field
+    /// can hold, or asks for an argument in one that does not fit there. It was not sent.
+    #[error("the arguments cannot be repeated in header fields")]
+    Unsayable,
+}
+
+impl CarrierFailure<'_> {
+    /// Nothing but what went wrong.
+    pub const fn new(kind: CarrierFailureKind) -> Self {
+        Self { kind, status: None, challenge: None, retry_after: None }
+    }
+
+    /// The same with its own copy of the text.
+    pub fn into_owned(self) -> CarrierFailure<'static> {
+        CarrierFailure {
+            kind: self.kind,
+            status: self.status,
+            challenge: self.challenge.map(Str::into_owned),
+            retry_after: self.retry_after.map(Str::into_owned),
+        }
+    }
+
+    /// Whether this is how a server refuses that knows nothing of what it was asked.
+    pub(crate) const fn is_refused(&self) -> bool {
+        matches!((self.kind, self.status), (CarrierFailureKind::Refused, Some(400..=499)))
+    }
+}
+
+/// How the exchange of a call has ended without a response of JSON-RPC that names the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExchangeEnd<'a> {
+    /// With an error that can only be about this call.
+    Error(ErrorObject<'a>),
+    /// Without any.
+    Failure(CarrierFailure<'a>),
+}
+
+impl Peer {
+    /// The exchange that carried a call has ended.
+    pub(crate) fn exchange_ended<'a>(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        end: ExchangeEnd<'a>,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> Option<Incoming<'a>> {
+        if self.phase == Phase::Closed || !self.has_heard_of(call) {
+            return None;
+        }
+        self.clock.tick(now);
+        let outcome = match end {
+            ExchangeEnd::Error(error) => Outcome::PeerError(error),
+            ExchangeEnd::Failure(failure) => Outcome::Undelivered(failure),
+        };
+        let arrival = Arrival::from(now).lane(Lane::Call(call));
+        let result_type = ResultType::Absent;
+        self.ended(call, outcome, b"", &mut Reception { config, result_type, arrival, out })
+    }
+}
