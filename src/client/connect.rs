@@ -60,6 +60,11 @@ impl Client {
         Ok(())
     }
 
+    /// Whether the connection has been open, also if it has ended since.
+    pub const fn was_connected(&self) -> bool {
+        self.evidence.is_some()
+    }
+
     /// How it was found out to which era the server belongs; `None` as long as it has not been.
     pub const fn evidence(&self) -> Option<Evidence> {
         self.evidence

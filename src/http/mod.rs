@@ -2,6 +2,7 @@
 
 pub mod name;
 
+mod client;
 mod headers;
 mod media;
 mod origin;
@@ -10,6 +11,10 @@ mod server;
 mod sse;
 mod value;
 
+pub use client::{
+    Action, Arrived, ExchangeNumber, HeaderError, HttpClientConfig, HttpRequest, OneStream, Posts,
+    ResponseReader,
+};
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};
 pub use origin::{HostPolicy, InvalidName, OriginPolicy};

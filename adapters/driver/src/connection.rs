@@ -8,8 +8,10 @@ use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_sansio::http::{HttpClientConfig, Posts};
 use mcp_sansio::{
-    Cause, Client, ClientConfig, ClientEvent, ConnectFailure, Connected, ConnectionNumber, Phase,
+    Cause, Client, ClientConfig, ClientEvent, ConnectFailure, Connected, ConnectionNumber, Framing,
+    Outbox, Phase,
 };
 
 use crate::block::block_on;
@@ -17,6 +19,7 @@ use crate::clock::Clock;
 use crate::handle::Handle;
 use crate::open_error::OpenError;
 use crate::options::ConnectionOptions;
+use crate::out::Out;
 use crate::process::Process;
 use crate::run::Run;
 use crate::tasks::SharedTasks;
@@ -101,7 +104,28 @@ impl Connection {
         parts: &ClientParts,
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
-        let opened = Self::open_client(first_client(config, options), options, parts, attach).await;
+        let client = first_client(config, options);
+        let out = stream(&client);
+        let opened = Self::open_client(client, out, options, parts, attach).await;
+        opened.map_err(|failed| failed.error)
+    }
+
+    /// The same for a server behind HTTP. `attach` begins to make requests and to keep the time.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub async fn open_over_http(
+        config: ClientConfig,
+        http: HttpClientConfig,
+        options: &ConnectionOptions,
+        parts: &ClientParts,
+        attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
+    ) -> Result<Self, OpenError> {
+        let client = first_client(config, options);
+        let limits = &client.config().connection.limits;
+        let out = Out::Requests(Posts::new(Arc::new(http), limits));
+        let opened = Self::open_client(client, out, options, parts, attach).await;
         opened.map_err(|failed| failed.error)
     }
 
@@ -143,7 +167,8 @@ impl Connection {
         let (mut process, stdin, stdout) = Process::spawn(command, options.process)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
         let attach = |wire: &_| attach(wire, stdout, stdin);
-        let failed = match Self::open_client(client, options, parts, attach).await {
+        let out = stream(&client);
+        let failed = match Self::open_client(client, out, options, parts, attach).await {
             Ok(mut connection) => {
                 connection.process = Some(process);
                 return Ok(connection);
@@ -162,11 +187,13 @@ impl Connection {
 
     async fn open_client(
         client: Client,
+        out: Out,
         options: &ConnectionOptions,
         parts: &ClientParts,
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, Box<Failed>> {
-        let wire = Wire::client(client, options, parts.clock, Arc::clone(&parts.runner));
+        let runner = Arc::clone(&parts.runner);
+        let wire = Wire::client_on(client, out, options, parts.clock, runner);
         let abandoned = Abandoned { wire: &wire, is_kept: false };
         parts.runner.begin(&wire.handle());
         wire.with(|client, out, now| client.connect(now, out))
@@ -279,6 +306,11 @@ impl Drop for Abandoned<'_> {
             self.wire.stop_reading();
         }
     }
+}
+
+/// Outlets for a single stream.
+fn stream(client: &Client) -> Out {
+    Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits))
 }
 
 fn first_client(config: ClientConfig, options: &ConnectionOptions) -> Client {

@@ -3,7 +3,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
-    BegunTask, CallError, Cause, ErrorCode, ErrorObject, Expiry, Outcome, ViolationKind,
+    BegunTask, CallError, CarrierFailure, Cause, ErrorCode, ErrorObject, Expiry, Outcome,
+    ViolationKind,
 };
 
 /// Why a call has no result.
@@ -39,6 +40,9 @@ pub enum CallFailure {
     /// It had become a task, which the other side does not know any more.
     #[error("the task is lost")]
     TaskLost,
+    /// What carries calls has failed this one, and the connection lives on.
+    #[error("{}{}", .0.kind, status_text(.0.status))]
+    Undelivered(Box<CarrierFailure<'static>>),
     /// No answer came in time.
     #[error("{}", expiry_text(*.0))]
     TimedOut(Expiry),
@@ -64,6 +68,11 @@ const fn expiry_text(expiry: Expiry) -> &'static str {
     }
 }
 
+/// The status of HTTP, if there is one.
+fn status_text(status: Option<u16>) -> String {
+    status.map(|status| format!(" (HTTP status {status})")).unwrap_or_default()
+}
+
 /// The result of a call, or why there is none.
 pub(crate) fn result_of(outcome: Outcome<'static>) -> Result<Raw<'static>, CallFailure> {
     Err(match outcome {
@@ -79,6 +88,7 @@ pub(crate) fn result_of(outcome: Outcome<'static>) -> Result<Raw<'static>, CallF
         Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
         Outcome::Cut { stop, .. } => CallFailure::Cut(stop),
         Outcome::NotMade(error) => CallFailure::NotMade(error),
+        Outcome::Undelivered(failure) => CallFailure::Undelivered(Box::new(failure)),
         Outcome::Closed(cause) => CallFailure::Closed(cause),
         _ => CallFailure::Unsent,
     })

@@ -20,7 +20,7 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    fn weak(self: &Arc<Self>) -> Weak<dyn Link> {
+    pub(crate) fn weak(self: &Arc<Self>) -> Weak<dyn Link> {
         Arc::<Self>::downgrade(self)
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::http::Streams;
+use mcp_sansio::http::{Posts, Streams};
 use mcp_sansio::{ClientEvent, Lane, Observation, Outbox, Outlets, ServerEvent};
 
 /// The outlets of a connection.
@@ -13,6 +13,8 @@ pub enum Out {
     Stream(Outbox),
     /// A server behind HTTP.
     Responses(Streams),
+    /// A client of a server behind HTTP.
+    Requests(Posts),
 }
 
 impl Out {
@@ -20,7 +22,7 @@ impl Out {
     pub(crate) fn unsent(&self) -> &[u8] {
         match self {
             Self::Stream(outbox) => outbox.unsent(),
-            Self::Responses(_) => &[],
+            Self::Responses(_) | Self::Requests(_) => &[],
         }
     }
 
@@ -28,7 +30,7 @@ impl Out {
     pub(crate) fn sent(&mut self, bytes: usize) {
         match self {
             Self::Stream(outbox) => outbox.sent(bytes),
-            Self::Responses(_) => {}
+            Self::Responses(_) | Self::Requests(_) => {}
         }
     }
 
@@ -37,6 +39,7 @@ impl Out {
         match self {
             Self::Stream(outbox) => outbox.len(),
             Self::Responses(_) => 0,
+            Self::Requests(posts) => posts.outbox().len(),
         }
     }
 
@@ -45,6 +48,17 @@ impl Out {
         match self {
             Self::Stream(outbox) => outbox.is_empty(),
             Self::Responses(streams) => streams.is_empty(),
+            Self::Requests(posts) => posts.is_empty(),
+        }
+    }
+
+    /// Whether everything that concerns the peer has been done, now that the connection has ended. A response can be
+    /// sent to its end without it.
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Stream(outbox) => outbox.is_empty(),
+            Self::Responses(_) => true,
+            Self::Requests(posts) => posts.is_over(),
         }
     }
 
@@ -54,6 +68,7 @@ impl Out {
         match self {
             Self::Stream(outbox) => outbox.is_congested(),
             Self::Responses(_) => false,
+            Self::Requests(posts) => posts.outbox().is_congested(),
         }
     }
 
@@ -61,6 +76,7 @@ impl Out {
         match self {
             Self::Stream(outbox) => outbox.set_limit(bytes),
             Self::Responses(streams) => streams.set_limit(bytes),
+            Self::Requests(posts) => posts.outbox_mut().set_limit(bytes),
         }
     }
 
@@ -85,7 +101,11 @@ impl Watched for ServerEvent<'_> {
 }
 
 impl Watched for ClientEvent<'_> {
-    fn show(&self, _: &mut Out) {}
+    fn show(&self, out: &mut Out) {
+        if let Out::Requests(posts) = out {
+            posts.watch(self);
+        }
+    }
 }
 
 impl Outlets for Out {
@@ -93,12 +113,13 @@ impl Outlets for Out {
         match self {
             Self::Stream(outbox) => outbox,
             Self::Responses(streams) => streams.lane(lane),
+            Self::Requests(posts) => posts.lane(lane),
         }
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
         match self {
-            Self::Stream(_) => _ = observation,
+            Self::Stream(_) | Self::Requests(_) => _ = observation,
             Self::Responses(streams) => streams.observe(observation),
         }
     }
@@ -107,6 +128,7 @@ impl Outlets for Out {
         match self {
             Self::Stream(outbox) => outbox.can_ask(lane),
             Self::Responses(streams) => streams.can_ask(lane),
+            Self::Requests(posts) => posts.can_ask(lane),
         }
     }
 }

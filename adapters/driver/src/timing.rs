@@ -172,7 +172,7 @@ impl<M: Machine> State<M> {
     /// Whether there is output that has not been written and still may be, or a stream that has not been closed.
     fn is_unwritten(&self) -> bool {
         match self.output.writing {
-            Writing::Idle => self.output.is_attached || !self.out.is_empty(),
+            Writing::Idle => self.output.is_attached || !self.out.is_done(),
             Writing::Busy | Writing::Closing => true,
             Writing::Over => false,
         }

@@ -21,7 +21,8 @@ use crate::clock::Clock;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
-use crate::http::Responses;
+use crate::http_client;
+use crate::http_server::Responses;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
@@ -89,6 +90,7 @@ pub(crate) struct State<M: Machine> {
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
     pub(crate) responses: Responses,
+    pub(crate) http: http_client::Requests,
     pub(crate) follow: Follow,
 }
 
@@ -158,12 +160,23 @@ impl Wire<Client> {
         clock: Clock,
         runner: Arc<dyn Run<Client>>,
     ) -> Arc<Self> {
+        let out = Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits));
+        Self::client_on(client, out, options, clock, runner)
+    }
+
+    /// The same with outlets of its own.
+    pub(crate) fn client_on(
+        client: Client,
+        out: Out,
+        options: &ConnectionOptions,
+        clock: Clock,
+        runner: Arc<dyn Run<Client>>,
+    ) -> Arc<Self> {
         let limits = client.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
         let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
         let opening = Opening::Waited(None);
         let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
-        let out = Out::Stream(Outbox::new(Framing::Lines, &limits));
         let setup = Setup { out, limits, patience, last_write, requests, opening };
         Self::new(client, setup, options.tasks.clone(), clock, runner)
     }
@@ -205,6 +218,7 @@ impl<M: Machine> Wire<M> {
             timer: None,
             room: Wakers::new(),
             responses: Responses::default(),
+            http: http_client::Requests::default(),
             follow: Follow::default(),
         };
         // Those who share tasks have to agree on the time.
@@ -379,6 +393,7 @@ impl<M: Machine> Wire<M> {
     /// Finds out who may have something to do now.
     fn note_who_waits(&self, state: &mut State<M>) {
         state.wake_responses();
+        state.wake_requests();
         let is_closed = state.machine.phase() == Phase::Closed;
         if state.output.writer.is_some() && (is_closed || !state.out.is_empty()) {
             state.follow.wakers.extend(state.output.writer.take());

@@ -6,16 +6,24 @@
 //! - An [`Endpoint`] serves requests of HTTP with a [`Handler`]: those of 2026-07-28, which stand alone, and
 //!   the sessions of older clients, on the same path. It takes the requests of any stack that speaks
 //!   [`http`](hyper::http), or of [`serve`].
+//! - [`connect`] gives a [`Connection`] to a server, whichever era it is of; its [`Handle`] calls it.
 //!
 //! TLS is the business of the stack in front of it: accept a connection with the library of your choice and
 //! hand the stream to [`serve_stream`].
 
 mod body;
+mod connect;
 mod endpoint;
 mod exchange;
 mod serve;
 
 pub use body::ResponseBody;
+pub use connect::{Transport, connect, connect_with};
 pub use endpoint::{Endpoint, EndpointOptions};
-pub use mcp_sansio_tokio::{ConnectionOptions, Exchange, Handle, Handler, Offers, SharedTasks};
+pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
+pub use mcp_sansio_driver::{
+    Audience, ByName, CallFailure, Connection, ConnectionOptions, Exchange, Failed, Handle, Json,
+    Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, ResourceOutput,
+    SharedTasks, TaskHandle, TaskInputs, ToolOutput, new_task, random_bytes,
+};
 pub use serve::{serve, serve_stream};

@@ -13,6 +13,7 @@ mod sessions;
 mod stream;
 mod streams;
 
+pub(super) use body::name_source;
 pub use config::{HttpServerConfig, ResponseMode, SessionMode};
 pub use events::{EventStore, MemoryEvents};
 pub use gate::{Admitted, Destination, Gate, RequestHead};

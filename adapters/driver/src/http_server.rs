@@ -162,7 +162,7 @@ impl Wire<Server> {
     pub fn is_in_use(&self) -> bool {
         match &self.lock().out {
             Out::Responses(streams) => streams.is_in_use(),
-            Out::Stream(_) => true,
+            Out::Stream(_) | Out::Requests(_) => true,
         }
     }
 }
@@ -183,7 +183,7 @@ impl State<Server> {
     fn streams(&mut self) -> Option<&mut Streams> {
         match &mut self.out {
             Out::Responses(streams) => Some(streams),
-            Out::Stream(_) => None,
+            Out::Stream(_) | Out::Requests(_) => None,
         }
     }
 }
@@ -225,7 +225,7 @@ impl Out {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Responses(streams) => streams.poll_timeout(),
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Requests(_) => None,
         }
     }
 }

@@ -1,0 +1,201 @@
+//! A client of a server behind HTTP: each message goes out in a request of its own.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant as Monotonic;
+
+use mcp_sansio::http::{Action, Arrived, ExchangeNumber, Headers, Posts, ResponseReader};
+use mcp_sansio::{Arrival, Cause, Client, ClientEvent, ConnectionNumber, Frames, Instant, Phase};
+
+use crate::machine::Machine;
+use crate::machine::sealed::Happening;
+use crate::out::Out;
+use crate::output::Writing;
+use crate::tasks::SharedTasks;
+use crate::wire::{State, Wire};
+
+/// Whoever makes the requests of HTTP.
+#[derive(Default)]
+pub(crate) struct Requests {
+    waiting: Option<Waker>,
+    /// The server has ended a session, and another one is being asked for.
+    is_renewing: bool,
+}
+
+/// # Over HTTP
+///
+/// For adapters that make requests of HTTP: see [`mcp_sansio::http`].
+impl Wire<Client> {
+    /// The next thing to do with HTTP; `None` if there will be nothing more. Whoever asks is woken when there is
+    /// something, or asks again at [`next_action`](Self::next_action).
+    pub fn poll_action(self: &Arc<Self>, context: &Context<'_>) -> Poll<Option<Action>> {
+        self.act(|state| {
+            loop {
+                let now = self.clock.now();
+                let is_given_up = state.output.writing == Writing::Over || state.has_ended();
+                let Some(posts) = state.posts() else { return Poll::Ready(None) };
+                match posts.poll_action(now) {
+                    Some(Action::Fail { call, failure }) => {
+                        let end = mcp_sansio::ExchangeEnd::Failure(failure);
+                        let event = state.machine.exchange_ended(call, end, now, &mut state.out);
+                        self.happened(state, event, 0);
+                    }
+                    Some(action) => return Poll::Ready(Some(action)),
+                    None if is_given_up || posts.is_over() => return Poll::Ready(None),
+                    None => {
+                        state.http.waiting = Some(context.waker().clone());
+                        return Poll::Pending;
+                    }
+                }
+            }
+        })
+    }
+
+    /// When to ask for the next action although nobody has been woken.
+    pub fn next_action(&self) -> Option<Monotonic> {
+        let deadline = self.lock().posts().and_then(|posts| posts.poll_timeout());
+        deadline.and_then(|deadline| self.clock.monotonic(deadline))
+    }
+
+    /// The head of a response has come: see [`Posts::head`].
+    pub fn response_head(
+        self: &Arc<Self>,
+        exchange: ExchangeNumber,
+        status: u16,
+        headers: Headers<'_>,
+    ) -> Option<ResponseReader> {
+        let now = self.clock.now();
+        self.act(|state| state.posts()?.head(exchange, status, headers, now))
+    }
+
+    /// A part of the body of a response has come.
+    pub fn response_chunk(self: &Arc<Self>, reader: &mut ResponseReader, mut chunk: &[u8]) {
+        loop {
+            let before = chunk.len();
+            let has_more = self.act(|state| {
+                let now = self.clock.now();
+                let Some(arrived) =
+                    state.posts().and_then(|posts| posts.chunk(reader, &mut chunk, now))
+                else {
+                    return false;
+                };
+                self.arrived(state, arrived, now);
+                true
+            });
+            if !has_more || (chunk.len() == before && before == 0) {
+                return;
+            }
+        }
+    }
+
+    /// The body of a response has come to its end.
+    pub fn response_end(self: &Arc<Self>, reader: &mut ResponseReader) {
+        let now = self.clock.now();
+        self.act(|state| {
+            if let Some(arrived) = state.posts().and_then(|posts| posts.end(reader, now)) {
+                self.arrived(state, arrived, now);
+            }
+        });
+    }
+
+    /// A request could not be made, or its response has broken off.
+    pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber) {
+        let now = self.clock.now();
+        self.act(|state| {
+            if let Some(arrived) = state.posts().and_then(|posts| posts.failed(exchange, now)) {
+                self.arrived(state, arrived, now);
+            }
+        });
+    }
+
+    fn arrived(self: &Arc<Self>, state: &mut State<Client>, arrived: Arrived<'_>, now: Instant) {
+        match arrived {
+            Arrived::Messages { text, arrival } => self.messages(state, text, arrival),
+            Arrived::Ended { call, end } => {
+                let event = state.machine.exchange_ended(call, end, now, &mut state.out);
+                self.happened(state, event, 0);
+            }
+            Arrived::SessionLost => self.renew(state, now),
+            Arrived::ConnectionLost => state.machine.disconnected(Cause::EndOfInput, now),
+            // Whether it matters shows in what the server does next.
+            _ => {}
+        }
+    }
+
+    fn messages(self: &Arc<Self>, state: &mut State<Client>, text: &[u8], arrival: Arrival) {
+        let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
+        for frame in Frames::of(text, &self.limits) {
+            let (arrival, bytes) = (arrival.principal(principal), frame.bytes().len());
+            let event = state.machine.receive(frame, arrival, &mut state.out);
+            self.happened(state, event, bytes);
+        }
+    }
+
+    fn happened(
+        self: &Arc<Self>,
+        state: &mut State<Client>,
+        event: Option<ClientEvent<'_>>,
+        bytes: usize,
+    ) {
+        let Some(event) = event else { return };
+        if matches!(event, ClientEvent::Connected(_)) {
+            state.http.is_renewing = false;
+        }
+        state.out.watch(&event);
+        self.deliver(state, Happening::from(event), bytes);
+    }
+
+    /// The server has ended the session. Everything in it ends, and another one is asked for under the same handles;
+    /// the application is told by a second [`Connected`](ClientEvent::Connected).
+    fn renew(self: &Arc<Self>, state: &mut State<Client>, now: Instant) {
+        state.machine.disconnected(Cause::SessionLost, now);
+        if state.http.is_renewing || !state.machine.was_connected() {
+            // Once is enough. There is no session to take leave of.
+            return state.posts().into_iter().for_each(Posts::renew);
+        }
+        while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
+            if !matches!(event, ClientEvent::Closed { .. }) {
+                self.happened(state, Some(event), 0);
+            }
+        }
+        let number = match &self.tasks {
+            Some(tasks) => tasks.next_connection(),
+            None => ConnectionNumber::new(state.machine.connection().get().wrapping_add(1)),
+        };
+        state.machine = state.machine.successor(number);
+        state.http.is_renewing = true;
+        if let Some(posts) = state.posts() {
+            posts.renew();
+        }
+        // If it cannot be said the machine has ended, and that is told like any other end.
+        if state.machine.connect(now, &mut state.out).is_err() {
+            state.machine.disconnected(Cause::SessionLost, now);
+        }
+        if let Some(tasks) = &self.tasks {
+            tasks.lock().link(number, self.weak());
+        }
+    }
+}
+
+impl State<Client> {
+    fn posts(&mut self) -> Option<&mut Posts> {
+        match &mut self.out {
+            Out::Requests(posts) => Some(posts),
+            Out::Stream(_) | Out::Responses(_) => None,
+        }
+    }
+}
+
+impl<M: Machine> State<M> {
+    /// Finds out whether there is something to do with HTTP.
+    pub(crate) fn wake_requests(&mut self) {
+        if let Out::Requests(posts) = &self.out
+            && (posts.has_actions()
+                || posts.is_over()
+                || posts.poll_timeout().is_some()
+                || self.machine.phase() == Phase::Closed)
+        {
+            self.follow.wakers.extend(self.http.waiting.take());
+        }
+    }
+}

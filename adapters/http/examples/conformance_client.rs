@@ -1,0 +1,158 @@
+//! The client that the official conformance suite judges.
+//!
+//! Usage, by the suite: `MCP_CONFORMANCE_SCENARIO=tools_call conformance_client URL`. It does what the scenario needs
+//! of a client, and ends with 0 if that went well. The revision is in `MCP_CONFORMANCE_PROTOCOL_VERSION`, and what else
+//! there is to know, as JSON, in `MCP_CONFORMANCE_CONTEXT`.
+
+use std::env::var;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    CallToolParams, ElicitResult, GetPromptParams, ListChanged, PageParams, ReadResourceParams,
+    method,
+};
+use mcp_sansio::{
+    CallOptions, Client, ClientCall, ClientConfig, ErrorCode, RespondError, Revision, RevisionSet,
+};
+use mcp_sansio_http::{CallFailure, Connection, Exchange, Handle, connect};
+use serde_json::{Value, json};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Does what a scenario of the conformance suite needs of a client.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The URL of the server
+    url: String,
+}
+
+/// Calls a tool. That the tool fails is for the suite to judge.
+async fn call(server: &Handle<Client>, name: &str, arguments: &Value) -> Result<(), Failure> {
+    let mut params = CallToolParams::new(name);
+    params.arguments = Some(Raw::from_serialize(arguments)?);
+    match server.call::<method::CallTool>(&params, CallOptions::new()).await {
+        Ok(_) | Err(CallFailure::PeerError(_)) => Ok(()),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// The names of the tools, each with its schema.
+async fn tools(server: &Handle<Client>) -> Result<Vec<(String, Value)>, Failure> {
+    let params = PageParams::default();
+    let reply = server.call::<method::ListTools>(&params, CallOptions::new()).await?;
+    let tools = reply.parse()?.tools;
+    let named = |tool: &mcp_sansio::model::Tool<'_>| {
+        Ok((tool.name.to_string(), serde_json::from_str(tool.input_schema.as_str())?))
+    };
+    tools.iter().map(named).collect()
+}
+
+async fn call_all(server: &Handle<Client>) -> Result<(), Failure> {
+    for (name, _) in tools(server).await? {
+        call(server, &name, &json!({})).await?;
+    }
+    Ok(())
+}
+
+async fn read_all(server: &Handle<Client>) -> Result<(), Failure> {
+    let (params, options) = (PageParams::default(), CallOptions::new);
+    let resources = server.call::<method::ListResources>(&params, options()).await?;
+    for resource in resources.parse()?.resources.iter() {
+        let params = ReadResourceParams::new(&*resource.uri);
+        server.call::<method::ReadResource>(&params, options()).await?;
+    }
+    let prompts = server.call::<method::ListPrompts>(&params, options()).await?;
+    for prompt in prompts.parse()?.prompts.iter() {
+        let params = GetPromptParams::new(&*prompt.name);
+        server.call::<method::GetPrompt>(&params, options()).await?;
+    }
+    Ok(())
+}
+
+/// Calls what the context lists, after the tools have been listed.
+async fn call_listed(server: &Handle<Client>) -> Result<(), Failure> {
+    tools(server).await?;
+    let context: Value = serde_json::from_str(&var("MCP_CONFORMANCE_CONTEXT")?)?;
+    for one in context["toolCalls"].as_array().into_iter().flatten() {
+        let name = one["name"].as_str().ok_or("a call without a name")?;
+        call(server, name, &one["arguments"]).await?;
+    }
+    Ok(())
+}
+
+async fn echo_schema(server: &Handle<Client>) -> Result<(), Failure> {
+    let tools = tools(server).await?;
+    let focal = tools.iter().find(|(name, _)| name != "json_schema_echo").ok_or("no tool")?;
+    call(server, "json_schema_echo", &json!({ "schema": focal.1 })).await
+}
+
+/// Answers what the server asks of the user: yes, with everything that is filled in beforehand.
+async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
+    let ClientCall::Elicit(params) = &exchange.request().call else {
+        return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "only the user is here");
+    };
+    let mut content = json!({ "confirmed": true });
+    let params: Value = serde_json::from_str(params.as_str()).unwrap_or_default();
+    if let Some(fields) = params["requestedSchema"]["properties"].as_object() {
+        let filled: serde_json::Map<String, Value> = fields
+            .iter()
+            .filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())))
+            .collect();
+        if !filled.is_empty() {
+            content = Value::Object(filled);
+        }
+    }
+    exchange.respond(&ElicitResult::accept(Raw::from_serialize(&content)?))
+}
+
+async fn play(server: &Handle<Client>, scenario: &str) -> Result<(), Failure> {
+    match scenario {
+        "initialize" => Ok(()),
+        "tools_call" => {
+            tools(server).await?;
+            call(server, "add_numbers", &json!({ "a": 5, "b": 3 })).await
+        }
+        "http-standard-headers" => {
+            call_all(server).await?;
+            read_all(server).await
+        }
+        "http-custom-headers" => call_listed(server).await,
+        "json-schema-ref-no-deref" => tools(server).await.map(|_| ()),
+        "json-schema-2020-12-preservation" => echo_schema(server).await,
+        // The rest is about how tools are called, whichever these are.
+        _ => call_all(server).await,
+    }
+}
+
+async fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut config = ClientConfig::new("conformance-client", env!("CARGO_PKG_VERSION"));
+    config.capabilities.roots = Some(ListChanged::default());
+    config.capabilities.elicitation = Some(Default::default());
+    if let Some(revision) = var("MCP_CONFORMANCE_PROTOCOL_VERSION")
+        .ok()
+        .and_then(|version| Revision::from_name(&version))
+    {
+        config.revisions = RevisionSet::only(revision);
+    }
+    let connection: Connection = connect(config, &arguments.url, answer).await?;
+    let scenario = var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let played = play(connection.handle(), &scenario).await;
+    connection.close(Duration::from_secs(1)).await?;
+    played
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("conformance_client: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Clients of servers behind HTTP.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use mcp_sansio::http::{Action, ExchangeNumber, Headers, HttpClientConfig, HttpRequest};
+use mcp_sansio::{Client, ClientConfig};
+use mcp_sansio_driver::asynchronous::Handler;
+use mcp_sansio_driver::{
+    ClientParts, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,
+};
+use mcp_sansio_tokio::runtime::{Sleeps, clock, pause, tasks};
+use tokio::task::AbortHandle;
+
+/// Makes requests of HTTP: a client of hyper, with whatever it connects by.
+pub trait Transport: Clone + Send + Sync + 'static {
+    /// Makes a request, and gives the response when its head has come.
+    fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> impl Future<Output = Result<Response<Incoming>, Box<dyn Error + Send + Sync>>> + Send;
+}
+
+impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C, Full<Bytes>> {
+    async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Box<dyn Error + Send + Sync>> {
+        Ok(self.request(request).await?)
+    }
+}
+
+/// Connects to a server at an `http` URL, and waits until it is found out how it is spoken to.
+///
+/// The handler serves what the server asks for.
+///
+/// ```no_run
+/// use mcp_sansio::model::{PageParams, method};
+/// use mcp_sansio::{CallOptions, ClientConfig};
+/// use mcp_sansio_http::{RefuseAll, connect};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = ClientConfig::new("example", "1.0");
+/// let connection = connect(config, "http://127.0.0.1:3000/mcp", RefuseAll::new()).await?;
+/// let server = connection.handle();
+/// let reply = server.call::<method::ListTools>(&PageParams::default(), CallOptions::new()).await?;
+/// for tool in reply.parse()?.tools.iter() {
+///     println!("{}", tool.name);
+/// }
+/// connection.close(std::time::Duration::from_secs(5)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// [`OpenError`] says why there is no connection.
+pub async fn connect(
+    config: ClientConfig,
+    url: &str,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    let mut connector = HttpConnector::new();
+    // What is written is whole already.
+    connector.set_nodelay(true);
+    let transport = legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let http = HttpClientConfig::new(url);
+    connect_with(config, http, &ConnectionOptions::new(), transport, handler).await
+}
+
+/// The same with options, and with a client of hyper that connects in its own way: with TLS, by the connector of
+/// `hyper-rustls` for example.
+///
+/// # Errors
+///
+/// As for [`connect`].
+pub async fn connect_with(
+    config: ClientConfig,
+    http: HttpClientConfig,
+    options: &ConnectionOptions,
+    transport: impl Transport,
+    handler: impl Handler<Client>,
+) -> Result<Connection, OpenError> {
+    let parts = ClientParts::new(clock(), tasks(handler), pause());
+    let attach = |wire: &Arc<Wire<Client>>| {
+        tokio::spawn(Drive::timed(wire, Sleeps::default()));
+        tokio::spawn(carry(Arc::clone(wire), transport));
+        Ok(())
+    };
+    Connection::open_over_http(config, http, options, &parts, attach).await
+}
+
+/// Makes the requests of a connection, until there are no more.
+async fn carry(wire: Arc<Wire<Client>>, transport: impl Transport) {
+    let mut open: HashMap<ExchangeNumber, AbortHandle> = HashMap::new();
+    let mut sleeps = Sleeps::default();
+    while let Some(action) = poll_fn(|context| next(&wire, &mut sleeps, context)).await {
+        match action {
+            Action::Send { exchange, request } => {
+                open.retain(|_, task| !task.is_finished());
+                let exchanged = exchanged(Arc::clone(&wire), transport.clone(), exchange, request);
+                open.insert(exchange, tokio::spawn(exchanged).abort_handle());
+            }
+            Action::Abort { exchange } => {
+                if let Some(task) = open.remove(&exchange) {
+                    task.abort();
+                }
+            }
+            _ => {}
+        }
+    }
+    open.into_values().for_each(|task| task.abort());
+}
+
+/// The next thing to do, now or when its time has come.
+fn next(
+    wire: &Arc<Wire<Client>>,
+    sleeps: &mut Sleeps,
+    context: &mut Context<'_>,
+) -> Poll<Option<Action>> {
+    loop {
+        let action = wire.poll_action(context);
+        if action.is_ready() || sleeps.poll_until(context, wire.next_action()).is_pending() {
+            return action;
+        }
+    }
+}
+
+/// Makes one request, and tells what comes of it.
+async fn exchanged(
+    wire: Arc<Wire<Client>>,
+    transport: impl Transport,
+    exchange: ExchangeNumber,
+    request: HttpRequest,
+) {
+    let Some(request) = translated(request) else { return wire.response_failed(exchange) };
+    let Ok(response) = transport.send(request).await else {
+        return wire.response_failed(exchange);
+    };
+    let (parts, mut body) = response.into_parts();
+    let fields: Vec<(&str, &[u8])> =
+        parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    let head = wire.response_head(exchange, parts.status.as_u16(), Headers::from(&*fields));
+    let Some(mut reader) = head else { return };
+    while !reader.is_done() {
+        match body.frame().await {
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    wire.response_chunk(&mut reader, data);
+                }
+            }
+            Some(Err(_)) => return wire.response_failed(exchange),
+            None => break,
+        }
+    }
+    wire.response_end(&mut reader);
+}
+
+/// A request as hyper has it; `None` if the URL is none.
+fn translated(request: HttpRequest) -> Option<Request<Full<Bytes>>> {
+    let mut builder = Request::builder().method(request.method).uri(&request.url);
+    for (name, value) in &request.headers {
+        builder = builder.header(&**name, value);
+    }
+    builder.body(Full::new(Bytes::from(request.body))).ok()
+}

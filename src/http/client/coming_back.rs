@@ -1,0 +1,170 @@
+//! Streams that have broken off are asked for again, and servers of 2024-11-05 in their own way.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::config::OneStream;
+use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use super::posts::{Manner, Posts};
+use super::reception::Arrived;
+use super::request::HttpRequest;
+use crate::http::name;
+use crate::peer::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
+use crate::time::Instant;
+
+/// # Time
+impl Posts {
+    /// When to ask for the next [action](Self::poll_action) although nothing has happened.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.exchanges.values().filter_map(|exchange| exchange.due).min()
+    }
+
+    /// Asks again for the streams whose time has come. Says whether there was one.
+    pub(super) fn come_back(&mut self, now: Instant) -> bool {
+        let is_due = |exchange: &Exchange| exchange.due.is_some_and(|due| due <= now);
+        let found = self.exchanges.iter().find(|(_, exchange)| is_due(exchange));
+        let Some(number) = found.map(|(number, _)| *number) else { return false };
+        let Some(mut exchange) = self.exchanges.remove(&number) else { return false };
+        if exchange.purpose == Purpose::OneStream {
+            // It has not said in time where messages go.
+            self.exchanges.insert(number, exchange);
+            if let Some(Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }) =
+                self.fall_short(number)
+            {
+                self.actions.push_back(super::posts::Action::Fail { call, failure });
+            }
+            return true;
+        }
+        (exchange.due, exchange.has_head) = (None, false);
+        let mut request = HttpRequest::get(&self.config.url);
+        if let Some(event) = &exchange.last_event {
+            request.add(name::LAST_EVENT_ID, event);
+        }
+        self.send_in_session(exchange, request);
+        true
+    }
+
+    /// An event stream has ended before everything was said on it.
+    pub(super) fn broke_off<'r>(
+        &mut self,
+        exchange: ExchangeNumber,
+        now: Instant,
+    ) -> Option<Arrived<'r>> {
+        let known = self.exchanges.get(&exchange)?;
+        let is_over = match &known.purpose {
+            Purpose::Request(_) => known.is_answered,
+            Purpose::Standalone => false,
+            _ => true,
+        };
+        let can_resume = known.purpose == Purpose::Standalone || known.last_event.is_some();
+        if known.purpose == Purpose::OneStream {
+            return self.fall_short(exchange);
+        }
+        if !is_over && can_resume && known.attempts < self.config.attempts {
+            self.try_again(exchange, now);
+            return None;
+        }
+        self.fail(exchange, CarrierFailure::new(CarrierFailureKind::BrokenOff))
+    }
+
+    /// Has a stream asked for again, later.
+    pub(super) fn try_again(&mut self, exchange: ExchangeNumber, now: Instant) {
+        let (first, most) = (self.config.first_delay, self.config.most_delay);
+        let attempts = self.config.attempts;
+        let Some(known) = self.exchanges.get_mut(&exchange) else { return };
+        if attempts <= known.attempts {
+            self.exchanges.remove(&exchange);
+            return;
+        }
+        let delay = known.retry.unwrap_or_else(|| delay(first, most, known.attempts));
+        known.attempts += 1;
+        known.due = Some(now + delay);
+    }
+
+    /// Asks for the event stream of a session.
+    pub(super) fn listen(&mut self, _now: Instant) {
+        let has_one = |exchange: &Exchange| exchange.purpose == Purpose::Standalone;
+        if self.config.listens && !self.exchanges.values().any(has_one) {
+            let request = HttpRequest::get(&self.config.url);
+            self.send_in_session(Exchange::new(Purpose::Standalone, true), request);
+        }
+    }
+}
+
+/// Half as long again each time.
+fn delay(first: Duration, most: Duration, attempts: u32) -> Duration {
+    (0..attempts).fold(first, |delay, _| (delay + delay / 2).min(most)).min(most)
+}
+
+/// # Servers of 2024-11-05
+impl Posts {
+    /// The request for a session was refused by a server that may be older than this way of asking. Says whether it
+    /// is tried in the older way.
+    pub(super) fn ask_in_the_old_way(&mut self, exchange: ExchangeNumber, now: Instant) -> bool {
+        let asks = self.exchanges.get(&exchange).is_some_and(
+            |known| matches!(&known.purpose, Purpose::Request(asked) if asked.opens.is_some()),
+        );
+        let may = asks
+            && self.config.one_stream == OneStream::Fallback
+            && self.manner == Manner::Streamable;
+        if may {
+            self.manner = Manner::OneStream { endpoint: None };
+            self.ask_for_one_stream(now);
+        }
+        may
+    }
+
+    pub(super) fn ask_for_one_stream(&mut self, now: Instant) {
+        let timeout = self.config.endpoint_timeout;
+        let request = HttpRequest::get(&self.config.url);
+        let mut exchange = Exchange::new(Purpose::OneStream, true);
+        // At the start nobody has said what time it is.
+        exchange.due = (now != Instant::EPOCH).then(|| now + timeout);
+        self.send_in_session(exchange, request);
+    }
+
+    /// Says what was refused in the newer way, now that it is known where to.
+    pub(super) fn say_again(&mut self) {
+        for exchange in self.exchanges.values_mut() {
+            if exchange.purpose == Purpose::OneStream {
+                exchange.due = None;
+            }
+        }
+        let Manner::OneStream { endpoint: Some(endpoint) } = &self.manner else { return };
+        let endpoint = endpoint.clone();
+        for (number, message) in self.openings() {
+            if let Some(exchange) = self.exchanges.remove(&number) {
+                let request = HttpRequest::post(&endpoint, message);
+                self.send_in_session(Exchange::new(exchange.purpose, true), request);
+            }
+        }
+    }
+
+    /// The requests for a session that have not been answered.
+    fn openings(&self) -> Vec<(ExchangeNumber, Vec<u8>)> {
+        let opening = |exchange: &Exchange| match &exchange.purpose {
+            Purpose::Request(asked) if !exchange.is_answered => asked.opens.clone(),
+            _ => None,
+        };
+        let all = self.exchanges.iter();
+        all.filter_map(|(number, exchange)| Some((*number, opening(exchange)?))).collect()
+    }
+
+    /// There is no such stream, or it has ended.
+    pub(super) fn fall_short<'r>(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'r>> {
+        self.abort(exchange);
+        let was_open = self.manner != Manner::OneStream { endpoint: None };
+        if was_open {
+            return Some(Arrived::ConnectionLost);
+        }
+        self.manner = Manner::Streamable;
+        match self.openings().first() {
+            // Neither way is served.
+            Some((opening, _)) => {
+                let refused = CarrierFailure::new(CarrierFailureKind::Refused);
+                self.fail(*opening, refused)
+            }
+            None => Some(Arrived::ConnectionLost),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What is known of a request of HTTP that has been made.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::handle::CallId;
+use crate::time::Instant;
+
+/// The number of an exchange: a request of HTTP and its response. They count up and are never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExchangeNumber(pub(super) u64);
+
+/// A request of HTTP, or one that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Exchange {
+    pub(super) purpose: Purpose,
+    /// It belongs to a session, so nothing that happens to it is a cancellation.
+    pub(super) in_session: bool,
+    /// The id of the session went with it.
+    pub(super) names_session: bool,
+    /// The response has begun.
+    pub(super) has_head: bool,
+    /// The answer has come.
+    pub(super) is_answered: bool,
+    /// The id of the last event, by which the server can go on where it broke off.
+    pub(super) last_event: Option<String>,
+    /// How long the server wants to be left alone before that.
+    pub(super) retry: Option<Duration>,
+    /// How often it has been asked to in vain.
+    pub(super) attempts: u32,
+    /// When to ask, if nothing is being asked now.
+    pub(super) due: Option<Instant>,
+}
+
+/// What an exchange is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Purpose {
+    /// It carries a request of ours.
+    Request(Asked),
+    /// It carries several messages at once.
+    Batch,
+    /// It carries a notification, or an answer of ours.
+    Notice {
+        /// It is the one by which the session begins.
+        completes_handshake: bool,
+    },
+    /// It listens to what belongs to no request.
+    Standalone,
+    /// It is the one stream of a server of 2024-11-05.
+    OneStream,
+    /// It ends the session.
+    Farewell,
+}
+
+/// A request of ours.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Asked {
+    pub(super) call: CallId,
+    /// Its id, as it stands on the wire.
+    pub(super) id: String,
+    /// It asks for the tools, of which the answer is looked at.
+    pub(super) lists_tools: bool,
+    /// It asks for a session, and may have to be asked in another way: the whole message.
+    pub(super) opens: Option<Vec<u8>>,
+}
+
+/// Without what it says.
+impl core::fmt::Debug for Asked {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Asked")
+            .field("call", &self.call)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Exchange {
+    pub(super) const fn new(purpose: Purpose, in_session: bool) -> Self {
+        Self {
+            purpose,
+            in_session,
+            names_session: false,
+            has_head: false,
+            is_answered: false,
+            last_event: None,
+            retry: None,
+            attempts: 0,
+            due: None,
+        }
+    }
+
+    /// The call whose request it carries, unless that has been answered.
+    pub(super) const fn waiting_call(&self) -> Option<CallId> {
+        match &self.purpose {
+            Purpose::Request(asked) if !self.is_answered => Some(asked.call),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Where the output of a client goes: each message in a request of its own.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::config::{HttpClientConfig, OneStream};
+use super::exchange::{Asked, Exchange, ExchangeNumber, Purpose};
+use super::request::{HttpRequest, Labels, Said, session_version};
+use super::tools::Tools;
+use crate::client::ClientEvent;
+use crate::frame::{Framing, Outbox, Tag};
+use crate::handle::CallId;
+use crate::http::name;
+use crate::json::{Raw, Str, member};
+use crate::limits::Limits;
+use crate::peer::{CarrierFailure, CarrierFailureKind, Lane, Outlets};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// The outlets of one [`Client`](crate::Client) over HTTP.
+///
+/// Hand it to every method of the machine that takes `out`, and every event of the machine to
+/// [`watch`](Self::watch). What is to be done with HTTP, [`poll_action`](Self::poll_action) says; what comes of that
+/// is told with [`head`](Self::head), [`chunk`](Self::chunk), [`end`](Self::end) and [`failed`](Self::failed), which
+/// give what is for the machine.
+///
+/// A call that is cancelled, or has timed out, is cancelled as its era has it: without a session by breaking the
+/// exchange off, in one by a notification.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Posts {
+    pub(super) config: Arc<HttpClientConfig>,
+    pub(super) limits: Limits,
+    outbox: Outbox,
+    pub(super) exchanges: BTreeMap<ExchangeNumber, Exchange>,
+    next_number: u64,
+    pub(super) actions: VecDeque<Action>,
+    pub(super) manner: Manner,
+    /// The id of the session.
+    pub(super) session: Option<String>,
+    /// The revision that was agreed on.
+    pub(super) revision: Option<Revision>,
+    /// The end of the handshake is on its way, and nothing may overtake it.
+    pub(super) completing: Option<ExchangeNumber>,
+    pub(super) tools: Tools,
+    is_finished: bool,
+}
+
+/// How the server is spoken to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Manner {
+    /// At one URL.
+    Streamable,
+    /// With one event stream for everything that it says, once it has said where to send messages to.
+    OneStream { endpoint: Option<String> },
+}
+
+/// Something to do with HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Make a request, and tell what comes of it.
+    Send {
+        /// What it is called from now on.
+        exchange: ExchangeNumber,
+        /// The request.
+        request: HttpRequest,
+    },
+    /// Break an exchange off: close its connection, or its stream of HTTP/2. Nothing needs to be told of it any
+    /// more.
+    Abort {
+        /// The exchange.
+        exchange: ExchangeNumber,
+    },
+    /// A call cannot be carried: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
+    Fail {
+        /// The call.
+        call: CallId,
+        /// Why.
+        failure: CarrierFailure<'static>,
+    },
+}
+
+/// # Starting
+impl Posts {
+    /// For a client that has not said anything yet.
+    pub fn new(config: Arc<HttpClientConfig>, limits: &Limits) -> Self {
+        let manner = match config.one_stream {
+            OneStream::Always => Manner::OneStream { endpoint: None },
+            OneStream::Fallback | OneStream::Never => Manner::Streamable,
+        };
+        let tools = Tools::new(config.most_tools);
+        let mut posts = Self {
+            config,
+            limits: limits.clone(),
+            outbox: Outbox::new(Framing::Messages, limits),
+            exchanges: BTreeMap::new(),
+            next_number: 0,
+            actions: VecDeque::new(),
+            manner,
+            session: None,
+            revision: None,
+            completing: None,
+            tools,
+            is_finished: false,
+        };
+        if matches!(posts.manner, Manner::OneStream { .. }) {
+            posts.ask_for_one_stream(Instant::EPOCH);
+        }
+        posts
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &HttpClientConfig {
+        &self.config
+    }
+
+    /// The id of the session, if the server has given it one.
+    pub fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// What of the last lists of tools was left out, because nobody can call it: the name of each tool, and what is
+    /// wrong with its schema.
+    pub fn invalid_tools(&self) -> impl Iterator<Item = (&str, &crate::http::InvalidAnnotation)> {
+        self.tools.invalid()
+    }
+
+    /// Whether nothing waits to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
+    /// The messages that wait to be sent.
+    pub const fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// The same, to set its limit.
+    pub const fn outbox_mut(&mut self) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    /// How many exchanges are open.
+    pub fn exchanges(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    /// Sees what has come of a message, or of time.
+    pub fn watch(&mut self, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Connected(connected) => self.revision = Some(connected.revision),
+            ClientEvent::ConnectFailed(_) | ClientEvent::Closed { .. } => self.finish(),
+            _ => {}
+        }
+    }
+
+    /// Begins anew, for another session, because the server has ended the one before. What has not been sent of that
+    /// is forgotten.
+    pub fn renew(&mut self) {
+        (self.session, self.is_finished) = (None, true);
+        self.break_off();
+        self.is_finished = false;
+        (self.completing, self.revision) = (None, None);
+    }
+
+    /// Breaks everything off, and takes leave of the session if there is one.
+    fn finish(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        self.is_finished = true;
+        self.break_off();
+        if self.session.is_some() {
+            let request = HttpRequest::delete(&self.config.url);
+            self.send(Exchange::new(Purpose::Farewell, true), request);
+        }
+    }
+
+    fn break_off(&mut self) {
+        self.outbox.messages().for_each(drop);
+        let open: Vec<ExchangeNumber> = self.exchanges.keys().copied().collect();
+        open.into_iter().for_each(|exchange| self.abort(exchange));
+    }
+
+    /// Whether there is something to do now: whether [`poll_action`](Self::poll_action) would give anything, but for
+    /// what is a matter of time.
+    pub fn has_actions(&self) -> bool {
+        let can_post = self.completing.is_none() && self.can_post();
+        !self.actions.is_empty() || (can_post && !self.outbox.is_empty())
+    }
+
+    /// Whether everything has been done: the connection is over, and the server has been told so as far as it wants
+    /// to know.
+    pub fn is_over(&self) -> bool {
+        self.is_finished && self.exchanges.is_empty() && self.actions.is_empty()
+    }
+}
+
+/// # Sending
+impl Posts {
+    /// The next thing to do with HTTP. Ask until there is nothing, after everything that has happened, and when the
+    /// time of [`poll_timeout`](Self::poll_timeout) has come.
+    pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
+        loop {
+            if let Some(action) = self.actions.pop_front() {
+                return Some(action);
+            }
+            if self.come_back(now) {
+                continue;
+            }
+            if self.completing.is_some() || !self.can_post() {
+                return None;
+            }
+            let (message, tag) = self.outbox.pop()?;
+            let message = Vec::from(message);
+            self.post(message, tag);
+        }
+    }
+
+    fn can_post(&self) -> bool {
+        !matches!(self.manner, Manner::OneStream { endpoint: None })
+    }
+
+    /// Sends a message, or does instead what HTTP has for it.
+    fn post(&mut self, message: Vec<u8>, tag: Tag) {
+        if message.starts_with(b"[") {
+            let request = HttpRequest::post(self.target(), message);
+            return self.send_in_session(Exchange::new(Purpose::Batch, true), request);
+        }
+        let said = Said::read(&message);
+        let stands_alone = match &said.version {
+            Some(_) => true,
+            None => self.revision.is_some_and(Revision::is_stateless),
+        };
+        if said.method.as_ref().is_some_and(|method| *method == "notifications/cancelled") {
+            let id = said.params.and_then(|params| member(params, "requestId"));
+            let exchange = id.and_then(|id| self.carries(id));
+            // It need not be read any more. Without a session that says it all.
+            exchange.into_iter().for_each(|exchange| self.abort(exchange));
+            if stands_alone {
+                return;
+            }
+        }
+        let purpose = match (tag, said.id) {
+            (Tag::Call(call), Some(id)) => {
+                let method = said.method.clone().unwrap_or_else(|| Str::from(""));
+                let lists_tools = stands_alone && method == "tools/list";
+                let opens = (method == "initialize").then(|| message.clone());
+                Purpose::Request(Asked { call, id: id.into(), lists_tools, opens })
+            }
+            _ => {
+                let completes_handshake = said
+                    .method
+                    .as_ref()
+                    .is_some_and(|method| *method == "notifications/initialized");
+                Purpose::Notice { completes_handshake }
+            }
+        };
+        let exchange = Exchange::new(purpose, !stands_alone);
+        if !stands_alone {
+            let request = HttpRequest::post(self.target(), message);
+            return self.send_in_session(exchange, request);
+        }
+        match self.labels(&said) {
+            Ok(labels) => {
+                let mut request = HttpRequest::post(self.target(), message);
+                request.headers.extend(labels);
+                self.send(exchange, request);
+            }
+            Err(Unsayable) => {
+                if let Some(call) = exchange.waiting_call() {
+                    let failure = CarrierFailure::new(CarrierFailureKind::Unsayable);
+                    self.actions.push_back(Action::Fail { call, failure });
+                }
+            }
+        }
+    }
+
+    /// The header fields of a message that stands alone.
+    fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
+        let revision = self.revision.unwrap_or(Revision::LATEST_STATELESS).name();
+        let version = said.version.as_ref().map(Str::to_str);
+        let mut labels = said.labels(version.as_deref().unwrap_or(revision));
+        let is_call = said.method.as_ref().is_some_and(|method| *method == "tools/call");
+        let params = said.params.filter(|_| is_call).unwrap_or_default();
+        if let Some(tool) = member(params, "name").and_then(Str::from_literal) {
+            let arguments = member(params, "arguments").map(Raw::trusted);
+            for (name, value) in self.tools.repeated(&tool.to_str(), arguments.as_ref())? {
+                labels.push((name.into(), value));
+            }
+        }
+        Ok(labels)
+    }
+
+    /// Where messages go.
+    fn target(&self) -> &str {
+        match &self.manner {
+            Manner::OneStream { endpoint: Some(endpoint) } => endpoint,
+            _ => &self.config.url,
+        }
+    }
+
+    /// Sends a request of a session, or one that asks for a session.
+    pub(super) fn send_in_session(&mut self, mut exchange: Exchange, mut request: HttpRequest) {
+        if self.manner == Manner::Streamable {
+            let opens =
+                matches!(&exchange.purpose, Purpose::Request(asked) if asked.opens.is_some());
+            let session = self.session.as_deref().filter(|_| !opens);
+            if let Some(session) = session {
+                request.add(name::SESSION_ID, session);
+                exchange.names_session = true;
+            }
+            let version = self.revision.filter(|_| !opens).and_then(session_version);
+            if let Some(version) = version {
+                request.add(name::PROTOCOL_VERSION, version);
+            }
+        }
+        self.send(exchange, request);
+    }
+
+    /// Makes a request of HTTP.
+    fn send(&mut self, exchange: Exchange, mut request: HttpRequest) {
+        if matches!(exchange.purpose, Purpose::Farewell) {
+            if let Some(session) = self.session.take() {
+                request.add(name::SESSION_ID, &session);
+            }
+            if let Some(version) = self.revision.and_then(session_version) {
+                request.add(name::PROTOCOL_VERSION, version);
+            }
+        }
+        let fixed = self.config.headers().iter();
+        request.headers.extend(fixed.map(|(name, value)| (name.clone().into(), value.clone())));
+        let number = ExchangeNumber(self.next_number);
+        self.next_number += 1;
+        if matches!(exchange.purpose, Purpose::Notice { completes_handshake: true }) {
+            self.completing = Some(number);
+        }
+        self.exchanges.insert(number, exchange);
+        self.actions.push_back(Action::Send { exchange: number, request });
+    }
+
+    /// The exchange that carries the request with this id.
+    fn carries(&self, id: &str) -> Option<ExchangeNumber> {
+        let is_it = |exchange: &Exchange| match &exchange.purpose {
+            Purpose::Request(asked) => asked.id == id,
+            _ => false,
+        };
+        self.exchanges.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
+    }
+
+    /// Breaks an exchange off.
+    pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
+        let Some(known) = self.exchanges.remove(&exchange) else { return };
+        // One that waits to be made again is not there.
+        if known.due.is_none() || known.purpose == Purpose::OneStream {
+            self.actions.push_back(Action::Abort { exchange });
+        }
+    }
+}
+
+/// An argument that would have to be repeated in a header field cannot be.
+pub(super) struct Unsayable;
+
+impl Outlets for Posts {
+    fn lane(&mut self, _: Lane) -> &mut Outbox {
+        &mut self.outbox
+    }
+}

@@ -1,0 +1,61 @@
+//! The body of a response as it comes in.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::exchange::ExchangeNumber;
+use crate::http::SseDecoder;
+use crate::peer::CarrierFailure;
+
+/// The partial body of one response. Hand what comes in to [`Posts::chunk`](super::Posts::chunk), and the end of it
+/// to [`Posts::end`](super::Posts::end).
+///
+/// It holds at most one event, or one JSON text, of at most
+/// [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ResponseReader {
+    pub(super) exchange: ExchangeNumber,
+    pub(super) status: u16,
+    pub(super) form: Form,
+    pub(super) most_bytes: usize,
+    /// A message that is handed on in other words than it came.
+    pub(super) rewritten: Vec<u8>,
+    /// The status says that the server has refused.
+    pub(super) refusal: Option<CarrierFailure<'static>>,
+    /// Nothing of what is to come matters.
+    pub(super) is_done: bool,
+}
+
+/// What a body is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// A JSON text, as far as it has come.
+    Json(Vec<u8>),
+    Events(SseDecoder),
+    /// Nobody's business.
+    Ignored,
+    /// Nothing that a request could be answered with.
+    Unusable,
+}
+
+impl ResponseReader {
+    /// The exchange that it belongs to.
+    pub const fn exchange(&self) -> ExchangeNumber {
+        self.exchange
+    }
+
+    /// Whether the rest of the body does not matter: the response can be dropped.
+    pub const fn is_done(&self) -> bool {
+        self.is_done
+    }
+}
+
+impl fmt::Debug for ResponseReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ResponseReader")
+            .field("exchange", &self.exchange)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! What is known of the tools of a server: which of their arguments are repeated in header fields
+//! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::posts::Unsayable;
+use crate::http::{InvalidAnnotation, ParamHeaders};
+use crate::json::{Elements, MemberTexts, Raw, Str, member};
+
+/// The tools of a server, those that were listed last.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tools {
+    known: BTreeMap<String, Result<ParamHeaders, InvalidAnnotation>>,
+    /// In the order in which they were first listed.
+    order: VecDeque<String>,
+    most: usize,
+}
+
+impl Tools {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { known: BTreeMap::new(), order: VecDeque::new(), most }
+    }
+
+    pub(super) fn invalid(&self) -> impl Iterator<Item = (&str, &InvalidAnnotation)> {
+        self.known.iter().filter_map(|(name, tool)| Some((&**name, tool.as_ref().err()?)))
+    }
+
+    /// The header fields of a call of a tool. Of a tool that was not listed nothing is known.
+    pub(super) fn repeated(
+        &self,
+        tool: &str,
+        arguments: Option<&Raw<'_>>,
+    ) -> Result<Vec<(String, String)>, Unsayable> {
+        match self.known.get(tool) {
+            None => Ok(Vec::new()),
+            Some(Ok(headers)) => headers.of_call(arguments).map_err(|_| Unsayable),
+            Some(Err(_)) => Err(Unsayable),
+        }
+    }
+
+    /// Learns the tools of a page. Gives the message without those that cannot be called, if there are any, in the
+    /// buffer; the rest of it stays as it is, byte for byte.
+    pub(super) fn learn(&mut self, message: &str, buffer: &mut Vec<u8>) -> bool {
+        let result = member(message, "result").unwrap_or_default();
+        let tools = member(result, "tools").unwrap_or_default();
+        let mut kept = Vec::new();
+        let mut is_complete = true;
+        for tool in Elements::of(tools) {
+            let Some(tool) = tool.borrowed() else { continue };
+            if self.learn_tool(tool) {
+                kept.push(tool);
+            } else {
+                is_complete = false;
+            }
+        }
+        if is_complete {
+            return false;
+        }
+        buffer.clear();
+        splice(message, tools, &kept, buffer)
+    }
+
+    /// Learns one tool. Says whether it can be called.
+    fn learn_tool(&mut self, tool: &str) -> bool {
+        let (mut name, mut schema) = (None, None);
+        for (key, value) in MemberTexts::of(tool) {
+            if key == "name" {
+                name = Str::from_literal(value);
+            } else if key == "inputSchema" {
+                schema = Some(value);
+            }
+        }
+        // What is no tool at all is for others to notice.
+        let (Some(name), Some(schema)) = (name, schema) else { return true };
+        let headers = ParamHeaders::of(&Raw::trusted(schema));
+        let is_valid = headers.is_ok();
+        let name = String::from(name.to_str());
+        if self.known.insert(name.clone(), headers).is_none() {
+            self.order.push_back(name);
+        }
+        if self.most < self.known.len()
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        is_valid
+    }
+}
+
+/// Writes a message with other elements in one of its arrays, which is a part of it.
+fn splice(message: &str, array: &str, elements: &[&str], buffer: &mut Vec<u8>) -> bool {
+    let start = (array.as_ptr() as usize).checked_sub(message.as_ptr() as usize);
+    let Some((before, rest)) = start.and_then(|start| message.split_at_checked(start)) else {
+        return false;
+    };
+    let Some(after) = rest.get(array.len()..) else { return false };
+    buffer.extend_from_slice(before.as_bytes());
+    buffer.push(b'[');
+    for (index, element) in elements.iter().enumerate() {
+        if 0 < index {
+            buffer.push(b',');
+        }
+        buffer.extend_from_slice(element.as_bytes());
+    }
+    buffer.push(b']');
+    buffer.extend_from_slice(after.as_bytes());
+    true
+}
