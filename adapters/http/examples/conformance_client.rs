@@ -16,7 +16,8 @@ use mcp_sansio::model::{
     method,
 };
 use mcp_sansio::{
-    CallOptions, Client, ClientCall, ClientConfig, ErrorCode, RespondError, Revision, RevisionSet,
+    CallOptions, CapabilityPolicy, Client, ClientCall, ClientConfig, ErrorCode, RespondError,
+    Revision, RevisionSet,
 };
 use mcp_sansio_http::{CallFailure, Connection, Exchange, Handle, connect};
 use serde_json::{Value, json};
@@ -133,6 +134,9 @@ async fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut config = ClientConfig::new("conformance-client", env!("CARGO_PKG_VERSION"));
     config.capabilities.roots = Some(ListChanged::default());
     config.capabilities.elicitation = Some(Default::default());
+    config.capabilities.sampling = Some(Default::default());
+    // The servers of the suite serve more than they say that they have.
+    config.connection.capability_policy = CapabilityPolicy::Off;
     if let Some(revision) = var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .ok()
         .and_then(|version| Revision::from_name(&version))

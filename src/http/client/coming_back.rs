@@ -16,7 +16,8 @@ use crate::time::Instant;
 impl Posts {
     /// When to ask for the next [action](Self::poll_action) although nothing has happened.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.exchanges.values().filter_map(|exchange| exchange.due).min()
+        let due = self.exchanges.values().filter_map(|exchange| exchange.due);
+        due.chain(self.opening.map(|(_, until)| until)).min()
     }
 
     /// Asks again for the streams whose time has come. Says whether there was one.
@@ -82,11 +83,12 @@ impl Posts {
     }
 
     /// Asks for the event stream of a session.
-    pub(super) fn listen(&mut self, _now: Instant) {
+    pub(super) fn listen(&mut self, now: Instant) {
         let has_one = |exchange: &Exchange| exchange.purpose == Purpose::Standalone;
         if self.config.listens && !self.exchanges.values().any(has_one) {
             let request = HttpRequest::get(&self.config.url);
-            self.send_in_session(Exchange::new(Purpose::Standalone, true), request);
+            let exchange = self.send_in_session(Exchange::new(Purpose::Standalone, true), request);
+            self.opening = Some((exchange, now + self.config.listen_first));
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Posts {
     pub(super) revision: Option<Revision>,
     /// The end of the handshake is on its way, and nothing may overtake it.
     pub(super) completing: Option<ExchangeNumber>,
+    /// The event stream of the session is being opened, and until then nothing else is said.
+    pub(super) opening: Option<(ExchangeNumber, Instant)>,
     pub(super) tools: Tools,
     is_finished: bool,
 }
@@ -102,6 +104,7 @@ impl Posts {
             session: None,
             revision: None,
             completing: None,
+            opening: None,
             tools,
             is_finished: false,
         };
@@ -162,7 +165,7 @@ impl Posts {
         (self.session, self.is_finished) = (None, true);
         self.break_off();
         self.is_finished = false;
-        (self.completing, self.revision) = (None, None);
+        (self.completing, self.opening, self.revision) = (None, None, None);
     }
 
     /// Breaks everything off, and takes leave of the session if there is one.
@@ -187,8 +190,7 @@ impl Posts {
     /// Whether there is something to do now: whether [`poll_action`](Self::poll_action) would give anything, but for
     /// what is a matter of time.
     pub fn has_actions(&self) -> bool {
-        let can_post = self.completing.is_none() && self.can_post();
-        !self.actions.is_empty() || (can_post && !self.outbox.is_empty())
+        !self.actions.is_empty() || (self.can_post() && !self.outbox.is_empty())
     }
 
     /// Whether everything has been done: the connection is over, and the server has been told so as far as it wants
@@ -210,7 +212,8 @@ impl Posts {
             if self.come_back(now) {
                 continue;
             }
-            if self.completing.is_some() || !self.can_post() {
+            self.opening = self.opening.filter(|(_, until)| now < *until);
+            if !self.can_post() {
                 return None;
             }
             let (message, tag) = self.outbox.pop()?;
@@ -220,14 +223,16 @@ impl Posts {
     }
 
     fn can_post(&self) -> bool {
-        !matches!(self.manner, Manner::OneStream { endpoint: None })
+        let is_opening = self.completing.is_some() || self.opening.is_some();
+        !is_opening && !matches!(self.manner, Manner::OneStream { endpoint: None })
     }
 
     /// Sends a message, or does instead what HTTP has for it.
     fn post(&mut self, message: Vec<u8>, tag: Tag) {
         if message.starts_with(b"[") {
             let request = HttpRequest::post(self.target(), message);
-            return self.send_in_session(Exchange::new(Purpose::Batch, true), request);
+            self.send_in_session(Exchange::new(Purpose::Batch, true), request);
+            return;
         }
         let said = Said::read(&message);
         let stands_alone = match &said.version {
@@ -261,7 +266,8 @@ impl Posts {
         let exchange = Exchange::new(purpose, !stands_alone);
         if !stands_alone {
             let request = HttpRequest::post(self.target(), message);
-            return self.send_in_session(exchange, request);
+            self.send_in_session(exchange, request);
+            return;
         }
         match self.labels(&said) {
             Ok(labels) => {
@@ -303,7 +309,11 @@ impl Posts {
     }
 
     /// Sends a request of a session, or one that asks for a session.
-    pub(super) fn send_in_session(&mut self, mut exchange: Exchange, mut request: HttpRequest) {
+    pub(super) fn send_in_session(
+        &mut self,
+        mut exchange: Exchange,
+        mut request: HttpRequest,
+    ) -> ExchangeNumber {
         if self.manner == Manner::Streamable {
             let opens =
                 matches!(&exchange.purpose, Purpose::Request(asked) if asked.opens.is_some());
@@ -317,11 +327,17 @@ impl Posts {
                 request.add(name::PROTOCOL_VERSION, version);
             }
         }
-        self.send(exchange, request);
+        self.send(exchange, request)
+    }
+
+    /// The head of a response has come, or never will.
+    pub(super) fn has_begun(&mut self, exchange: ExchangeNumber) {
+        self.completing = self.completing.filter(|waiting| *waiting != exchange);
+        self.opening = self.opening.filter(|(waiting, _)| *waiting != exchange);
     }
 
     /// Makes a request of HTTP.
-    fn send(&mut self, exchange: Exchange, mut request: HttpRequest) {
+    fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
         if matches!(exchange.purpose, Purpose::Farewell) {
             if let Some(session) = self.session.take() {
                 request.add(name::SESSION_ID, &session);
@@ -339,6 +355,7 @@ impl Posts {
         }
         self.exchanges.insert(number, exchange);
         self.actions.push_back(Action::Send { exchange: number, request });
+        number
     }
 
     /// The exchange that carries the request with this id.

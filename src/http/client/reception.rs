@@ -58,11 +58,9 @@ impl Posts {
         headers: Headers<'_>,
         now: Instant,
     ) -> Option<ResponseReader> {
+        self.has_begun(exchange);
         let known = self.exchanges.get_mut(&exchange)?;
         known.has_head = true;
-        if self.completing == Some(exchange) {
-            self.completing = None;
-        }
         let is_fine = (200..300).contains(&status);
         let form = match &known.purpose {
             Purpose::Notice { .. } | Purpose::Farewell if is_fine => Form::Ignored,
@@ -204,9 +202,7 @@ impl Posts {
 
     /// The request could not be made, or its response broke off before the head.
     pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
-        if self.completing == Some(exchange) {
-            self.completing = None;
-        }
+        self.has_begun(exchange);
         let known = self.exchanges.get(&exchange)?;
         if known.has_head || known.last_event.is_some() {
             return self.broke_off(exchange, now);
