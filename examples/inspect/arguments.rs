@@ -11,7 +11,7 @@ use mcp_sansio::model::LoggingLevel;
 
 use crate::actions::Action;
 
-/// Starts an MCP server and shows what it has: tools, prompts, resources and templates.
+/// Starts an MCP server, or goes to one, and shows what it has: tools, prompts, resources and templates.
 ///
 /// Progress and log messages of the server go to standard error, results to standard output. The
 /// exit code is 0 only if everything asked for worked.
@@ -63,7 +63,13 @@ pub(crate) struct Arguments {
     /// Leave the server in the group of this process, for servers that ask on the terminal
     #[arg(long)]
     pub(crate) foreground: bool,
-    /// The server and its arguments, after `--`; a built-in one if none is given
+    /// Send a header field with every request to a URL, for example "Authorization: Bearer …"
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header, requires = "url")]
+    pub(crate) headers: Vec<(String, String)>,
+    /// The URL of a server that is running, http://…
+    #[arg(value_name = "URL", value_parser = url, conflicts_with = "server")]
+    pub(crate) url: Option<String>,
+    /// Or a server to start and its arguments, after `--`; a built-in one if none is given
     #[arg(last = true, value_name = "SERVER")]
     pub(crate) server: Vec<OsString>,
 }
@@ -104,6 +110,7 @@ impl Arguments {
 
 const EXAMPLES: &str = "Examples:
   inspect
+  inspect http://127.0.0.1:3000/mcp
   inspect -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
   inspect --task --call slow_compute '{\"seconds\":2}'
@@ -131,6 +138,19 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 fn root(uri: &str) -> Result<String, String> {
     if uri.starts_with("file://") { Ok(uri.into()) } else { Err("not a file:// URI".into()) }
+}
+
+fn url(url: &str) -> Result<String, String> {
+    match url.split_once("://") {
+        Some(("http", rest)) if !rest.is_empty() => Ok(url.into()),
+        Some(("https", _)) => Err("this example has no TLS; put a proxy in between".into()),
+        _ => Err("not a URL that begins with http://; a program to start comes after --".into()),
+    }
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("not of the form NAME: VALUE")?;
+    Ok((name.trim().into(), value.trim().into()))
 }
 
 fn object(text: &str) -> Result<Raw<'static>, String> {

@@ -1,7 +1,8 @@
-//! A command-line client: starts a server, shows what it has, asks it for things, watches it.
+//! A command-line client: starts a server, or goes to one, shows what it has, asks it for things, watches it.
 //!
 //! Usage: `cargo run --example inspect -- -- SERVER ARGUMENTS…`, for example
 //! `cargo run --example inspect -- -- npx -y @modelcontextprotocol/server-everything stdio`.
+//! A server that is running behind HTTP is named by its URL: `cargo run --example inspect -- http://127.0.0.1:3000/mcp`.
 //! Without a server it inspects a built-in one, in process.
 
 mod actions;
@@ -9,6 +10,7 @@ mod answers;
 mod arguments;
 mod contents;
 mod ending;
+mod http;
 mod report;
 mod say;
 mod session;

@@ -20,10 +20,13 @@ use mcp_sansio_std::{
     connect, serve_with, spawn_with,
 };
 
+use tokio::runtime::Runtime;
+
 use crate::answers::{Answers, Overheard};
 use crate::arguments::Arguments;
 use crate::ending::Ending;
 use crate::everything;
+use crate::http;
 use crate::say::say;
 
 pub(crate) struct Session {
@@ -32,6 +35,8 @@ pub(crate) struct Session {
     /// Whether tools are called as tasks.
     as_tasks: bool,
     ending: Arc<Ending>,
+    /// Where a connection over HTTP is looked after.
+    _runtime: Option<Runtime>,
 }
 
 impl Session {
@@ -41,6 +46,10 @@ impl Session {
         let overheard = Arc::new(Overheard::default());
         let ending = Ending::on_signals();
         let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
+        if let Some(url) = &arguments.url {
+            let (connection, runtime) = http::connect(config, url, &arguments.headers, answers)?;
+            return Ok(Self::with(connection, arguments, ending, Some(runtime)));
+        }
         let connection = match arguments.server.split_first() {
             None => built_in(config, answers).map_err(|error| error.to_string())?,
             Some((program, rest)) => {
@@ -53,7 +62,17 @@ impl Session {
                     .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
             }
         };
-        Ok(Self { connection, timeout: arguments.timeout, as_tasks: arguments.task, ending })
+        Ok(Self::with(connection, arguments, ending, None))
+    }
+
+    const fn with(
+        connection: Connection,
+        arguments: &Arguments,
+        ending: Arc<Ending>,
+        runtime: Option<Runtime>,
+    ) -> Self {
+        let (timeout, as_tasks) = (arguments.timeout, arguments.task);
+        Self { connection, timeout, as_tasks, ending, _runtime: runtime }
     }
 
     /// What the server said of itself.

@@ -1,5 +1,7 @@
 //! Calls that end because of what carries them, where each has an exchange of its own.
 
+use core::fmt;
+
 use super::event::Outcome;
 use super::outlets::{Arrival, Lane, Outlets};
 use super::receive::{Incoming, Reception};
@@ -52,6 +54,20 @@ pub enum CarrierFailureKind {
     /// can hold, or asks for an argument in one that does not fit there. It was not sent.
     #[error("the arguments cannot be repeated in header fields")]
     Unsayable,
+}
+
+/// In a sentence. What the server asks for is in it, because it tells the user what is missing.
+impl fmt::Display for CarrierFailure<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(formatter)?;
+        if let Some(status) = self.status {
+            write!(formatter, " (HTTP status {status})")?;
+        }
+        if let Some(challenge) = &self.challenge {
+            write!(formatter, ": {challenge}")?;
+        }
+        Ok(())
+    }
 }
 
 impl CarrierFailure<'_> {

@@ -41,7 +41,7 @@ pub enum CallFailure {
     #[error("the task is lost")]
     TaskLost,
     /// What carries calls has failed this one, and the connection lives on.
-    #[error("{}{}", .0.kind, status_text(.0.status))]
+    #[error("{0}")]
     Undelivered(Box<CarrierFailure<'static>>),
     /// No answer came in time.
     #[error("{}", expiry_text(*.0))]
@@ -66,11 +66,6 @@ const fn expiry_text(expiry: Expiry) -> &'static str {
         Expiry::Paused => "a person took too long",
         _ => "no answer and no progress came in time",
     }
-}
-
-/// The status of HTTP, if there is one.
-fn status_text(status: Option<u16>) -> String {
-    status.map(|status| format!(" (HTTP status {status})")).unwrap_or_default()
 }
 
 /// The result of a call, or why there is none.

@@ -53,6 +53,7 @@ fn failure_text(failure: &ConnectFailure<'_>) -> String {
         ConnectFailure::Closed(cause) => {
             format!("the connection ended before it was open: {cause}")
         }
+        ConnectFailure::Undelivered(failure) => failure.to_string(),
         other => format!("{other:?}"),
     }
 }

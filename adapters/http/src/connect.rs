@@ -70,12 +70,16 @@ pub async fn connect(
     url: &str,
     handler: impl Handler<Client>,
 ) -> Result<Connection, OpenError> {
+    let http = HttpClientConfig::new(url);
+    connect_with(config, http, &ConnectionOptions::new(), plain(), handler).await
+}
+
+/// A client of hyper without TLS.
+pub fn plain() -> legacy::Client<HttpConnector, Full<Bytes>> {
     let mut connector = HttpConnector::new();
     // What is written is whole already.
     connector.set_nodelay(true);
-    let transport = legacy::Client::builder(TokioExecutor::new()).build(connector);
-    let http = HttpClientConfig::new(url);
-    connect_with(config, http, &ConnectionOptions::new(), transport, handler).await
+    legacy::Client::builder(TokioExecutor::new()).build(connector)
 }
 
 /// The same with options, and with a client of hyper that connects in its own way: with TLS, by the connector of

@@ -18,7 +18,7 @@ mod exchange;
 mod serve;
 
 pub use body::ResponseBody;
-pub use connect::{Transport, connect, connect_with};
+pub use connect::{Transport, connect, connect_with, plain};
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
