@@ -10,6 +10,7 @@ pub mod allocations;
 pub mod alone;
 pub mod exploration;
 pub mod frames_oracle;
+pub mod http_world;
 pub mod json_oracle;
 pub mod model_oracle;
 pub mod payload;

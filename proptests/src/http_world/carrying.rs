@@ -1,0 +1,253 @@
+//! What is between the two: requests on their way, and responses.
+
+use mcp_sansio::http::{
+    Action, Admitted, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
+    ResponsePart, ResponseReader, name,
+};
+use mcp_sansio::{Frames, Principal};
+
+use super::HttpWorld;
+use super::checks::Spoken;
+
+/// A request of HTTP and its response.
+pub(super) struct Carried {
+    pub(super) number: ExchangeNumber,
+    /// Until it reaches the server.
+    request: Option<HttpRequest>,
+    exchange: Option<HttpExchange>,
+    /// The head of the response, until the client has it.
+    head: Option<(u16, Vec<(String, String)>)>,
+    /// Bytes of the body on their way.
+    bytes: Vec<u8>,
+    /// The server has said everything.
+    is_complete: bool,
+    reader: Option<ResponseReader>,
+    spoken: Spoken,
+}
+
+impl HttpWorld {
+    /// Does what the client wants to do with HTTP.
+    pub(super) fn act(&mut self) -> Result<(), String> {
+        while let Some(action) = self.posts.poll_action(self.now) {
+            match action {
+                Action::Send { exchange, request } => {
+                    self.note(format_args!("> {} {}", request.method, said(&request.body)));
+                    self.check_request(&request)?;
+                    let spoken = Spoken::of(&request);
+                    self.carried.push(Carried {
+                        number: exchange,
+                        request: Some(request),
+                        exchange: None,
+                        head: None,
+                        bytes: Vec::new(),
+                        is_complete: false,
+                        reader: None,
+                        spoken,
+                    });
+                }
+                Action::Abort { exchange } => {
+                    self.note(format_args!("x"));
+                    let found = self.carried.iter().position(|one| one.number == exchange);
+                    if let Some(at) = found {
+                        self.drop_carried(at)?;
+                    }
+                }
+                Action::Fail { call, failure } => {
+                    let end = mcp_sansio::ExchangeEnd::Failure(failure);
+                    let event = self.client.exchange_ended(call, end, self.now, &mut self.posts);
+                    let event = event.map(|event| event.into_owned());
+                    self.client_saw(event)?;
+                }
+                _ => return Err("unknown action".into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The client does not read any more.
+    fn drop_carried(&mut self, at: usize) -> Result<(), String> {
+        let carried = self.carried.remove(at);
+        if let Some(exchange) = carried.exchange {
+            self.http.disconnected(exchange, self.now);
+        }
+        Ok(())
+    }
+
+    fn one(&self, which: u64, is_it: impl Fn(&Carried) -> bool) -> Option<usize> {
+        let fitting: Vec<usize> =
+            (0..self.carried.len()).filter(|at| is_it(&self.carried[*at])).collect();
+        let index = usize::try_from(which.checked_rem(fitting.len() as u64)?).ok()?;
+        fitting.get(index).copied()
+    }
+
+    pub(super) fn request(&mut self, which: u64) -> Result<(), String> {
+        let Some(at) = self.one(which, |one| one.request.is_some()) else { return Ok(()) };
+        let Some(request) = self.carried[at].request.take() else { return Ok(()) };
+        let mut fields: Vec<(&str, &[u8])> =
+            request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
+        fields.push(("Host", b"localhost"));
+        let head = RequestHead::new(request.method, &*fields);
+        let (now, principal) = (self.now, Principal::default());
+        let exchange = match self.http.admit(&head) {
+            Ok(Admitted::Post) => {
+                self.sessions += 1;
+                let mut random = [0; 16];
+                random[..8].copy_from_slice(&self.sessions.to_le_bytes());
+                let headers = Headers::from(&*fields);
+                self.http.post(headers, &request.body, principal, random, now, &|_| None)
+            }
+            Ok(Admitted::Listen { session, last_event }) => {
+                self.http.listen(session, last_event, principal, now).map(Some)
+            }
+            Ok(Admitted::End { session }) => match self.http.end(session, principal, now) {
+                Ok(reply) | Err(reply) => Err(reply),
+            },
+            Ok(_) => return Err("unknown admission".into()),
+            Err(reply) => Err(reply),
+        };
+        match exchange {
+            Ok(Some(exchange)) => {
+                self.carried[at].exchange = Some(exchange);
+                let is_post = request.method == "POST";
+                let limits = self.http.limits().clone();
+                for frame in Frames::of(&request.body, &limits).filter(|_| is_post) {
+                    let event = self.http.receive(exchange, frame, now);
+                    let event = event.map(|event| (exchange.connection(), event.into_owned()));
+                    self.server_saw(event)?;
+                }
+            }
+            Ok(None) => self.carried[at].reply(Reply::empty(202)),
+            Err(reply) => {
+                self.note(format_args!("refused {}", reply.status));
+                self.carried[at].reply(reply);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn respond(&mut self, which: u64) -> Result<(), String> {
+        let Some(at) = self.one(which, |one| one.exchange.is_some() && !one.is_complete) else {
+            return Ok(());
+        };
+        let carried = &mut self.carried[at];
+        let Some(exchange) = carried.exchange else { return Ok(()) };
+        let before = carried.bytes.len();
+        let part = self.http.next(exchange, self.now, &mut carried.bytes);
+        let said = String::from_utf8_lossy(&carried.bytes[before..]).into_owned();
+        carried.spoken.part(part, &said)?;
+        match part {
+            ResponsePart::Head(head) => {
+                let mut fields: Vec<(String, String)> =
+                    head.headers().iter().map(|(a, b)| ((*a).into(), (*b).into())).collect();
+                if let Some(session) = head.session {
+                    fields.push((name::SESSION_ID.into(), session.to_string()));
+                }
+                carried.head = Some((head.status, fields));
+            }
+            ResponsePart::End => carried.is_complete = true,
+            _ => {}
+        }
+        if part != ResponsePart::Nothing {
+            self.note(format_args!("< {part:?} {said:?}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn deliver(&mut self, which: u64, bytes: usize) -> Result<(), String> {
+        let has_something = |one: &Carried| {
+            one.head.is_some() || !one.bytes.is_empty() || (one.is_complete && one.reader.is_some())
+        };
+        let Some(at) = self.one(which, has_something) else { return Ok(()) };
+        let carried = &mut self.carried[at];
+        if let Some((status, fields)) = carried.head.take() {
+            let fields: Vec<(&str, &[u8])> =
+                fields.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
+            let headers = Headers::from(&*fields);
+            let reader = self.posts.head(carried.number, status, headers, self.now);
+            if reader.is_none() {
+                return self.drop_carried(at);
+            }
+            self.carried[at].reader = reader;
+            return Ok(());
+        }
+        let Some(mut reader) = carried.reader.take() else { return Ok(()) };
+        let bytes = bytes.min(carried.bytes.len());
+        let delivered: Vec<u8> = carried.bytes.drain(..bytes).collect();
+        let ends = carried.is_complete && carried.bytes.is_empty() && bytes == 0;
+        let number = carried.number;
+        let mut chunk = &*delivered;
+        while let Some(arrived) = self.posts.chunk(&mut reader, &mut chunk, self.now) {
+            Self::arrived(arrived, self)?;
+        }
+        if ends {
+            if let Some(arrived) = self.posts.end(&mut reader, self.now) {
+                Self::arrived(arrived, self)?;
+            }
+            self.carried.retain(|one| one.number != number);
+            return Ok(());
+        }
+        let Some(at) = self.carried.iter().position(|one| one.number == number) else {
+            return Ok(());
+        };
+        if reader.is_done() {
+            // What else comes is nobody's business, and the end of it is the end of the exchange.
+            self.posts.end(&mut reader, self.now);
+            return self.drop_carried(at);
+        }
+        self.carried[at].reader = Some(reader);
+        Ok(())
+    }
+
+    pub(super) fn break_off(&mut self, which: u64) -> Result<(), String> {
+        let Some(at) = self.one(which, |_| true) else { return Ok(()) };
+        let number = self.carried[at].number;
+        self.note(format_args!("broken"));
+        self.drop_carried(at)?;
+        let arrived = self.posts.failed(number, self.now);
+        arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
+    }
+
+    /// Has everything arrive that is on its way, until nothing happens any more.
+    pub(super) fn settle(&mut self) -> Result<(), String> {
+        for _ in 0..10_000 {
+            let before = (self.trace.len(), self.carried.len());
+            self.act()?;
+            self.elapse()?;
+            self.request(0)?;
+            for which in 0..self.carried.len() as u64 {
+                self.respond(which)?;
+            }
+            let mut moved = false;
+            for which in 0..self.carried.len() as u64 {
+                let waiting = |world: &Self| {
+                    world
+                        .carried
+                        .iter()
+                        .map(|one| one.bytes.len() + usize::from(one.head.is_some()))
+                        .sum::<usize>()
+                };
+                let left = waiting(self);
+                self.deliver(which, usize::MAX)?;
+                moved |= left != waiting(self);
+            }
+            if !moved && before == (self.trace.len(), self.carried.len()) {
+                return Ok(());
+            }
+        }
+        Err("endless: it never settles".into())
+    }
+}
+
+impl Carried {
+    fn reply(&mut self, reply: Reply) {
+        let fields = reply.headers().map(|(name, value)| (name.into(), value.into()));
+        self.head = Some((reply.status, fields.collect()));
+        self.bytes = reply.body;
+        self.is_complete = true;
+        // Even what is empty has an end to be told of.
+    }
+}
+
+fn said(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).into_owned()
+}

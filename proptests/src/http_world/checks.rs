@@ -1,0 +1,122 @@
+//! What has to hold of what goes over the wire.
+
+use mcp_sansio::http::{Content, HttpRequest, ResponsePart, SseDecoder};
+use serde_json::Value;
+
+use super::HttpWorld;
+
+/// What a response has said so far.
+pub(super) struct Spoken {
+    /// The id of the request that it answers.
+    id: Option<Value>,
+    stands_alone: bool,
+    is_get: bool,
+    resumes: bool,
+    content: Option<Content>,
+    decoder: SseDecoder,
+    has_answered: bool,
+    is_over: bool,
+}
+
+impl Spoken {
+    pub(super) fn of(request: &HttpRequest) -> Self {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let has =
+            |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
+        let is_request = body.get("method").is_some();
+        Self {
+            id: body.get("id").filter(|_| is_request).cloned(),
+            stands_alone: has("Mcp-Method"),
+            is_get: request.method == "GET",
+            resumes: has("Last-Event-ID"),
+            content: None,
+            decoder: SseDecoder::new(1 << 20),
+            has_answered: false,
+            is_over: false,
+        }
+    }
+
+    /// A part of the response: once a head, then a body, then the end.
+    pub(super) fn part(&mut self, part: ResponsePart, said: &str) -> Result<(), String> {
+        if self.is_over {
+            return Err("order: something comes after the end".into());
+        }
+        match part {
+            ResponsePart::Head(head) if self.content.is_none() => self.content = Some(head.content),
+            ResponsePart::Head(_) => return Err("order: a second head".into()),
+            ResponsePart::Body => match self.content {
+                Some(Content::Json) => {
+                    let message: Value = serde_json::from_str(said)
+                        .map_err(|error| format!("json: {error}: {said}"))?;
+                    self.message(&message)?;
+                }
+                Some(Content::Events) => self.events(said)?,
+                _ => return Err("order: a body without a head, or where there is none".into()),
+            },
+            ResponsePart::End => self.is_over = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, said: &str) -> Result<(), String> {
+        if self.stands_alone
+            && (said.contains("\nid:") || said.starts_with("id:") || said.contains("retry:"))
+        {
+            return Err(format!("ids: an event without a session has none: {said}"));
+        }
+        let (mut chunk, mut messages) = (said.as_bytes(), Vec::new());
+        while let Some(event) = self.decoder.next(&mut chunk) {
+            let event = event.map_err(|error| format!("sse: {error}"))?;
+            if let Some(text) = event.message().filter(|text| !text.is_empty()) {
+                messages
+                    .push(serde_json::from_slice(text).map_err(|error| format!("json: {error}"))?);
+            }
+        }
+        messages.iter().try_for_each(|message| self.message(message))
+    }
+
+    fn message(&mut self, message: &Value) -> Result<(), String> {
+        let is_response = message.get("method").is_none();
+        if self.has_answered && !self.is_get {
+            return Err(format!("order: something comes after the answer: {message}"));
+        }
+        if is_response && self.is_get && !self.resumes {
+            return Err(format!("get: an answer where none belongs: {message}"));
+        }
+        if is_response && !self.is_get {
+            let id = message.get("id");
+            if id.is_some() && id != self.id.as_ref() {
+                return Err(format!("id: the answer to another request: {message}"));
+            }
+            self.has_answered = true;
+        }
+        if self.stands_alone && !is_response && message.get("id").is_some() {
+            return Err(format!("requests: a server asks where there is no session: {message}"));
+        }
+        Ok(())
+    }
+}
+
+impl HttpWorld {
+    /// What a client sends has what it needs and nothing that does not belong there.
+    pub(super) fn check_request(&self, request: &HttpRequest) -> Result<(), String> {
+        let has =
+            |name: &str| request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let claims = body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
+        let stands_alone = has("Mcp-Method");
+        if claims && !(stands_alone && has("MCP-Protocol-Version")) {
+            return Err(format!("headers: they are missing: {request:?}"));
+        }
+        if stands_alone && (has("Mcp-Session-Id") || request.method != "POST") {
+            return Err(format!("headers: a session where there is none: {request:?}"));
+        }
+        for (name, value) in &request.headers {
+            if !value.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) {
+                return Err(format!("headers: {name} cannot be sent"));
+            }
+        }
+        Ok(())
+    }
+}

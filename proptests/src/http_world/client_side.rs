@@ -1,0 +1,185 @@
+//! The application of the client.
+
+use mcp_sansio::http::Arrived;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, method};
+use mcp_sansio::{
+    CallId, CallOptions, Cause, ClientEvent, ConnectionNumber, Frames, Phase, SubscriptionNews,
+};
+use serde_json::json;
+
+use super::{HttpWorld, Step};
+
+impl HttpWorld {
+    pub(super) fn connect(&mut self) -> Result<(), String> {
+        self.client.connect(self.now, &mut self.posts).map_err(|error| error.to_string())?;
+        self.act()
+    }
+
+    pub(super) fn by_client(&mut self, step: Step) -> Result<(), String> {
+        let (now, posts) = (self.now, &mut self.posts);
+        match step {
+            Step::Call { progress } => {
+                let options = CallOptions::new();
+                let options = if progress { options.progress() } else { options };
+                let params = CallToolParams::new("tool");
+                let made = self.client.call::<method::CallTool>(&params, options, now, posts);
+                self.calls.extend(made.ok().map(|call| (call, false)));
+            }
+            Step::List => {
+                let params = Default::default();
+                let made =
+                    self.client.call::<method::ListTools>(&params, CallOptions::new(), now, posts);
+                self.calls.extend(made.ok().map(|call| (call, false)));
+            }
+            Step::Subscribe => {
+                let mut filter = SubscriptionFilter::default();
+                filter.tools_list_changed = Some(true);
+                let made = self.client.subscribe(&filter, now, posts);
+                self.calls.extend(made.ok().map(|call| (call, false)));
+            }
+            Step::Cancel(which) => {
+                let pending: Vec<CallId> = self.client.pending_calls().collect();
+                let Some(index) = which.checked_rem(pending.len() as u64) else { return Ok(()) };
+                let call = pending[index as usize];
+                if self.client.cancel(call, Some("why"), posts).is_ok() {
+                    self.note(format_args!("cancelled {call}"));
+                    self.ended(call)?;
+                }
+            }
+            Step::Give(which) => {
+                let Some(index) = which.checked_rem(self.asked.len() as u64) else { return Ok(()) };
+                let id = self.asked.remove(index as usize);
+                let answer = ElicitResult::accept(Raw::from_serialize(&json!({})).unwrap());
+                // It may not be wanted any more.
+                _ = self.client.respond(id, &answer, posts);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A call has its outcome, which is the only one.
+    pub(super) fn ended(&mut self, call: CallId) -> Result<(), String> {
+        match self.calls.get_mut(&call) {
+            Some(ended) if !*ended => *ended = true,
+            Some(_) => return Err(format!("outcome: {call} has ended twice")),
+            None => return Err(format!("outcome: {call} was never made")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn client_saw(&mut self, event: Option<ClientEvent<'static>>) -> Result<(), String> {
+        let Some(event) = event else { return Ok(()) };
+        self.posts.watch(&event);
+        self.note(format_args!("client: {event:?}"));
+        match event {
+            ClientEvent::CallEnded(ended) => self.ended(ended.call),
+            ClientEvent::Subscription(update) => match update.news {
+                SubscriptionNews::Ended(_) => self.ended(update.call),
+                _ => Ok(()),
+            },
+            ClientEvent::Request(request) => {
+                self.asked.push(request.id);
+                Ok(())
+            }
+            ClientEvent::Cancelled(cancelled) => {
+                self.asked.retain(|id| *id != cancelled.id);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands what has come of an exchange to the machine.
+    pub(super) fn arrived(arrived: Arrived<'_>, world: &mut Self) -> Result<(), String> {
+        let now = world.now;
+        match arrived {
+            Arrived::Messages { text, arrival } => {
+                let limits = world.http.limits().clone();
+                for frame in Frames::of(text, &limits) {
+                    let event = world.client.receive(frame, arrival, &mut world.posts);
+                    world.client_saw(event.map(ClientEvent::into_owned))?;
+                }
+            }
+            Arrived::Ended { call, end } => {
+                let event = world.client.exchange_ended(call, end, now, &mut world.posts);
+                world.client_saw(event.map(ClientEvent::into_owned))?;
+            }
+            Arrived::SessionLost => world.renew()?,
+            Arrived::ConnectionLost => world.client.disconnected(Cause::EndOfInput, now),
+            other => world.note(format_args!("client: {other:?}")),
+        }
+        Ok(())
+    }
+
+    /// Another session is asked for in place of the one that was lost.
+    fn renew(&mut self) -> Result<(), String> {
+        self.note(format_args!("session lost"));
+        let was_connected = self.client.was_connected();
+        self.client.disconnected(Cause::SessionLost, self.now);
+        while let Some(event) = self.client.handle_timeout(self.now, &mut self.posts) {
+            if !(was_connected && matches!(event, ClientEvent::Closed { .. })) {
+                self.client_saw(Some(event))?;
+            }
+        }
+        self.asked.clear();
+        if !was_connected {
+            return Ok(());
+        }
+        let number = self.client.connection().get() + 1;
+        self.client = self.client.successor(ConnectionNumber::new(number));
+        self.posts.renew();
+        self.client.connect(self.now, &mut self.posts).map_err(|error| error.to_string())
+    }
+
+    /// Does what time has brought about, on both sides.
+    pub(super) fn elapse(&mut self) -> Result<(), String> {
+        while let Some(event) = self.client.handle_timeout(self.now, &mut self.posts) {
+            self.client_saw(Some(event))?;
+        }
+        for _ in 0..100_000 {
+            match self.http.handle_timeout(self.now) {
+                Some(event) => self.server_saw(Some(event))?,
+                None => return Ok(()),
+            }
+        }
+        Err("endless: time never passes".into())
+    }
+
+    /// Everything ends, and nothing is left behind.
+    pub(super) fn finish(&mut self) -> Result<(), String> {
+        self.client.shut_down(std::time::Duration::ZERO, self.now);
+        self.elapse()?;
+        self.settle()?;
+        if self.client.phase() != Phase::Closed {
+            return Err("end: the client goes on".into());
+        }
+        for (number, request) in std::mem::take(&mut self.open) {
+            self.http.with(number, self.now, |server, out| {
+                // It may not be wanted any more.
+                _ = server.respond(request.id, &json!({ "content": [] }), out);
+            });
+        }
+        for _ in 0..4 {
+            self.now = self.now + std::time::Duration::from_secs(3_600);
+            self.elapse()?;
+            self.settle()?;
+        }
+        if let Some((call, _)) = self.calls.iter().find(|(_, ended)| !**ended) {
+            return Err(format!("outcome: {call} has none"));
+        }
+        if !self.carried.is_empty() || self.posts.exchanges() != 0 {
+            let exchanges = self.posts.exchanges();
+            return Err(format!("end: {} carried, {exchanges} known", self.carried.len()));
+        }
+        if self.http.connections().next().is_some() || self.http.sessions() != 0 {
+            let connections = self.http.connections().count();
+            return Err(format!(
+                "end: {connections} connections, {} sessions",
+                self.http.sessions()
+            ));
+        }
+        Ok(())
+    }
+}
