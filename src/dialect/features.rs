@@ -20,6 +20,8 @@ pub(crate) enum Feature {
     Tasks,
     /// A resource that is not there has an error code of its own.
     ResourceNotFoundCode,
+    /// Streams of events that begin with an id, so that a client can come back for the rest of any of them.
+    PrimedStreams,
 }
 
 impl Feature {
@@ -27,7 +29,9 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
-            Self::ElicitationIds | Self::Tasks => RevisionSet::only(Revision::V2025_11_25),
+            Self::ElicitationIds | Self::Tasks | Self::PrimedStreams => {
+                RevisionSet::only(Revision::V2025_11_25)
+            }
             Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
             Self::AbsentErrorId | Self::ReservedBySecondLabel | Self::ArgumentsAreTheTools => {
                 RevisionSet::since(Revision::V2025_11_25)

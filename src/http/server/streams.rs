@@ -10,6 +10,7 @@ use super::events::{EventStore, MemoryEvents};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use super::stream::{Purpose, Stream};
+use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::handle::InboundId;
@@ -362,7 +363,7 @@ impl<E: EventStore> Streams<E> {
     pub(super) fn is_resumable(&self) -> bool {
         self.config.resumable
             && matches!(self.manner, Manner::Session(_))
-            && self.revision.is_some_and(|revision| Revision::V2025_11_25 <= revision)
+            && self.revision.is_some_and(|one| Feature::PrimedStreams.is_in(one))
     }
 
     /// Whether this response has to say under which id the session goes on.
