@@ -54,7 +54,7 @@ impl Body<'_> {
             }
             Message::Notification { meta, .. } => self.notification(meta),
             Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
-                self.in_session("there are no sessions, so nothing is asked of clients")
+                self.in_session(None, "there are no sessions, so nothing is asked of clients")
             }
         }
     }
@@ -85,7 +85,7 @@ impl Body<'_> {
         if asks && answers {
             return Err(invalid("a batch holds either requests or responses"));
         }
-        self.in_session("this revision has no batches")
+        self.in_session(None, "this revision has no batches")
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Destination, Reply> {
@@ -96,9 +96,9 @@ impl Body<'_> {
         }
         match claim {
             Some(Claim::Absent) | None if !names_stateless => {
-                self.in_session_or(|| Ok(Destination::Alone))
+                self.in_session_or(Some(&asked.id), || Ok(Destination::Alone))
             }
-            None => self.in_session("there are no requests that stand alone"),
+            None => self.in_session(Some(&asked.id), "there are no requests that stand alone"),
             // The machine says what is missing.
             Some(Claim::Absent | Claim::Malformed(_)) => Ok(Destination::Alone),
             Some(Claim::Unsupported(version)) => {
@@ -139,14 +139,14 @@ impl Body<'_> {
                 return Err(Reply::error(400, Some(&asked.id), ErrorCode::INVALID_REQUEST, &text));
             }
         }
-        self.gate.check_version(self.headers)?;
+        self.gate.check_version(self.headers, Some(&asked.id))?;
         Ok(Destination::Opening)
     }
 
     fn notification(&self, meta: Option<&str>) -> Result<Destination, Reply> {
         let claimed = version_in(meta);
         if claimed.is_none() && !self.is_of_stateless_header() {
-            return self.in_session_or(|| Ok(Destination::Nobody));
+            return self.in_session_or(None, || Ok(Destination::Nobody));
         }
         let Some(named) = self.named_version()? else {
             return Err(refusal(ErrorCode::HEADER_MISMATCH, &"MCP-Protocol-Version is missing"));
@@ -173,20 +173,22 @@ impl Body<'_> {
         }
     }
 
-    fn in_session(&self, otherwise: &str) -> Result<Destination, Reply> {
-        self.in_session_or(|| Err(refusal(ErrorCode::INVALID_REQUEST, &otherwise)))
+    fn in_session(&self, id: Option<&Id<'_>>, otherwise: &str) -> Result<Destination, Reply> {
+        let refuse = || Err(Reply::error(400, id, ErrorCode::INVALID_REQUEST, &otherwise));
+        self.in_session_or(id, refuse)
     }
 
     /// To the session that is named; if there are none at all, something else.
     fn in_session_or(
         &self,
+        id: Option<&Id<'_>>,
         otherwise: impl FnOnce() -> Result<Destination, Reply>,
     ) -> Result<Destination, Reply> {
         if !self.gate.has_sessions() {
             return otherwise();
         }
-        let session = self.gate.session_of(self.headers)?;
-        self.gate.check_version(self.headers)?;
+        let session = self.gate.session_of(self.headers, id)?;
+        self.gate.check_version(self.headers, id)?;
         Ok(Destination::Session(session))
     }
 
@@ -200,7 +202,7 @@ impl Body<'_> {
         match self.headers.get(name::PROTOCOL_VERSION) {
             Field::Absent => Ok(None),
             Field::Once(version) => Ok(Some(version)),
-            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION)),
+            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION, None)),
         }
     }
 }
@@ -280,13 +282,14 @@ impl Display for Complaint<'_> {
 fn read<'a>(frame: Frame<'a>, limits: &Limits) -> Result<Message<'a>, Reply> {
     let envelope = Envelope::scan(frame.bytes(), limits.depth);
     classify(&envelope, limits, Versions::Exact).map_err(|defective| {
-        let kind = match defective.kind {
+        let (kind, is_cut) = match defective.kind {
             // It may stand on as many lines as it likes, but it has to end.
-            ViolationKind::SplitOverLines => ViolationKind::NotJson,
-            kind => kind,
+            ViolationKind::SplitOverLines => (ViolationKind::NotJson, true),
+            kind => (kind, false),
         };
         let code = kind.code().unwrap_or(ErrorCode::INVALID_REQUEST);
-        let id = defective.id.as_ref().filter(|_| defective.meant);
+        // What stands at the end of half a text may be half an id.
+        let id = defective.id.as_ref().filter(|_| defective.meant && !is_cut);
         Reply::error(400, id, code, &kind)
     })
 }

@@ -12,6 +12,7 @@ use crate::error::ErrorCode;
 use crate::http::media::accepts;
 use crate::http::{Field, Headers, is_json, name};
 use crate::peer::Identity;
+use crate::rpc::Id;
 use crate::server::ServerConfig;
 use crate::version::{Revision, RevisionSet};
 
@@ -133,15 +134,17 @@ impl Gate {
                 if head.method == "GET" {
                     self.check_accept(head.headers, &["text/event-stream"])?;
                 }
-                let session = self.session_of(head.headers)?;
-                self.check_version(head.headers)?;
+                let session = self.session_of(head.headers, None)?;
+                self.check_version(head.headers, None)?;
                 if head.method == "DELETE" {
                     return Ok(Admitted::End { session });
                 }
                 let last_event = match head.headers.get(name::LAST_EVENT_ID) {
                     Field::Absent => None,
                     Field::Once(id) => Some(id),
-                    Field::Repeated | Field::NotText => return Err(unusable(name::LAST_EVENT_ID)),
+                    Field::Repeated | Field::NotText => {
+                        return Err(unusable(name::LAST_EVENT_ID, None));
+                    }
                 };
                 Ok(Admitted::Listen { session, last_event })
             }
@@ -182,33 +185,43 @@ impl Gate {
         Err(Reply::refusal(406, ErrorCode::INVALID_REQUEST, text))
     }
 
-    /// The session that a request names, which has to name one.
-    pub(super) fn session_of(&self, headers: Headers<'_>) -> Result<SessionId, Reply> {
+    /// The session that a message names, which has to name one. The id is that of its request.
+    pub(super) fn session_of(
+        &self,
+        headers: Headers<'_>,
+        id: Option<&Id<'_>>,
+    ) -> Result<SessionId, Reply> {
         match headers.get(name::SESSION_ID) {
             Field::Absent => {
                 let text = "Mcp-Session-Id is missing: initialize first";
-                Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text))
+                Err(Reply::error(400, id, ErrorCode::INVALID_REQUEST, &text))
             }
-            Field::Once(id) => SessionId::parse(id).ok_or_else(Self::no_session),
-            Field::Repeated | Field::NotText => Err(unusable(name::SESSION_ID)),
+            Field::Once(session) => SessionId::parse(session)
+                .ok_or_else(|| Reply::error(404, id, NO_SESSION.0, &NO_SESSION.1)),
+            Field::Repeated | Field::NotText => Err(unusable(name::SESSION_ID, id)),
         }
     }
 
     /// There is no session with that id, or it is somebody else's, which is nobody's business.
     pub fn no_session() -> Reply {
-        Reply::refusal(404, ErrorCode::INVALID_REQUEST, "there is no such session")
+        Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
     }
 
-    /// What a message of a session says of the version, which need not be that of the session.
-    pub(super) fn check_version(&self, headers: Headers<'_>) -> Result<(), Reply> {
+    /// What a message of a session says of the version, which need not be that of the session. The id is
+    /// that of its request.
+    pub(super) fn check_version(
+        &self,
+        headers: Headers<'_>,
+        id: Option<&Id<'_>>,
+    ) -> Result<(), Reply> {
         let spoken = self.server.revisions.and(RevisionSet::HANDSHAKE);
         match headers.get(name::PROTOCOL_VERSION) {
             Field::Absent => Ok(()),
             Field::Once(version) => match Revision::from_name(version) {
                 Some(revision) if spoken.contains(revision) => Ok(()),
-                _ => Err(unusable(name::PROTOCOL_VERSION)),
+                _ => Err(unusable(name::PROTOCOL_VERSION, id)),
             },
-            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION)),
+            Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION, id)),
         }
     }
 
@@ -253,6 +266,8 @@ pub(super) fn names_stateless(headers: Headers<'_>) -> bool {
 }
 
 /// A header field stands there more than once, or with a value that it cannot have.
-pub(super) fn unusable(name: &str) -> Reply {
-    Reply::error(400, None, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
+pub(super) fn unusable(name: &str, id: Option<&Id<'_>>) -> Reply {
+    Reply::error(400, id, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
 }
+
+const NO_SESSION: (ErrorCode, &str) = (ErrorCode::INVALID_REQUEST, "there is no such session");

@@ -1,0 +1,181 @@
+//! Header fields that repeat what the body says (2026-07-28): whether they do is for the server to see.
+
+use std::sync::Arc;
+
+use mcp_sansio::http::ParamHeaders;
+use mcp_sansio::json::Raw;
+
+use super::message::{self, cacheable, complete, error, initialize, plain};
+use super::site::{POST, Site, about, alone, in_session, json, replaced, without};
+
+fn mismatch(text: &str) -> super::site::Heard {
+    json(400, error("1", -32020, text))
+}
+
+/// Proves H-HTTP-52.
+#[test]
+fn the_method_is_in_its_header() {
+    let mut site = Site::new();
+    let body = message::alone("1", "tools/list", "");
+    let lines = alone("tools/list");
+    for other in ["tools/call", "tools/list/", "", "=?base64?dG9vbHMvbGlzdA==?="] {
+        let heard = site.post(&replaced(&lines, "Mcp-Method", other), &body);
+        assert_eq!(heard, mismatch("Mcp-Method is not what the body says"), "{other}");
+    }
+    let heard = site.post(&replaced(&lines, "Mcp-Method", "é"), &body);
+    assert_eq!(heard, mismatch("Mcp-Method is not text"));
+    assert_eq!(site.post(&without(&lines, "Mcp-Method"), &body), mismatch("Mcp-Method is missing"));
+    site.assert_forgotten();
+}
+
+/// Proves H-HTTP-53, H-HTTP-54, H-HTTP-58.
+#[test]
+fn the_name_is_in_its_header_where_there_is_one() {
+    let mut site = Site::new();
+    let differs = "Mcp-Name is not what the body says";
+    for (method, member, result) in [
+        ("tools/call", "name", r#""content":[]"#),
+        ("prompts/get", "name", r#""messages":[]"#),
+        ("resources/read", "uri", r#""contents":[]"#),
+    ] {
+        let body = message::alone("1", method, &format!(r#""{member}":"x:h\u00e9""#));
+        for (header, is_right) in [
+            ("=?base64?eDpow6k=?=", true),
+            ("x:h", false),
+            ("", false),
+            ("=?base64?eDpow6k?=", false),
+            ("=?base64?eDpow6k=", false),
+            ("=?BASE64?eDpow6k=?=", false),
+            ("=?base64?eDpo!6k=?=", false),
+            ("=?base64?eDpoww==?=", false),
+        ] {
+            let lines = about(method, header);
+            if is_right {
+                let (turn, request) = site.ask(&lines, &body);
+                site.respond(request.id, &format!("{{{result}}}"));
+                let heard = site.hear(turn);
+                assert_eq!(heard.status, 200, "{method}");
+                assert!(heard.chunks[0].contains(result));
+            } else {
+                assert_eq!(site.post(&lines, &body), mismatch(differs), "{method} {header}");
+            }
+        }
+        assert_eq!(site.post(&alone(method), &body), mismatch("Mcp-Name is missing"));
+        for members in [String::new(), format!(r#""{member}":5"#), format!(r#""{member}":null"#)] {
+            let body = message::alone("1", method, &members);
+            let heard = site.post(&alone(method), &body);
+            assert_eq!(heard.status, 400);
+            assert!(
+                heard.chunks[0].starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"#)
+            );
+            assert_eq!(site.post(&about(method, "x"), &body), mismatch(differs), "{body}");
+        }
+    }
+    // A name that looks encoded is encoded once more.
+    let body = message::alone("1", "tools/call", r#""name":"=?base64?eA==?=""#);
+    assert_eq!(site.post(&about("tools/call", "=?base64?eA==?="), &body), mismatch(differs));
+    let lines = about("tools/call", "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
+    let (_, request) = site.ask(&lines, &body);
+    assert_eq!(request.method, "tools/call");
+}
+
+/// Proves H-HTTP-55, H-HTTP-61.
+#[test]
+fn headers_that_mean_nothing_are_ignored() {
+    let mut site = Site::new();
+    let lines = about("tools/list", "whatever");
+    let (turn, request) = site.ask(&lines, &message::alone("1", "tools/list", ""));
+    site.respond(request.id, r#"{"tools":[]}"#);
+    assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
+
+    let extra = "Mcp-Method: something/else\nMcp-Name: x\nMcp-Param-Region: y\nMcp-Method: twice";
+    let heard = site.post(&format!("{POST}\n{extra}"), initialize("1", "2025-06-18"));
+    assert_eq!(heard.status, 200);
+    let session = heard.headers[1].strip_prefix("Mcp-Session-Id: ").unwrap();
+    let lines = format!("{}\n{extra}", in_session(session));
+    let (turn, request) = site.ask(&lines, &plain("2", "tools/call", r#""name":"t""#));
+    site.respond(request.id, r#"{"content":[]}"#);
+    assert_eq!(site.hear(turn), json(200, message::result("2", r#""content":[]"#)));
+}
+
+fn with_tool(schema: &str) -> Site {
+    let mut site = Site::new();
+    let schema: Raw<'_> = Raw::new(schema).unwrap();
+    let headers = ParamHeaders::of(&schema).unwrap_or_default();
+    site.tools.insert("t".into(), Arc::new(headers));
+    site
+}
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"count":{"type":"integer","x-mcp-header":"Count"}}}"#;
+
+/// Proves H-HTTP-84, H-HTTP-85, H-HTTP-86, H-HTTP-87, H-HTTP-88, H-HTTP-89.
+#[test]
+fn arguments_are_in_the_headers_that_the_tool_asks_for() {
+    let mut site = with_tool(SCHEMA);
+    for (arguments, lines, is_right) in [
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: eu", true),
+        (r#"{"region":"eu"}"#, "mcp-param-region: =?base64?ZXU=?=", true),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: eu\nMcp-Param-Other: x", true),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Other: x", false),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: us", false),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: EU", false),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: eu\nMcp-Param-Region: eu", false),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: =?base64?ZXU?=", false),
+        (r#"{"region":"eu"}"#, "Mcp-Param-Region: =?base64?ZX!=?=", false),
+        (r#"{"region":"é"}"#, "Mcp-Param-Region: é", false),
+        (r#"{"count":42}"#, "Mcp-Param-Count: 42", true),
+        (r#"{"count":42}"#, "Mcp-Param-Count: 42.0", true),
+        (r#"{"count":42.0}"#, "Mcp-Param-Count: 42", true),
+        (r#"{"count":42}"#, "Mcp-Param-Count: 0x2a", false),
+        (r#"{"count":42}"#, "Mcp-Param-Count: 4.2e1", false),
+        (r#"{"count":42}"#, "Mcp-Param-Count: 43", false),
+        (r#"{"region":null}"#, "X: y", true),
+        ("{}", "X: y", true),
+        (r#"{"region":null}"#, "Mcp-Param-Region: eu", false),
+        ("{}", "Mcp-Param-Region: eu", false),
+        ("{}", "Mcp-Param-Region:", false),
+    ] {
+        let body =
+            message::alone("1", "tools/call", &format!(r#""name":"t","arguments":{arguments}"#));
+        let lines = format!("{}\n{lines}", about("tools/call", "t"));
+        if is_right {
+            let (turn, request) = site.ask(&lines, &body);
+            site.respond(request.id, r#"{"content":[]}"#);
+            assert_eq!(site.hear(turn), json(200, complete("1", r#""content":[]"#)), "{lines}");
+        } else {
+            let heard = site.post(&lines, &body);
+            assert_eq!(heard.status, 400, "{lines} {arguments}");
+            let start = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Mcp-Param-"#;
+            assert!(heard.chunks[0].starts_with(start), "{heard:?}");
+        }
+    }
+    // Without any arguments there is nothing to repeat.
+    let body = message::alone("1", "tools/call", r#""name":"t""#);
+    site.ask(&about("tools/call", "t"), &body);
+}
+
+/// Proves H-HTTP-90, H-HTTP-92.
+#[test]
+fn arguments_are_looked_at_after_everything_else_and_for_known_tools_only() {
+    // A tool with an annotation that is none is refused when it is registered.
+    let invalid: Raw<'_> =
+        Raw::new(r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#).unwrap();
+    assert!(ParamHeaders::of(&invalid).is_err());
+
+    let mut site = with_tool(SCHEMA);
+    let members = r#""name":"t","arguments":{"region":"eu"}"#;
+    let body = message::alone("1", "tools/call", members);
+    let lines = about("tools/call", "t");
+    assert_eq!(site.post(&lines, &body), mismatch("Mcp-Param-Region is missing"));
+    let heard = site.post(&without(&lines, "Mcp-Name"), &body);
+    assert_eq!(heard, mismatch("Mcp-Name is missing"));
+    let heard = site.post(&without(&lines, "Mcp-Method"), &body);
+    assert_eq!(heard, mismatch("Mcp-Method is missing"));
+
+    // Nobody knows what an unknown tool repeats.
+    let body = message::alone("1", "tools/call", &members.replace(r#""t""#, r#""u""#));
+    let lines = format!("{}\nMcp-Param-Region: us", about("tools/call", "u"));
+    let (turn, request) = site.ask(&lines, &body);
+    site.reject(request.id, -32602, "unknown tool");
+    assert_eq!(site.hear(turn), json(200, error("1", -32602, "unknown tool")));
+}

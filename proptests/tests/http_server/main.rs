@@ -1,0 +1,10 @@
+//! The server's side of HTTP, by literals: what each request of HTTP is answered with, to the byte.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod alone;
+mod gate;
+mod headers;
+mod message;
+mod site;
+mod streaming;

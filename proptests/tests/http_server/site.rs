@@ -1,0 +1,372 @@
+//! A server behind HTTP that is driven by literals: requests in, responses out, as text.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::http::{
+    Admitted, Headers, HttpExchange, HttpServer, HttpServerConfig, ParamHeaders, Reply,
+    RequestHead, ResponsePart, SessionId,
+};
+use mcp_sansio::json::Raw;
+use mcp_sansio::{
+    ErrorCode, Frames, InboundId, Instant, Principal, Progress, ProgressReport, Request, Server,
+    ServerConfig, ServerEvent,
+};
+use mcp_sansio_proptests::config;
+
+/// What came out of a response so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) status: u16,
+    /// Names and values, in order.
+    pub(crate) headers: Vec<String>,
+    /// The body, as it was handed out.
+    pub(crate) chunks: Vec<String>,
+    pub(crate) is_over: bool,
+}
+
+/// A request of HTTP, by its number.
+pub(crate) type Turn = usize;
+
+/// A server, and what it has said to whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub(crate) http: HttpServer,
+    pub(crate) now: Instant,
+    pub(crate) principal: Principal,
+    /// What the tools repeat in header fields.
+    pub(crate) tools: BTreeMap<String, Arc<ParamHeaders>>,
+    exchanges: Vec<Option<HttpExchange>>,
+    heard: Vec<Heard>,
+    events: Vec<ServerEvent<'static>>,
+    random: u8,
+}
+
+impl Site {
+    /// A server of everything.
+    pub(crate) fn new() -> Self {
+        Self::with(|_, _| {})
+    }
+
+    /// The same, configured otherwise.
+    pub(crate) fn with(change: impl FnOnce(&mut HttpServerConfig, &mut ServerConfig)) -> Self {
+        let (mut http, mut server) = (HttpServerConfig::default(), config::server_of_both_eras());
+        change(&mut http, &mut server);
+        Self {
+            http: HttpServer::new(Arc::new(http), Arc::new(server)),
+            now: Instant::from_millis(1_000_000),
+            principal: Principal::default(),
+            tools: BTreeMap::new(),
+            exchanges: Vec::new(),
+            heard: Vec::new(),
+            events: Vec::new(),
+            random: 0xa0,
+        }
+    }
+
+    /// Hands in a whole request.
+    pub(crate) fn send(&mut self, method: &str, lines: &str, body: impl AsRef<[u8]>) -> Turn {
+        let fields: Vec<(&str, &[u8])> = lines
+            .lines()
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name, value.as_bytes()))
+            .collect();
+        let head = RequestHead::new(method, &fields[..]);
+        let outcome = match self.http.admit(&head) {
+            Ok(Admitted::Post) => self.take(head.headers, body.as_ref()),
+            Ok(Admitted::Listen { session, last_event }) => {
+                self.http.listen(session, last_event, self.principal, self.now).map(Ok)
+            }
+            Ok(Admitted::End { session }) => {
+                self.http.end(session, self.principal, self.now).map(Err)
+            }
+            Ok(other) => panic!("who would have thought: {other:?}"),
+            Err(refusal) => Err(refusal),
+        };
+        self.note(outcome)
+    }
+
+    /// Notes what has come of a request: an exchange, or a response that is complete.
+    pub(crate) fn note(&mut self, outcome: Result<Result<HttpExchange, Reply>, Reply>) -> Turn {
+        let (exchange, heard) = match outcome {
+            Ok(Ok(exchange)) => (Some(exchange), Heard::default()),
+            Ok(Err(reply)) | Err(reply) => (None, whole(&reply)),
+        };
+        self.exchanges.push(exchange);
+        self.heard.push(heard);
+        self.heard.len() - 1
+    }
+
+    fn take(
+        &mut self,
+        headers: Headers<'_>,
+        body: &[u8],
+    ) -> Result<Result<HttpExchange, Reply>, Reply> {
+        self.random += 1;
+        let tools = self.tools.clone();
+        let tool = |name: &str| tools.get(name).cloned();
+        let (random, now) = ([self.random; 16], self.now);
+        match self.http.post(headers, body, self.principal, random, now, &tool)? {
+            Some(exchange) => {
+                self.hand_in(exchange, body);
+                Ok(Ok(exchange))
+            }
+            None => Ok(Err(Reply::empty(202))),
+        }
+    }
+
+    /// Hands the messages of a body to the machine.
+    pub(crate) fn hand_in(&mut self, exchange: HttpExchange, body: &[u8]) {
+        let limits = self.http.limits().clone();
+        for frame in Frames::of(body, &limits) {
+            let event = self.http.receive(exchange, frame, self.now);
+            self.events.extend(event.map(ServerEvent::into_owned));
+        }
+    }
+
+    /// A POST whose request reaches the application.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, lines: &str, body: &str) -> (Turn, Request<'static>) {
+        let turn = self.send("POST", lines, body);
+        match &self.events()[..] {
+            [ServerEvent::Request(request)] => (turn, request.clone()),
+            other => panic!("not a request: {other:?} {:?}", self.hear(turn)),
+        }
+    }
+
+    /// A POST that is answered at once, and nobody is told of a request.
+    #[track_caller]
+    pub(crate) fn post(&mut self, lines: &str, body: impl AsRef<[u8]>) -> Heard {
+        let turn = self.send("POST", lines, body);
+        let events = self.events();
+        let is_request = |event: &ServerEvent<'_>| matches!(event, ServerEvent::Request(_));
+        assert!(!events.iter().any(is_request), "{events:?}");
+        self.hear(turn)
+    }
+
+    /// Opens a session of this revision with a client that can be asked anything, and gives its id.
+    #[track_caller]
+    pub(crate) fn open(&mut self, revision: &str) -> String {
+        let opening = self.send("POST", POST, super::message::initialize("0", revision));
+        let heard = self.hear(opening);
+        assert_eq!((heard.status, heard.is_over), (200, true), "{heard:?}");
+        let id = heard.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
+        let id = id.expect("the id of a session").to_string();
+        let lines = in_session(&id);
+        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(self.post(&lines, body), status(202));
+        assert!(matches!(self.events()[..], []), "told by `post`");
+        id
+    }
+
+    /// What has happened since the last time.
+    pub(crate) fn events(&mut self) -> Vec<ServerEvent<'static>> {
+        self.events.drain(..).collect()
+    }
+
+    /// Everything that a response has said so far.
+    #[track_caller]
+    pub(crate) fn hear(&mut self, turn: Turn) -> Heard {
+        if let Some(exchange) = self.exchanges[turn] {
+            loop {
+                let mut buffer = Vec::new();
+                let part = self.http.next(exchange, self.now, &mut buffer);
+                let heard = &mut self.heard[turn];
+                let has_head = heard.status != 0;
+                match part {
+                    ResponsePart::Nothing => break,
+                    ResponsePart::Head(head) => {
+                        assert!(!has_head, "a head comes once");
+                        heard.status = head.status;
+                        heard.headers = head.headers().iter().map(line).collect();
+                        let id = head.session.map(|id: SessionId| format!("Mcp-Session-Id: {id}"));
+                        heard.headers.extend(id);
+                    }
+                    ResponsePart::Body => {
+                        assert!(has_head && !heard.is_over && !buffer.is_empty());
+                        heard.chunks.push(String::from_utf8(buffer.clone()).unwrap());
+                        buffer.clear();
+                    }
+                    ResponsePart::End => {
+                        heard.is_over = true;
+                        self.exchanges[turn] = None;
+                        break;
+                    }
+                    other => panic!("who would have thought: {other:?}"),
+                }
+                assert!(buffer.is_empty(), "only the body is in the buffer");
+            }
+        }
+        self.heard[turn].clone()
+    }
+
+    /// What a response has said since the last time.
+    #[track_caller]
+    pub(crate) fn news(&mut self, turn: Turn) -> Vec<String> {
+        let known = self.heard[turn].chunks.len();
+        self.hear(turn).chunks.split_off(known)
+    }
+
+    /// One part of a response.
+    pub(crate) fn part(&mut self, turn: Turn) -> (ResponsePart, String) {
+        let (exchange, mut buffer) = (self.exchange(turn), Vec::new());
+        let part = self.http.next(exchange, self.now, &mut buffer);
+        (part, String::from_utf8(buffer).unwrap())
+    }
+
+    pub(crate) fn exchange(&self, turn: Turn) -> HttpExchange {
+        self.exchanges[turn].expect("a response that is open")
+    }
+
+    /// The client goes away.
+    pub(crate) fn disconnect(&mut self, turn: Turn) {
+        let exchange = self.exchange(turn);
+        self.http.disconnected(exchange, self.now);
+    }
+
+    /// Lets time pass and does what is due.
+    pub(crate) fn elapse(&mut self, milliseconds: u64) -> Vec<ServerEvent<'static>> {
+        self.now = self.now + Duration::from_millis(milliseconds);
+        self.settle()
+    }
+
+    /// Does what is due.
+    pub(crate) fn settle(&mut self) -> Vec<ServerEvent<'static>> {
+        while let Some((_, event)) = self.http.handle_timeout(self.now) {
+            self.events.push(event);
+        }
+        let due = self.http.poll_timeout();
+        assert!(due.is_none_or(|due| self.now < due), "everything that was due is done: {due:?}");
+        self.events()
+    }
+
+    /// Does something with the machine of a request.
+    #[track_caller]
+    pub(crate) fn with_machine<T>(
+        &mut self,
+        request: InboundId,
+        act: impl FnOnce(&mut Server, &mut mcp_sansio::http::Streams) -> T,
+    ) -> T {
+        self.http.with(request.connection(), self.now, act).expect("the connection of a request")
+    }
+
+    /// Answers a request.
+    #[track_caller]
+    pub(crate) fn respond(&mut self, request: InboundId, result: &str) {
+        let result = Raw::new(result).unwrap();
+        self.with_machine(request, |server, out| server.respond(request, &result, out)).unwrap();
+    }
+
+    /// Refuses a request.
+    #[track_caller]
+    pub(crate) fn reject(&mut self, request: InboundId, code: i64, text: &str) {
+        let code = ErrorCode::new(code);
+        self.with_machine(request, |server, out| server.reject(request, code, text, out)).unwrap();
+    }
+
+    /// Reports progress on a request that wants it.
+    #[track_caller]
+    pub(crate) fn progress(&mut self, request: InboundId, progress: i64) {
+        let (progress, now) = (Progress::new(progress), self.now);
+        let report =
+            self.with_machine(request, |server, out| server.progress(request, progress, now, out));
+        assert_eq!(report, Ok(ProgressReport::Sent));
+    }
+
+    /// Nobody is left.
+    #[track_caller]
+    pub(crate) fn assert_forgotten(&mut self) {
+        self.settle();
+        assert_eq!(self.http.connections().count(), 0);
+        assert_eq!(self.http.sessions(), 0);
+        assert_eq!(self.http.poll_timeout(), None);
+    }
+}
+
+fn line((name, value): &(&str, &str)) -> String {
+    format!("{name}: {value}")
+}
+
+fn whole(reply: &Reply) -> Heard {
+    let body = String::from_utf8(reply.body.clone()).unwrap();
+    Heard {
+        status: reply.status,
+        headers: reply.headers().map(|field| line(&field)).collect(),
+        chunks: if body.is_empty() { vec![] } else { vec![body] },
+        is_over: true,
+    }
+}
+
+/// What every POST says.
+pub(crate) const POST: &str = "Host: localhost:3000\nContent-Type: application/json\nAccept: application/json, text/event-stream";
+
+/// What a request that stands alone says with it.
+pub(crate) fn alone(method: &str) -> String {
+    format!("{POST}\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: {method}")
+}
+
+/// The same, about something.
+pub(crate) fn about(method: &str, name: &str) -> String {
+    format!("{}\nMcp-Name: {name}", alone(method))
+}
+
+/// What a message of a session says with it.
+pub(crate) fn in_session(id: &str) -> String {
+    format!("{POST}\nMcp-Session-Id: {id}")
+}
+
+/// What asks for an event stream of a session.
+pub(crate) fn get(id: &str) -> String {
+    format!("Host: localhost\nAccept: text/event-stream\nMcp-Session-Id: {id}")
+}
+
+/// The same lines, but for one.
+pub(crate) fn without(lines: &str, name: &str) -> String {
+    let stays =
+        |line: &&str| !line.to_lowercase().starts_with(&format!("{}:", name.to_lowercase()));
+    lines.lines().filter(stays).collect::<Vec<&str>>().join("\n")
+}
+
+/// The same lines, one of them with this value.
+pub(crate) fn replaced(lines: &str, name: &str, value: &str) -> String {
+    format!("{}\n{name}: {value}", without(lines, name))
+}
+
+/// Nothing but a status.
+pub(crate) fn status(status: u16) -> Heard {
+    Heard { status, headers: vec![], chunks: vec![], is_over: true }
+}
+
+/// A whole JSON text.
+pub(crate) fn json(status: u16, body: impl Into<String>) -> Heard {
+    let headers = vec!["Content-Type: application/json".into()];
+    Heard { status, headers, chunks: vec![body.into()], is_over: true }
+}
+
+/// An event stream with this on it so far.
+pub(crate) fn stream<T: AsRef<str>>(chunks: &[T], is_over: bool) -> Heard {
+    let headers =
+        ["Content-Type: text/event-stream", "Cache-Control: no-cache", "X-Accel-Buffering: no"];
+    Heard {
+        status: 200,
+        headers: headers.map(String::from).to_vec(),
+        chunks: chunks.iter().map(|chunk| chunk.as_ref().to_string()).collect(),
+        is_over,
+    }
+}
+
+/// An event that brings a message.
+pub(crate) fn event(message: impl AsRef<str>) -> String {
+    format!("data: {}\n\n", message.as_ref())
+}
+
+/// The same with an id.
+pub(crate) fn numbered(id: &str, message: impl AsRef<str>) -> String {
+    format!("id: {id}\ndata: {}\n\n", message.as_ref())
+}
+
+/// The event that a resumable stream begins with.
+pub(crate) fn priming(id: &str) -> String {
+    format!("id: {id}\nretry: 1000\ndata: \n\n")
+}
