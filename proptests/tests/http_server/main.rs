@@ -6,5 +6,6 @@ mod alone;
 mod gate;
 mod headers;
 mod message;
+mod sessions;
 mod site;
 mod streaming;

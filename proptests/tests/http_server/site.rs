@@ -215,6 +215,13 @@ impl Site {
         (part, String::from_utf8(buffer).unwrap())
     }
 
+    /// What a response says that has ended, or should have.
+    pub(crate) fn part_after_end(&mut self, turn: Turn) -> ResponsePart {
+        let (part, buffer) = self.part(turn);
+        assert_eq!(buffer, "");
+        part
+    }
+
     pub(crate) fn exchange(&self, turn: Turn) -> HttpExchange {
         self.exchanges[turn].expect("a response that is open")
     }

@@ -100,17 +100,17 @@ fn a_slow_answer_becomes_a_stream_that_says_that_it_lives() {
     assert!(site.elapse(14_999).is_empty());
     assert!(site.news(turn).is_empty());
     site.elapse(1);
-    assert_eq!(site.news(turn), [":\n\n"]);
+    assert_eq!(site.news(turn), [": \n\n"]);
     site.elapse(10_000);
     site.progress(request.id, 1);
     assert_eq!(site.news(turn), [event(progress("1", 1))]);
     site.elapse(14_999);
     assert!(site.news(turn).is_empty(), "the silence begins anew");
     site.elapse(1);
-    assert_eq!(site.news(turn), [":\n\n"]);
+    assert_eq!(site.news(turn), [": \n\n"]);
     // However long nobody has looked, once is enough.
     site.elapse(100_000);
-    assert_eq!(site.news(turn), [":\n\n"]);
+    assert_eq!(site.news(turn), [": \n\n"]);
     site.respond(request.id, TOOLS);
     assert_eq!(site.news(turn), [event(answer())]);
     site.assert_forgotten();

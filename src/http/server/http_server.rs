@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::config::HttpServerConfig;
 use super::gate::{Admitted, Destination, Gate, RequestHead};
@@ -75,6 +76,8 @@ pub struct HttpServer {
     /// Responses that should be asked.
     woken: Vec<(u32, u32)>,
     next_number: u32,
+    /// Nobody new is served.
+    is_shutting_down: bool,
 }
 
 /// A machine and where its output goes.
@@ -121,6 +124,7 @@ impl HttpServer {
             deadlines: BTreeSet::new(),
             woken: Vec::new(),
             next_number: 0,
+            is_shutting_down: false,
         }
     }
 
@@ -170,7 +174,11 @@ impl HttpServer {
         tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
     ) -> Result<Option<HttpExchange>, Reply> {
         let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
-        let number = match self.gate.post(headers, body, tool)? {
+        let destination = self.gate.post(headers, body, tool)?;
+        if matches!(destination, Destination::Alone | Destination::Opening) {
+            self.check_open()?;
+        }
+        let number = match destination {
             Destination::Nobody => return Ok(None),
             Destination::Session(session) => self.find(session, principal, now)?,
             Destination::Alone => {
@@ -211,10 +219,14 @@ impl HttpServer {
             streams.received(exchange.response, frame.is_in_batch());
         }
         let opened = matches!(event, Some(ServerEvent::Opened(_)));
-        if let (true, Some(id)) = (opened, streams.session_id()) {
-            self.sessions.insert(id, *principal, exchange.connection, now);
-        }
+        let replaced = match streams.session_id().filter(|_| opened) {
+            Some(id) => self.sessions.insert(id, *principal, exchange.connection, now),
+            None => None,
+        };
         self.settle(exchange.connection, now);
+        if let Some(replaced) = replaced {
+            self.end_now(replaced, now);
+        }
         event
     }
 
@@ -231,6 +243,7 @@ impl HttpServer {
         now: Instant,
     ) -> Result<HttpExchange, Reply> {
         let number = self.find(session, principal, now)?;
+        self.check_open()?;
         let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
         let response = connection.streams.listen(last_event, now)?;
         self.settle(number, now);
@@ -254,12 +267,34 @@ impl HttpServer {
         Ok(Reply::empty(200))
     }
 
+    /// Ends every connection when everything in flight has been answered, and after this time at the latest, as
+    /// [`Server::shut_down`] does. Subscriptions end at once, in good order, and event streams of sessions when
+    /// these do. From now on every request is refused with 503, but for the answers that are waited for.
+    pub fn shut_down(&mut self, grace: Duration, now: Instant) {
+        self.is_shutting_down = true;
+        let numbers: Vec<u32> = self.connections.keys().copied().collect();
+        for number in numbers {
+            if let Some(connection) = self.connections.get_mut(&number) {
+                connection.server.shut_down(grace, now);
+            }
+            self.settle(number, now);
+        }
+    }
+
     fn end_now(&mut self, number: u32, now: Instant) {
         if let Some(connection) = self.connections.get_mut(&number) {
             connection.streams.close();
             connection.server.close();
             self.settle(number, now);
         }
+    }
+
+    fn check_open(&self) -> Result<(), Reply> {
+        if self.is_shutting_down {
+            let text = "this server is shutting down";
+            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+        }
+        Ok(())
     }
 
     fn find(
@@ -322,9 +357,6 @@ impl HttpServer {
             return ResponsePart::End;
         };
         let part = connection.streams.next(exchange.response, now, buffer);
-        if part == ResponsePart::End && connection.streams.is_alone() {
-            connection.server.close();
-        }
         self.settle(exchange.connection, now);
         part
     }
@@ -385,11 +417,8 @@ impl HttpServer {
             if let Some(event) = &event {
                 streams.watch(event);
             }
-            let is_over = server.phase() == Phase::Closed && event.is_none();
-            if is_over {
-                streams.finish();
-            }
-            if is_over && streams.is_over() {
+            let is_closed = server.phase() == Phase::Closed && event.is_none();
+            if is_closed && streams.is_over() {
                 self.forget(number);
             } else {
                 self.settle(number, now);
@@ -404,9 +433,16 @@ impl HttpServer {
     /// Notes who is to be woken, and when something is due next.
     fn settle(&mut self, number: u32, now: Instant) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
-        self.woken.extend(connection.streams.woken().map(|stream| (number, stream)));
-        let closes = connection.server.phase() == Phase::Closed && connection.streams.is_over();
+        if connection.streams.has_ended() {
+            connection.server.close();
+        }
         let machine = connection.server.poll_timeout();
+        let is_closed = connection.server.phase() == Phase::Closed;
+        if is_closed && machine.is_none() {
+            connection.streams.finish();
+        }
+        self.woken.extend(connection.streams.woken().map(|stream| (number, stream)));
+        let closes = is_closed && connection.streams.is_over();
         let due = if closes { Some(now) } else { machine };
         let deadline = due.into_iter().chain(connection.streams.poll_timeout()).min();
         if connection.deadline == deadline {
@@ -420,10 +456,12 @@ impl HttpServer {
     }
 
     fn forget(&mut self, number: u32) {
-        if let Some(connection) = self.connections.remove(&number)
-            && let Some(deadline) = connection.deadline
-        {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        if let Some(deadline) = connection.deadline {
             self.deadlines.remove(&(deadline, number));
+        }
+        if let Some(id) = connection.streams.session_id() {
+            self.sessions.remove_if(id, |other| *other == number);
         }
     }
 }

@@ -25,7 +25,10 @@ impl<E: EventStore> Streams<E> {
             return false;
         }
         match self.manner {
-            Manner::OneStream => true,
+            Manner::OneStream => {
+                self.forget(response.stream);
+                true
+            }
             Manner::Alone => {
                 let stream = self.streams.get(&response.stream);
                 let was_over =
@@ -109,6 +112,22 @@ impl<E: EventStore> Streams<E> {
         for number in numbers {
             self.forget(number);
             self.wake(number);
+        }
+    }
+
+    /// Whether nothing is left of it, and nothing can come: the only response has ended, or the session has
+    /// not come about. Then the machine can be [closed](crate::Server::close).
+    pub fn has_ended(&self) -> bool {
+        match (self.manner, self.opening) {
+            (Manner::Session(_), Some(opening)) => {
+                self.revision.is_none()
+                    && opening < self.next_number
+                    && !self.streams.contains_key(&opening)
+            }
+            (Manner::Session(_), None) => false,
+            (Manner::Alone | Manner::OneStream, _) => {
+                self.streams.is_empty() && STANDALONE + 1 < self.next_number
+            }
         }
     }
 

@@ -130,11 +130,12 @@ impl<E: EventStore> Streams<E> {
             Beginning::Events => (200, Content::Events, Form::Events),
         };
         let session = session.filter(|_| opens && status == 200);
+        let has_more = !(stream.is_complete() && stream.outbox.is_empty());
         if let Some(response) = &mut stream.response {
             (response.form, response.since) = (form, now);
-            // What was resumed has been primed before.
-            if content == Content::Events && is_primed && response.replays_after.is_none() {
-                response.primes = true;
+            // What was resumed has been primed before, and nobody comes back for nothing.
+            if content == Content::Events && is_primed && has_more {
+                response.primes = response.replays_after.is_none();
             }
         }
         self.set_deadline(id.stream, None);

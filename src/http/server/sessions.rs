@@ -62,7 +62,7 @@ impl<T> Sessions<T> {
         value: T,
         now: Instant,
     ) -> Option<T> {
-        let old = self.remove(id, principal);
+        let old = self.take(id);
         let deadline = self.idle.map(|idle| now + idle);
         self.deadlines.extend(deadline.map(|deadline| (deadline, id)));
         self.sessions.insert(id, Entry { principal, deadline, value });
@@ -80,6 +80,13 @@ impl<T> Sessions<T> {
     pub fn remove(&mut self, id: SessionId, principal: Principal) -> Option<T> {
         self.sessions.get(&id).filter(|entry| entry.principal == principal)?;
         self.take(id)
+    }
+
+    /// Takes a session out, whosever it is, if this is how it is served.
+    pub(super) fn remove_if(&mut self, id: SessionId, is_it: impl FnOnce(&T) -> bool) {
+        if self.sessions.get(&id).is_some_and(|entry| is_it(&entry.value)) {
+            self.take(id);
+        }
     }
 
     fn take(&mut self, id: SessionId) -> Option<T> {

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::config::ResponseMode;
 use super::reply::Reply;
+use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::limits::Limits;
 use crate::time::Instant;
@@ -18,7 +19,9 @@ pub(super) struct Stream {
     pub(super) has_arrived: bool,
     /// Requests that came with it and have not ended.
     pub(super) open: u32,
-    /// There was a request.
+    /// Something has the form of a request.
+    pub(super) brought_request: bool,
+    /// There was a request, and it was taken or answered.
     pub(super) was_asked: bool,
     /// The requests came as a batch, whose answers go back together.
     pub(super) is_batch: bool,
@@ -110,6 +113,7 @@ impl Stream {
             outbox: Outbox::new(Framing::Messages, limits),
             has_arrived: false,
             open: 0,
+            brought_request: false,
             was_asked: false,
             is_batch: false,
             purpose: Purpose::Requests,
@@ -148,7 +152,14 @@ impl Stream {
         if self.is_complete() && self.outbox.is_empty() {
             return match self.fault.take() {
                 Some(fault) => Beginning::Reply(fault),
-                None if !self.was_asked => Beginning::Reply(Reply::empty(202)),
+                None if !self.was_asked && !self.brought_request => {
+                    Beginning::Reply(Reply::empty(202))
+                }
+                // The machine has had enough of telling what is wrong.
+                None if !self.was_asked => {
+                    let text = "the request was refused";
+                    Beginning::Reply(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text))
+                }
                 // Its request was cancelled, and there is nothing to say.
                 None => Beginning::Events,
             };

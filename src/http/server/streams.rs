@@ -17,6 +17,7 @@ use crate::handle::InboundId;
 use crate::limits::Limits;
 use crate::peer::{Arrival, Lane, Observation, Outlets};
 use crate::server::{Call, ServerEvent};
+use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -41,7 +42,7 @@ pub struct Streams<E = MemoryEvents> {
     requests: Vec<Option<(InboundId, u32)>>,
     /// The stream with which a message is being received.
     current: Option<u32>,
-    next_number: u32,
+    pub(super) next_number: u32,
     /// Streams that have broken off and can be come back for, the latest last.
     pub(super) kept: VecDeque<u32>,
     /// When something is to be done about which stream.
@@ -49,14 +50,16 @@ pub struct Streams<E = MemoryEvents> {
     /// Streams whose responses should be asked.
     woken: Vec<u32>,
     /// The revision of the session.
-    revision: Option<Revision>,
+    pub(super) revision: Option<Revision>,
     /// The stream whose answer opens the session.
-    opening: Option<u32>,
+    pub(super) opening: Option<u32>,
     pub(super) events: E,
     /// What is said to nobody.
     nowhere: Outbox,
     /// How many bytes may wait on one stream.
     most_bytes: usize,
+    /// The machine takes no new requests.
+    is_draining: bool,
     /// The machine has ended, so that nothing more is said.
     is_finished: bool,
 }
@@ -155,6 +158,7 @@ impl<E: EventStore> Streams<E> {
             events,
             nowhere,
             most_bytes: limits.outbox_bytes,
+            is_draining: false,
             is_finished: false,
         }
     }
@@ -391,6 +395,7 @@ impl<E: EventStore> Streams<E> {
         let is_malformed = matches!(code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST);
         match (self.manner, code) {
             _ if is_own && is_malformed => 400,
+            (_, ErrorCode::INTERNAL_ERROR) if is_own && self.is_draining => 503,
             (Manner::Session(_) | Manner::OneStream, _) => 200,
             (Manner::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
             (
@@ -423,7 +428,18 @@ impl<E: EventStore> Outlets for Streams<E> {
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
-        let Observation::Sent { method, error, lane, .. } = *observation else { return };
+        let (method, error, lane) = match *observation {
+            Observation::Sent { method, error, lane, .. } => (method, error, lane),
+            Observation::Received { method: Some(_), id: Some(_), .. } => {
+                let current = self.current.and_then(|current| self.streams.get_mut(&current));
+                return current.into_iter().for_each(|stream| stream.brought_request = true);
+            }
+            Observation::Phase { to, .. } => {
+                self.is_draining |= to == Phase::Draining;
+                return;
+            }
+            _ => return,
+        };
         let Some(number) = self.number_of(lane) else { return };
         let is_own = matches!(lane, Lane::Stream(_));
         let status = error.map_or(200, |code| self.status(code, is_own));
