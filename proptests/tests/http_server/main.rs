@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod alone;
+mod batches;
 mod gate;
 mod headers;
+mod listening;
 mod message;
 mod sessions;
 mod site;
+mod standalone;
 mod streaming;

@@ -40,7 +40,10 @@ impl Body<'_> {
             Origin::Element(_) => self.batch(Frames::of(body, limits), limits),
             Origin::Message => self.message(first, limits),
             Origin::TooLong { .. } => Err(self.gate.too_large()),
-            Origin::EmptyBatch | Origin::LongBatch | Origin::LastLine => {
+            Origin::LongBatch => {
+                Err(refusal(ErrorCode::INVALID_REQUEST, &ViolationKind::LongBatch))
+            }
+            Origin::EmptyBatch | Origin::LastLine => {
                 Err(refusal(ErrorCode::INVALID_REQUEST, &ViolationKind::EmptyBatch))
             }
             Origin::BrokenBatch(_) => Err(refusal(ErrorCode::PARSE_ERROR, &ViolationKind::NotJson)),

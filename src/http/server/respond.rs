@@ -152,11 +152,12 @@ impl<E: EventStore> Streams<E> {
         let mut asked = Vec::new();
         let mut answers = Vec::new();
         while let Some((message, tag)) = stream.outbox.pop() {
-            if is_notification(message, tag) {
-                continue;
+            // What was asked is taken back where it was asked.
+            if matches!(tag, Tag::Call(_)) || message.starts_with(CANCELLED) {
+                asked.push((Vec::from(message), tag));
+            } else if !message.starts_with(NOTIFICATION) {
+                answers.push((Vec::from(message), tag));
             }
-            let kept = if matches!(tag, Tag::Call(_)) { &mut asked } else { &mut answers };
-            kept.push((Vec::from(message), tag));
         }
         for (message, tag) in answers {
             // It was in there before.
@@ -243,7 +244,7 @@ fn replayed<'e, E: EventStore>(
     next
 }
 
-/// Whether a message is a notification, as this side writes them.
-fn is_notification(message: &[u8], tag: Tag) -> bool {
-    !matches!(tag, Tag::Call(_)) && message.starts_with(br#"{"jsonrpc":"2.0","method""#)
-}
+/// How this side writes notifications.
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
+/// How it says that it does not wait for an answer any more.
+const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

@@ -1,0 +1,143 @@
+//! Several messages in one body, which only sessions of 2025-03-26 have.
+
+use mcp_sansio::http::ResponseMode;
+
+use super::message::{self, error, fault, notification, plain, progress, result};
+use super::site::{Site, Turn, event, in_session, json, status, stream};
+use mcp_sansio::{Request, ServerEvent};
+
+fn ask(site: &mut Site, lines: &str, body: &str) -> (Turn, Vec<Request<'static>>) {
+    let turn = site.send("POST", lines, body);
+    let requests = site.events().into_iter().map(|event| match event {
+        ServerEvent::Request(request) => request,
+        other => panic!("not a request: {other:?}"),
+    });
+    (turn, requests.collect())
+}
+
+/// Proves H-HTTP-135, H-HTTP-138, H-HTTP-139, H-HTTP-142.
+#[test]
+fn a_batch_is_answered_together() {
+    let body = format!(
+        "[{},\n{},{},{}]",
+        plain("1", "tools/list", ""),
+        notification("notifications/x", ""),
+        plain("2", "ping", ""),
+        plain(r#""c""#, "tools/list", r#""_meta":{"progressToken":"t"}"#),
+    );
+    for mode in [ResponseMode::Automatic, ResponseMode::EventStream, ResponseMode::Json] {
+        for reports in [false, true] {
+            let mut site = Site::with(|http, _| http.responses = mode);
+            let session = site.open("2025-03-26");
+            let turn = site.send("POST", &in_session(&session), &body);
+            let requests: Vec<_> = site
+                .events()
+                .into_iter()
+                .filter_map(|event| match event {
+                    ServerEvent::Request(request) => Some(request.id),
+                    _ => None,
+                })
+                .collect();
+            if reports {
+                site.progress(requests[1], 1);
+            }
+            site.respond(requests[1], r#"{"tools":[]}"#);
+            assert!(!site.hear(turn).is_over);
+            site.reject(requests[0], -32603, "broken");
+            let answers = format!(
+                "[{},{},{}]",
+                result("2", ""),
+                result(r#""c""#, r#""tools":[]"#),
+                error("1", -32603, "broken")
+            );
+            let report = reports.then(|| event(progress(r#""t""#, 1)));
+            let expected = match mode {
+                ResponseMode::Json => json(200, answers),
+                ResponseMode::Automatic if !reports => json(200, answers),
+                _ => {
+                    let said: Vec<_> = report.into_iter().chain([event(answers)]).collect();
+                    stream(&said, true)
+                }
+            };
+            assert_eq!(site.hear(turn), expected, "{mode:?} {reports}");
+        }
+    }
+}
+
+/// Proves H-HTTP-135, H-HTTP-137.
+#[test]
+fn other_revisions_have_no_batches() {
+    let refused = json(400, fault(-32600, "this revision has no batches"));
+    let request = format!("[{}]", plain("1", "ping", ""));
+    let heard = format!("[{}]", notification("notifications/x", ""));
+    let answers = r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#.to_string();
+    for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
+        let mut site = Site::new();
+        let session = site.open(revision);
+        for body in [&request, &heard, &answers] {
+            assert_eq!(site.post(&in_session(&session), body), refused, "{revision} {body}");
+        }
+        assert_eq!(site.post(&in_session(&session), plain("1", "ping", "")).status, 200);
+    }
+    let mut site = Site::new();
+    let session = site.open("2025-03-26");
+    let lines = in_session(&session);
+    assert_eq!(site.post(&lines, &request), json(200, format!("[{}]", result("1", ""))));
+    for body in [&heard, &answers] {
+        let turn = site.send("POST", &lines, body);
+        assert_eq!(site.hear(turn), status(202), "{body}");
+        site.events();
+    }
+}
+
+/// Proves H-HTTP-136, H-HTTP-224.
+#[test]
+fn a_batch_is_all_of_one_kind() {
+    let mut site = Site::new();
+    let session = site.open("2025-03-26");
+    let lines = in_session(&session);
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    for (body, text) in [
+        (
+            format!("[{},{answer}]", plain("1", "ping", "")),
+            "a batch holds either requests or responses",
+        ),
+        (
+            format!("[{answer},{}]", notification("x", "")),
+            "a batch holds either requests or responses",
+        ),
+        (
+            format!("[{},{}]", plain("1", "ping", ""), message::alone("2", "tools/list", "")),
+            "a message that stands alone must not be in a batch",
+        ),
+        (format!("[{},7]", plain("1", "ping", "")), "the batch holds something that is no message"),
+        (format!("[[{}]]", plain("1", "ping", "")), "the batch holds something that is no message"),
+        ("[]".into(), "a batch must not be empty"),
+    ] {
+        assert_eq!(site.post(&lines, &body), json(400, fault(-32600, text)), "{body}");
+    }
+    let long = format!("[{}]", vec![plain("1", "ping", ""); 1001].join(","));
+    let heard = site.post(&lines, long);
+    assert_eq!(heard, json(400, fault(-32600, "the batch has too many elements")));
+}
+
+/// Proves H-HTTP-135.
+#[test]
+fn what_is_cancelled_is_missing_in_the_answer_to_a_batch() {
+    let mut site = Site::new();
+    let session = site.open("2025-03-26");
+    let lines = in_session(&session);
+    let body = format!("[{},{}]", plain("1", "tools/list", ""), plain("2", "tools/list", ""));
+    let cancel =
+        |id: &str| notification("notifications/cancelled", &format!(r#""requestId":{id}"#));
+    let (turn, requests) = ask(&mut site, &lines, &body);
+    site.respond(requests[0].id, r#"{"tools":[]}"#);
+    assert_eq!(site.post(&lines, cancel("2")), status(202));
+    assert_eq!(site.hear(turn), json(200, format!("[{}]", result("1", r#""tools":[]"#))));
+
+    let (turn, _) = ask(&mut site, &lines, &body);
+    assert_eq!(site.post(&lines, cancel("2")), status(202));
+    assert_eq!(site.hear(turn).status, 0);
+    assert_eq!(site.post(&lines, cancel("1")), status(202));
+    assert_eq!(site.hear(turn), stream::<&str>(&[], true));
+}

@@ -1,0 +1,135 @@
+//! Subscriptions that last, where there are no sessions.
+
+use mcp_sansio::http::ResponseMode;
+use mcp_sansio::{ChangedList, InboundId, ServerEvent};
+
+use super::message::{self, error, fault};
+use super::site::{Heard, Site, Turn, alone, event, json, replaced, stream};
+
+fn body(id: &str, filter: &str) -> String {
+    message::alone(id, "subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#))
+}
+
+fn tagged(id: &str, method: &str, members: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{{members}"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
+    )
+}
+
+fn acknowledged(id: &str) -> String {
+    let members = r#""notifications":{"toolsListChanged":true},"#;
+    event(tagged(id, "notifications/subscriptions/acknowledged", members))
+}
+
+fn tools(id: &str) -> String {
+    event(tagged(id, "notifications/tools/list_changed", ""))
+}
+
+fn ended(id: &str) -> String {
+    event(format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{id},"io.modelcontextprotocol/serverInfo":{{"name":"server","version":"1"}}}}}}}}"#
+    ))
+}
+
+#[track_caller]
+fn subscribe(site: &mut Site, id: &str) -> (Turn, InboundId) {
+    let filter = r#""toolsListChanged":true"#;
+    let turn = site.send("POST", &alone("subscriptions/listen"), body(id, filter));
+    match &site.events()[..] {
+        [ServerEvent::Subscribed(subscribed)] => (turn, subscribed.id),
+        other => panic!("{other:?} {:?}", site.hear(turn)),
+    }
+}
+
+fn tell_everybody(site: &mut Site) {
+    let connections: Vec<_> = site.http.connections().collect();
+    for connection in connections {
+        site.http.with(connection, site.now, |server, out| {
+            _ = server.list_changed(ChangedList::Tools, out);
+        });
+    }
+}
+
+/// Proves H-HTTP-112, H-HTTP-113, H-HTTP-115, H-HTTP-116, H-HTTP-117.
+#[test]
+fn a_subscription_is_a_stream_in_every_mode() {
+    for mode in [ResponseMode::Automatic, ResponseMode::EventStream, ResponseMode::Json] {
+        let mut site = Site::with(|http, _| http.responses = mode);
+        let (turn, id) = subscribe(&mut site, "7");
+        assert_eq!(site.hear(turn), stream(&[acknowledged("7")], false), "{mode:?}");
+        // Nothing is reported on it but what was subscribed to.
+        let now = site.now;
+        site.with_machine(id, |server, out| {
+            let report = server.progress(id, mcp_sansio::Progress::new(1), now, out);
+            assert_eq!(report, Ok(mcp_sansio::ProgressReport::NotWanted));
+            let log = mcp_sansio::Log::new(mcp_sansio::model::LoggingLevel::Error, "x").about(id);
+            assert_ne!(server.log(&log, out), Ok(mcp_sansio::Delivery::Sent));
+        });
+        site.elapse(15_000);
+        assert_eq!(site.news(turn), [": \n\n"]);
+        tell_everybody(&mut site);
+        assert_eq!(site.news(turn), [tools("7")]);
+        site.with_machine(id, |server, out| server.respond(id, &(), out)).unwrap();
+        let heard = site.hear(turn);
+        assert_eq!((heard.chunks.last(), heard.is_over), (Some(&ended("7")), true));
+        site.assert_forgotten();
+
+        let lines = replaced(&alone("subscriptions/listen"), "Accept", "application/json");
+        assert_eq!(site.post(&lines, body("1", "")).status, 406);
+    }
+}
+
+/// Proves H-HTTP-114.
+#[test]
+fn a_subscription_that_is_refused_is_an_error_with_its_status() {
+    let check = |site: &mut Site, body: &str, expected: Heard| {
+        let heard = site.post(&alone("subscriptions/listen"), body);
+        assert_eq!(heard, expected, "{body}");
+    };
+    let listen = |members: &str| message::alone("7", "subscriptions/listen", members);
+    let mut site = Site::new();
+    let text = "invalid params: `notifications` is missing";
+    check(&mut site, &listen(""), json(400, error("7", -32602, text)));
+    let text = "malformed _meta: `io.modelcontextprotocol/clientCapabilities` is missing";
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+    let malformed = message::with_meta("7", "subscriptions/listen", meta, "");
+    check(&mut site, &malformed, json(400, error("7", -32602, text)));
+
+    let mut nothing = Site::with(|_, server| server.capabilities = Default::default());
+    let filter = body("7", r#""toolsListChanged":true"#);
+    let heard = nothing.send("POST", &alone("subscriptions/listen"), &filter);
+    let heard = nothing.hear(heard);
+    // Whoever offers nothing of it may refuse it or grant nothing.
+    assert!(heard.status == 404 || heard.chunks[0].contains(r#""notifications":{}"#), "{heard:?}");
+
+    let mut full = Site::with(|_, server| server.connection.limits.listens = 0);
+    let text = "too many subscriptions are open";
+    check(&mut full, &filter, json(200, error("7", -32603, text)));
+    full.assert_forgotten();
+    let wrong = json(400, error("7", -32020, "Mcp-Method is not what the body says"));
+    assert_eq!(site.post(&alone("subscriptions/other"), &filter), wrong);
+    assert_ne!(wrong, json(400, fault(-32020, "")));
+}
+
+/// Proves H-HTTP-118, H-HR-16.
+#[test]
+fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
+    let mut site = Site::new();
+    let (old, old_id) = subscribe(&mut site, "7");
+    site.hear(old);
+    // The new one comes before the end of the old one is noticed.
+    let (new, _) = subscribe(&mut site, "7");
+    tell_everybody(&mut site);
+    assert_eq!(site.news(old), [tools("7")]);
+    assert_eq!(site.hear(new), stream(&[acknowledged("7"), tools("7")], false));
+    site.disconnect(old);
+    let events = site.settle();
+    let [ServerEvent::Cancelled(cancelled), ServerEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(cancelled.id, old_id);
+    tell_everybody(&mut site);
+    assert_eq!(site.news(new), [tools("7")]);
+    site.disconnect(new);
+    site.assert_forgotten();
+}

@@ -1,0 +1,170 @@
+//! The event stream of a session for what belongs to no request, and what goes where.
+
+use mcp_sansio::http::{ResponseMode, ResponsePart};
+use mcp_sansio::model::ElicitParams;
+use mcp_sansio::{CallOptions, ChangedList, Delivery, InboundId, Server, ServerEvent};
+
+use super::message::{fault, plain, progress, result};
+use super::site::{Site, Turn, event, get, in_session, json, numbered, priming, status, stream};
+
+const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
+const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
+
+/// Says that a list has changed, in the only session there is.
+pub(crate) fn changed(site: &mut Site, list: ChangedList) -> Option<Delivery> {
+    let connection = site.http.connections().next().unwrap();
+    let told = site.http.with(connection, site.now, |server, out| server.list_changed(list, out));
+    told.unwrap().ok()
+}
+
+/// Asks the client something because of a request.
+pub(crate) fn elicit(site: &mut Site, request: InboundId) -> Result<(), String> {
+    let schema = mcp_sansio::model::ObjectSchema::new(Default::default());
+    let params = ElicitParams::form("who?", schema);
+    let now = site.now;
+    site.with_machine(request, |server: &mut Server, out| {
+        let options = CallOptions::new().parent(request);
+        let call = server.call::<mcp_sansio::model::method::Elicit>(&params, options, now, out);
+        call.map(|_| ()).map_err(|error| error.to_string())
+    })
+}
+
+/// An answer to what the client was asked.
+pub(crate) fn accept(id: &str) -> String {
+    result(id, r#""action":"accept","content":{}"#)
+}
+
+/// The client opens the stream.
+pub(crate) fn listen(site: &mut Site, session: &str) -> Turn {
+    let turn = site.send("GET", &get(session), "");
+    assert_eq!(site.hear(turn).status, 200);
+    turn
+}
+
+/// Proves H-HTTP-154, H-HTTP-155, H-HTTP-156, H-HTTP-157, H-HTTP-140, H-HTTP-146, H-HR-11.
+#[test]
+fn every_message_goes_one_way() {
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let standalone = listen(&mut site, &session);
+    let second = site.send("GET", &get(&session), "");
+    let refused = json(409, fault(-32600, "the session has an event stream already"));
+    assert_eq!(site.hear(second), refused);
+
+    let token = r#""name":"t","_meta":{"progressToken":"p"}"#;
+    let (turn, request) = site.ask(&lines, &plain("1", "tools/call", token));
+    let (beside, other) = site.ask(&lines, &plain("2", "tools/call", token));
+    assert_eq!(changed(&mut site, ChangedList::Tools), Some(Delivery::Sent));
+    site.progress(request.id, 1);
+    // Its id is the session's, whatever the client has given out.
+    elicit(&mut site, request.id).unwrap();
+    assert_eq!(site.hear(standalone), stream(&[event(TOOLS)], false));
+    let mut said = vec![event(progress(r#""p""#, 1)), event(ASKED)];
+    assert_eq!(site.hear(turn), stream(&said, false));
+    assert_eq!(site.hear(beside).status, 0);
+
+    let answered = site.send("POST", &lines, accept("1"));
+    assert_eq!(site.hear(answered), status(202));
+    assert!(matches!(site.events()[..], [ServerEvent::CallEnded(_)]));
+    site.respond(request.id, r#"{"content":[]}"#);
+    site.respond(other.id, r#"{"content":[]}"#);
+    assert_eq!(site.hear(standalone), stream(&[event(TOOLS)], false), "no answers there");
+    said.push(event(result("1", r#""content":[]"#)));
+    assert_eq!(site.hear(turn), stream(&said, true));
+    assert_eq!(site.hear(beside), json(200, result("2", r#""content":[]"#)));
+    // The same answer once more comes too late.
+    let again = site.send("POST", &lines, accept("1"));
+    assert_eq!(site.hear(again), status(202));
+    assert!(matches!(site.events()[..], [ServerEvent::Stray(_)]));
+}
+
+/// Proves H-HTTP-158.
+#[test]
+fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let mut site = Site::with(|http, _| http.standalone_bytes = 200);
+        let session = site.open(revision);
+        let lists = [
+            ChangedList::Tools,
+            ChangedList::Tools,
+            ChangedList::Prompts,
+            ChangedList::Tools,
+            ChangedList::Resources,
+        ];
+        let told = lists.map(|list| changed(&mut site, list));
+        // What waits already is not said again, and the caller hears of it if there is no room.
+        let (sent, repeated) = (Some(Delivery::Sent), Some(Delivery::Repeated));
+        assert_eq!(told, [sent, repeated, sent, sent, None]);
+        let turn = listen(&mut site, &session);
+        let expected = match revision {
+            "2025-06-18" => vec![event(TOOLS), event(PROMPTS), event(TOOLS)],
+            _ => vec![
+                priming("0-0"),
+                numbered("0-1", TOOLS),
+                numbered("0-2", PROMPTS),
+                numbered("0-3", TOOLS),
+            ],
+        };
+        assert_eq!(site.hear(turn), stream(&expected, false));
+        // And so it does while nobody is there again.
+        site.disconnect(turn);
+        changed(&mut site, ChangedList::Prompts);
+        let turn = listen(&mut site, &session);
+        assert!(site.hear(turn).chunks.last().unwrap().contains(PROMPTS));
+        assert!(!site.hear(turn).chunks.concat().contains(TOOLS));
+    }
+}
+
+/// Proves H-HTTP-145.
+#[test]
+fn with_json_alone_clients_are_asked_on_the_stream_of_the_session() {
+    let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let (turn, request) = site.ask(&lines, &plain("1", "tools/call", r#""name":"t""#));
+    assert!(elicit(&mut site, request.id).is_err(), "there is no way");
+    let standalone = listen(&mut site, &session);
+    elicit(&mut site, request.id).unwrap();
+    assert_eq!(site.hear(turn).status, 0);
+    assert_eq!(site.hear(standalone), stream(&[event(ASKED)], false));
+    let answered = site.send("POST", &lines, accept("1"));
+    assert_eq!(site.hear(answered), status(202));
+    assert!(matches!(site.events()[..], [ServerEvent::CallEnded(_)]));
+    site.respond(request.id, r#"{"content":[]}"#);
+    assert_eq!(site.hear(turn), json(200, result("1", r#""content":[]"#)));
+
+    // What was asked is taken back where it was asked.
+    let (turn, request) = site.ask(&lines, &plain("2", "tools/call", r#""name":"t""#));
+    elicit(&mut site, request.id).unwrap();
+    site.hear(turn);
+    assert_eq!(site.news(standalone).len(), 1);
+    site.with_machine(request.id, |server, out| {
+        assert_eq!(server.cancel_calls_made_for(request.id, None, out), 1);
+    });
+    site.hear(turn);
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    assert_eq!(site.news(standalone), [event(cancelled)]);
+}
+
+/// Proves H-HTTP-116, H-HTTP-07.
+#[test]
+fn a_silent_stream_says_that_it_lives() {
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let turn = listen(&mut site, &session);
+    for _ in 0..3 {
+        site.elapse(14_999);
+        assert!(site.news(turn).is_empty());
+        site.elapse(1);
+        assert_eq!(site.news(turn), [": \n\n"]);
+    }
+    let mut site = Site::with(|http, _| http.keep_alive = None);
+    let session = site.open("2025-06-18");
+    let turn = listen(&mut site, &session);
+    site.elapse(1_000_000);
+    assert!(site.news(turn).is_empty());
+    assert_eq!(site.part(turn), (ResponsePart::Nothing, String::new()));
+}
