@@ -8,6 +8,7 @@ mod gate;
 mod headers;
 mod listening;
 mod message;
+mod resuming;
 mod sessions;
 mod site;
 mod standalone;

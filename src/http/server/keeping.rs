@@ -57,6 +57,8 @@ impl<E: EventStore> Streams<E> {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         let Some(response) = &mut stream.response else { return false };
         response.is_closing = true;
+        // Whoever has come back before has not been told by this response when to do so.
+        response.primes |= 0 < stream.generation;
         stream.must_stream = true;
         self.wake(number);
         true
@@ -144,6 +146,8 @@ impl<E: EventStore> Streams<E> {
         let stream = self.streams.get_mut(&number)?;
         stream.generation = stream.generation.wrapping_add(1);
         stream.response = Some(response);
+        // Whoever asks for events gets events.
+        stream.must_stream = true;
         let id = ResponseId { stream: number, generation: stream.generation };
         self.kept.retain(|kept| *kept != number);
         self.set_deadline(number, None);

@@ -135,7 +135,7 @@ impl<E: EventStore> Streams<E> {
             (response.form, response.since) = (form, now);
             // What was resumed has been primed before, and nobody comes back for nothing.
             if content == Content::Events && is_primed && has_more {
-                response.primes = response.replays_after.is_none();
+                response.primes |= response.replays_after.is_none();
             }
         }
         self.set_deadline(id.stream, None);
@@ -182,14 +182,14 @@ impl<E: EventStore> Streams<E> {
         let name = is_named.then_some("message");
         if let Some((name, data)) = response.preface.take() {
             write_event(buffer, Some(name), None, None, data.as_bytes());
-        } else if core::mem::take(&mut response.primes) {
-            // With an id from the start the client can come back whatever happens.
-            let event = *latest.get_or_insert(0);
-            let id = EventId { stream: number, event };
-            write_event(buffer, None, Some(&id as &dyn Display), Some(retry), b"");
         } else if let Some((event, message)) = replayed(response, events, number) {
             let id = EventId { stream: number, event };
             write_event(buffer, name, Some(&id as &dyn Display), None, message);
+        } else if core::mem::take(&mut response.primes) {
+            // With an id from the start the client can come back whatever happens. It is told when.
+            let event = *latest.get_or_insert(0);
+            let id = EventId { stream: number, event };
+            write_event(buffer, None, Some(&id as &dyn Display), Some(retry), b"");
         } else if response.is_closing {
             response.form = Form::Over;
             return self.end(number, now);

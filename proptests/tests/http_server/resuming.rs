@@ -1,0 +1,332 @@
+//! Event streams that break off, and clients that come back for the rest (2025-11-25).
+
+use std::time::Duration;
+
+use mcp_sansio::http::{HttpServerConfig, ResponsePart};
+use mcp_sansio::{ChangedList, InboundId, ServerEvent};
+
+use super::message::{fault, plain, progress, result};
+use super::site::{
+    Heard, Site, Turn, event, get, in_session, json, numbered, priming, status, stream,
+};
+use super::standalone::{accept, changed, elicit, listen};
+
+const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+const PROMPTS: &str = r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#;
+
+fn call(id: &str) -> String {
+    plain(id, "tools/call", &format!(r#""name":"t","_meta":{{"progressToken":{id}}}"#))
+}
+
+fn answer(id: &str) -> String {
+    result(id, r#""content":[]"#)
+}
+
+const CONTENT: &str = r#"{"content":[]}"#;
+
+/// A session, and a call in it on whose stream there has been progress.
+fn calling(change: impl FnOnce(&mut HttpServerConfig)) -> (Site, String, Turn, InboundId) {
+    let mut site = Site::with(|http, _| change(http));
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.progress(request.id, 1);
+    let expected = [priming("3-0"), numbered("3-1", progress("7", 1))];
+    assert_eq!(site.hear(turn), stream(&expected, false));
+    (site, session, turn, request.id)
+}
+
+fn resume(site: &mut Site, session: &str, last: &str) -> Turn {
+    site.send("GET", &format!("{}\nLast-Event-ID: {last}", get(session)), "")
+}
+
+fn no_event() -> Heard {
+    json(400, fault(-32600, "there is no such event any more"))
+}
+
+/// Proves H-HTTP-183, H-HTTP-184, H-HTTP-185, H-HTTP-243, H-HA-04.
+#[test]
+fn events_have_ids_that_name_their_stream_and_the_first_brings_only_that() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    let (beside, other) = site.ask(&in_session(&session), &call("8"));
+    site.progress(other.id, 1);
+    site.respond(id, CONTENT);
+    site.respond(other.id, CONTENT);
+    assert_eq!(site.news(turn), [numbered("3-2", answer("7"))]);
+    let expected =
+        [priming("4-0"), numbered("4-1", progress("8", 1)), numbered("4-2", answer("8"))];
+    assert_eq!(site.hear(beside), stream(&expected, true));
+    let standalone = listen(&mut site, &session);
+    assert_eq!(site.news(standalone).len(), 0);
+    assert_eq!(site.hear(standalone), stream(&[priming("0-0")], false));
+
+    // Others could choke on an event without data, and get no ids at all.
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+        let mut site = Site::new();
+        let session = site.open(revision);
+        let (turn, request) = site.ask(&in_session(&session), &call("7"));
+        site.progress(request.id, 1);
+        site.respond(request.id, CONTENT);
+        let expected = [event(progress("7", 1)), event(answer("7"))];
+        assert_eq!(site.hear(turn), stream(&expected, true), "{revision}");
+        let standalone = listen(&mut site, &session);
+        assert_eq!(site.hear(standalone), stream::<&str>(&[], false));
+    }
+}
+
+/// Proves H-HTTP-186, H-HTTP-141, H-HA-10.
+#[test]
+fn a_long_call_need_not_hold_a_connection() {
+    for early in [false, true] {
+        let mut site = Site::new();
+        let session = site.open("2025-11-25");
+        let (turn, request) = site.ask(&in_session(&session), &call("7"));
+        if !early {
+            site.progress(request.id, 1);
+            site.hear(turn);
+        }
+        assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
+        let mut said = vec![priming("3-0")];
+        said.extend((!early).then(|| numbered("3-1", progress("7", 1))));
+        assert_eq!(site.hear(turn), stream(&said, true), "the client knows when to come back");
+        assert!(!site.with_machine(request.id, |_, out| out.close_response(request.id)));
+        // The same stream goes on without it, questions of the server included.
+        let standalone = listen(&mut site, &session);
+        elicit(&mut site, request.id).unwrap();
+        assert!(site.settle().is_empty());
+        assert_eq!(site.hear(standalone).chunks.len(), 1);
+        let next = if early { 1 } else { 2 };
+        let turn = resume(&mut site, &session, &format!("3-{}", next - 1));
+        let [asked] = &site.news(turn)[..] else { panic!("one question") };
+        assert!(asked.starts_with(&format!("id: 3-{next}\ndata: ")), "{asked}");
+        assert!(asked.contains("elicitation/create"));
+        site.send("POST", &in_session(&session), accept("1"));
+        site.events();
+        // Once more, and the client is told once more when to come back.
+        assert!(site.with_machine(request.id, |_, out| out.close_response(request.id)));
+        let heard = site.hear(turn);
+        assert_eq!(heard.chunks[1..], [priming(&format!("3-{next}"))]);
+        assert!(heard.is_over);
+        site.respond(request.id, CONTENT);
+        let turn = resume(&mut site, &session, &format!("3-{next}"));
+        let expected = [numbered(&format!("3-{}", next + 1), answer("7"))];
+        assert_eq!(site.hear(turn), stream(&expected, true));
+    }
+    // Who could not come back is not sent away.
+    for revision in ["2025-03-26", "2025-06-18"] {
+        let mut site = Site::new();
+        let session = site.open(revision);
+        let (turn, request) = site.ask(&in_session(&session), &call("7"));
+        assert!(!site.with_machine(request.id, |_, out| out.close_response(request.id)));
+        site.respond(request.id, CONTENT);
+        assert_eq!(site.hear(turn), json(200, answer("7")));
+    }
+}
+
+/// Proves H-HTTP-191, H-HTTP-193, H-HTTP-143, H-HR-09.
+#[test]
+fn a_client_gets_what_it_has_missed_and_then_the_rest() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    site.progress(id, 2);
+    assert_eq!(site.hear(turn).chunks.len(), 3);
+    site.disconnect(turn);
+    assert!(site.settle().is_empty(), "going away is no cancellation");
+    site.progress(id, 3);
+    site.progress(id, 4);
+
+    let turn = resume(&mut site, &session, "3-1");
+    let expected = [
+        numbered("3-2", progress("7", 2)),
+        numbered("3-3", progress("7", 3)),
+        numbered("3-4", progress("7", 4)),
+    ];
+    assert_eq!(site.hear(turn), stream(&expected, false));
+    site.progress(id, 5);
+    assert_eq!(site.news(turn), [numbered("3-5", progress("7", 5))]);
+    site.respond(id, CONTENT);
+    let heard = site.hear(turn);
+    assert_eq!((heard.chunks.len(), heard.is_over), (5, true));
+    // Even what is complete can be asked for again: it may have been lost on the way.
+    for (last, count) in [("3-0", 6), ("3-4", 2), ("3-5", 1), ("3-6", 0)] {
+        let turn = resume(&mut site, &session, last);
+        let heard = site.hear(turn);
+        assert_eq!((heard.status, heard.chunks.len(), heard.is_over), (200, count, true), "{last}");
+        assert!(count == 0 || heard.chunks[count - 1] == numbered("3-6", answer("7")));
+    }
+}
+
+/// Proves H-HTTP-192, H-HTTP-155.
+#[test]
+fn what_was_said_elsewhere_is_not_said_again() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    let (beside, other) = site.ask(&in_session(&session), &call("8"));
+    let standalone = listen(&mut site, &session);
+    site.progress(other.id, 1);
+    site.hear(beside);
+    changed(&mut site, ChangedList::Tools);
+    site.hear(standalone);
+    for turn in [turn, beside, standalone] {
+        site.disconnect(turn);
+    }
+    site.respond(id, CONTENT);
+    site.respond(other.id, CONTENT);
+    changed(&mut site, ChangedList::Prompts);
+    for (last, expected, is_over) in [
+        ("0-0", vec![numbered("0-1", TOOLS), numbered("0-2", PROMPTS)], false),
+        ("4-0", vec![numbered("4-1", progress("8", 1)), numbered("4-2", answer("8"))], true),
+        ("3-0", vec![numbered("3-1", progress("7", 1)), numbered("3-2", answer("7"))], true),
+    ] {
+        let turn = resume(&mut site, &session, last);
+        assert_eq!(site.hear(turn), stream(&expected, is_over), "{last}");
+    }
+}
+
+/// Proves H-HTTP-194, H-HA-03.
+#[test]
+fn an_event_that_is_not_known_is_refused() {
+    let (mut site, session, turn, _) = calling(|_| {});
+    site.disconnect(turn);
+    for last in [
+        "3-2",
+        "3-99999999999999999999",
+        "4-0",
+        "0-0",
+        "1-0",
+        "2-1",
+        "",
+        "3",
+        "3-",
+        "-1",
+        "03-1",
+        "3-01",
+        "+3-1",
+        "3-1-1",
+        "3 -1",
+        "x",
+        "4294967299-1",
+    ] {
+        let turn = resume(&mut site, &session, last);
+        assert_eq!(site.hear(turn), no_event(), "{last}");
+    }
+    // An id of one session is nothing in another one.
+    let other = site.open("2025-11-25");
+    let turn = resume(&mut site, &other, "3-1");
+    assert_eq!(site.hear(turn), no_event());
+    // And nowhere, if nothing is kept.
+    let mut site = Site::with(|http, _| http.resumable = false);
+    let session = site.open("2025-11-25");
+    let turn = resume(&mut site, &session, "0-0");
+    assert_eq!(site.hear(turn), no_event());
+    let turn = listen(&mut site, &session);
+    assert_eq!(site.hear(turn), stream::<&str>(&[], false));
+}
+
+/// Proves H-HTTP-195, H-HR-08.
+#[test]
+fn whoever_comes_back_takes_over() {
+    let (mut site, session, old, id) = calling(|_| {});
+    site.progress(id, 2);
+    let new = resume(&mut site, &session, "3-1");
+    // The old connection is not told anything any more, and its end means nothing.
+    let exchange = site.exchange(old);
+    let heard = site.hear(old);
+    assert_eq!((heard.chunks.len(), heard.is_over), (2, true));
+    site.http.disconnected(exchange, site.now);
+    assert_eq!(site.hear(new), stream(&[numbered("3-2", progress("7", 2))], false));
+    site.respond(id, CONTENT);
+    assert_eq!(site.news(new), [numbered("3-3", answer("7"))]);
+
+    let old = listen(&mut site, &session);
+    changed(&mut site, ChangedList::Tools);
+    let new = resume(&mut site, &session, "0-0");
+    assert_eq!(site.hear(new), stream(&[numbered("0-1", TOOLS)], false));
+    let heard = site.hear(old);
+    assert_eq!((heard.chunks.len(), heard.is_over), (1, true));
+}
+
+/// Proves H-HTTP-199.
+#[test]
+fn what_is_kept_for_clients_is_bounded() {
+    // By time.
+    let (mut site, session, turn, id) = calling(|http| http.kept_for = Duration::from_secs(10));
+    site.disconnect(turn);
+    site.elapse(9_999);
+    let turn = resume(&mut site, &session, "3-0");
+    assert_eq!(site.hear(turn).chunks, [numbered("3-1", progress("7", 1))]);
+    site.disconnect(turn);
+    site.elapse(10_000);
+    let turn = resume(&mut site, &session, "3-0");
+    assert_eq!(site.hear(turn), no_event());
+    site.respond(id, CONTENT);
+    let turn = resume(&mut site, &session, "3-1");
+    assert_eq!(site.hear(turn), no_event(), "it was said to nobody");
+
+    // By their number: the latest are kept, however they ended.
+    let (mut site, session, turn, _) = calling(|http| http.kept_streams = 2);
+    site.disconnect(turn);
+    for id in ["8", "9"] {
+        let (turn, request) = site.ask(&in_session(&session), &call(id));
+        site.progress(request.id, 1);
+        site.respond(request.id, CONTENT);
+        assert!(site.hear(turn).is_over);
+    }
+    for (last, is_known) in [("3-1", false), ("4-0", true), ("5-0", true)] {
+        let turn = resume(&mut site, &session, last);
+        assert_eq!(site.hear(turn) == no_event(), !is_known, "{last}");
+    }
+}
+
+/// Proves H-HTTP-199.
+#[test]
+fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
+    let mut site = Site::with(|_, server| server.connection.limits.outbox_bytes = 1_000);
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.progress(request.id, 1);
+    site.hear(turn);
+    site.disconnect(turn);
+    let now = site.now;
+    let sent = (2..100).take_while(|number| {
+        site.with_machine(request.id, |server, out| {
+            let progress = mcp_sansio::Progress::new(*number);
+            server.progress(request.id, progress, now, out).is_ok()
+        })
+    });
+    assert!((5..15).contains(&sent.count()));
+}
+
+/// Nothing is kept of what never had an id.
+///
+/// Proves H-HR-01.
+#[test]
+fn whoever_goes_away_before_the_first_event_comes_back_for_nothing() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.disconnect(turn);
+    site.progress(request.id, 1);
+    assert!(site.settle().is_empty());
+    let turn = resume(&mut site, &session, "3-0");
+    assert_eq!(site.hear(turn), no_event());
+    site.respond(request.id, CONTENT);
+    // The id is free again.
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.respond(request.id, CONTENT);
+    assert_eq!(site.hear(turn), json(200, answer("7")));
+    let ended = site.send("DELETE", &get(&session), "");
+    assert_eq!(site.hear(ended), status(200));
+    site.assert_forgotten();
+}
+
+/// Proves H-HR-02.
+#[test]
+fn an_answer_that_was_lost_on_the_way_waits_for_its_client() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    site.respond(id, CONTENT);
+    let (part, answered) = site.part(turn);
+    assert_eq!((part, answered), (ResponsePart::Body, numbered("3-2", answer("7"))));
+    site.disconnect(turn);
+    let events: Vec<ServerEvent<'_>> = site.settle();
+    assert!(events.is_empty());
+    let turn = resume(&mut site, &session, "3-1");
+    assert_eq!(site.hear(turn), stream(&[numbered("3-2", answer("7"))], true));
+}
