@@ -63,6 +63,11 @@ impl Revision {
     /// The newest revision that opens with the `initialize` handshake.
     pub const LATEST_HANDSHAKE: Self = Self::V2025_11_25;
 
+    /// What a message of a session is taken for that comes over HTTP and says neither which session it
+    /// belongs to nor which revision it is
+    /// ([protocol version header](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
+    pub(crate) const UNNAMED: Self = Self::V2025_03_26;
+
     /// The newest revision whose requests stand alone.
     pub const LATEST_STATELESS: Self = Self::V2026_07_28;
 

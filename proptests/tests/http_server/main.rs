@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod alone;
+mod assumed;
 mod batches;
 mod gate;
 mod headers;
 mod listening;
 mod message;
+mod one_stream;
 mod resuming;
 mod sessions;
 mod site;

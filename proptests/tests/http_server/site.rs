@@ -103,10 +103,9 @@ impl Site {
         headers: Headers<'_>,
         body: &[u8],
     ) -> Result<Result<HttpExchange, Reply>, Reply> {
-        self.random += 1;
         let tools = self.tools.clone();
         let tool = |name: &str| tools.get(name).cloned();
-        let (random, now) = ([self.random; 16], self.now);
+        let (random, now) = (self.random(), self.now);
         match self.http.post(headers, body, self.principal, random, now, &tool)? {
             Some(exchange) => {
                 self.hand_in(exchange, body);
@@ -114,6 +113,12 @@ impl Site {
             }
             None => Ok(Err(Reply::empty(202))),
         }
+    }
+
+    /// As random as a test can be.
+    pub(crate) fn random(&mut self) -> [u8; 16] {
+        self.random += 1;
+        [self.random; 16]
     }
 
     /// Hands the messages of a body to the machine.

@@ -32,22 +32,11 @@ struct Asked<'a> {
 impl Body<'_> {
     pub(super) fn destination(&self, body: &[u8]) -> Result<Destination, Reply> {
         let limits = &self.gate.server.connection.limits;
-        let mut frames = Frames::of(body, limits);
-        let Some(first) = frames.next() else {
-            return Err(refusal(ErrorCode::PARSE_ERROR, &"there is no message"));
-        };
-        match first.origin() {
-            Origin::Element(_) => self.batch(Frames::of(body, limits), limits),
-            Origin::Message => self.message(first, limits),
-            Origin::TooLong { .. } => Err(self.gate.too_large()),
-            Origin::LongBatch => {
-                Err(refusal(ErrorCode::INVALID_REQUEST, &ViolationKind::LongBatch))
-            }
-            Origin::EmptyBatch | Origin::LastLine => {
-                Err(refusal(ErrorCode::INVALID_REQUEST, &ViolationKind::EmptyBatch))
-            }
-            Origin::BrokenBatch(_) => Err(refusal(ErrorCode::PARSE_ERROR, &ViolationKind::NotJson)),
+        let first = first_frame(self.gate, body)?;
+        if first.is_in_batch() {
+            return self.batch(Frames::of(body, limits), limits);
         }
+        self.message(first, limits)
     }
 
     fn message(&self, frame: Frame<'_>, limits: &Limits) -> Result<Destination, Reply> {
@@ -57,7 +46,7 @@ impl Body<'_> {
             }
             Message::Notification { meta, .. } => self.notification(meta),
             Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
-                self.in_session(None, "there are no sessions, so nothing is asked of clients")
+                self.in_real_session("there are no sessions, so nothing is asked of clients")
             }
         }
     }
@@ -88,7 +77,8 @@ impl Body<'_> {
         if asks && answers {
             return Err(invalid("a batch holds either requests or responses"));
         }
-        self.in_session(None, "this revision has no batches")
+        let no_batches = "this revision has no batches";
+        if asks { self.in_session(None, no_batches) } else { self.in_real_session(no_batches) }
     }
 
     fn request(&self, asked: &Asked<'_>) -> Result<Destination, Reply> {
@@ -123,6 +113,10 @@ impl Body<'_> {
         if names_stateless {
             let text = "MCP-Protocol-Version names a version without initialize";
             return Err(mismatch(asked, &text));
+        }
+        if self.gate.assumes_sessions() {
+            self.gate.check_version(self.headers, Some(&asked.id))?;
+            return Ok(Destination::Assumed(None));
         }
         if !self.gate.has_sessions() {
             let supported = self.gate.server.revisions.and(RevisionSet::STATELESS);
@@ -181,12 +175,28 @@ impl Body<'_> {
         self.in_session_or(id, refuse)
     }
 
-    /// To the session that is named; if there are none at all, something else.
+    /// To the session that is named, because nothing is asked of clients in others.
+    fn in_real_session(&self, otherwise: &str) -> Result<Destination, Reply> {
+        if self.gate.assumes_sessions() {
+            return Err(refusal(ErrorCode::INVALID_REQUEST, &otherwise));
+        }
+        self.in_session(None, otherwise)
+    }
+
+    /// To the session that is named, or that is taken for granted; if there are none at all, something else.
     fn in_session_or(
         &self,
         id: Option<&Id<'_>>,
         otherwise: impl FnOnce() -> Result<Destination, Reply>,
     ) -> Result<Destination, Reply> {
+        if self.gate.assumes_sessions() {
+            self.gate.check_version(self.headers, id)?;
+            let named = match self.headers.get(name::PROTOCOL_VERSION) {
+                Field::Once(version) => Revision::from_name(version),
+                _ => None,
+            };
+            return Ok(Destination::Assumed(Some(named.unwrap_or(Revision::UNNAMED))));
+        }
         if !self.gate.has_sessions() {
             return otherwise();
         }
@@ -280,6 +290,30 @@ impl Display for Complaint<'_> {
             Field::NotText => write!(formatter, "{name} is not text"),
         }
     }
+}
+
+/// What a body begins with: a message, alone or in a batch.
+fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
+    let Some(first) = Frames::of(body, &gate.server.connection.limits).next() else {
+        return Err(refusal(ErrorCode::PARSE_ERROR, &"there is no message"));
+    };
+    let (code, kind) = match first.origin() {
+        Origin::Element(_) | Origin::Message => return Ok(first),
+        Origin::TooLong { .. } => return Err(gate.too_large()),
+        Origin::LongBatch => (ErrorCode::INVALID_REQUEST, ViolationKind::LongBatch),
+        Origin::EmptyBatch | Origin::LastLine => {
+            (ErrorCode::INVALID_REQUEST, ViolationKind::EmptyBatch)
+        }
+        Origin::BrokenBatch(_) => (ErrorCode::PARSE_ERROR, ViolationKind::NotJson),
+    };
+    Err(refusal(code, &kind))
+}
+
+/// Whether a body is a message, or several.
+pub(super) fn check_shape(gate: &Gate, body: &[u8]) -> Result<(), Reply> {
+    let limits = &gate.server.connection.limits;
+    first_frame(gate, body)?;
+    Frames::of(body, limits).try_for_each(|frame| read(frame, limits).map(|_| ()))
 }
 
 fn read<'a>(frame: Frame<'a>, limits: &Limits) -> Result<Message<'a>, Reply> {

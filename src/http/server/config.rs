@@ -104,6 +104,13 @@ pub enum SessionMode {
     /// With sessions, each with an id.
     #[default]
     Sessions,
+    /// One request at a time, without sessions: each is served as if it were the first in a session that has
+    /// just been opened, of the revision that its `MCP-Protocol-Version` names or else of 2025-03-26, by a
+    /// client that cannot be asked anything. `initialize` is answered, and forgotten.
+    ///
+    /// It is for servers of many machines that share nothing. Such clients hear of no change and cancel
+    /// nothing.
+    Assumed,
     /// Not at all.
     Nothing,
 }

@@ -9,11 +9,14 @@ use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use crate::error::ErrorCode;
+use crate::frame::{Framing, Outbox};
+use crate::handle::ConnectionNumber;
 use crate::http::media::accepts;
 use crate::http::{Field, Headers, is_json, name};
 use crate::peer::Identity;
 use crate::rpc::Id;
-use crate::server::ServerConfig;
+use crate::server::{Server, ServerConfig};
+use crate::time::Instant;
 use crate::version::{Revision, RevisionSet};
 
 /// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.
@@ -103,10 +106,45 @@ impl Gate {
         Arc::new(config)
     }
 
+    /// A machine with the configuration [of sessions](Self::session), which is in the middle of one of this
+    /// revision, or at its beginning if there is none. The client has said nothing of what it can do.
+    pub fn assumed(
+        &self,
+        config: Arc<ServerConfig>,
+        number: ConnectionNumber,
+        revision: Option<Revision>,
+        now: Instant,
+    ) -> Server {
+        let limits = config.connection.limits.clone();
+        let mut server = Server::numbered(config, number);
+        if let Some(revision) = revision {
+            let mut unheard = Outbox::new(Framing::Messages, &limits);
+            let initialize = alloc::format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"","version":""}}}}}}"#
+            );
+            _ = server.receive(initialize.as_str(), now, &mut unheard);
+            let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+            _ = server.receive(initialized, now, &mut unheard);
+        }
+        server
+    }
+
     /// Whether there are sessions.
     pub(super) fn has_sessions(&self) -> bool {
-        self.config.sessions == SessionMode::Sessions
-            && !self.server.revisions.and(RevisionSet::HANDSHAKE).is_empty()
+        self.serves_sessions(SessionMode::Sessions)
+    }
+
+    /// Whether sessions are taken for granted.
+    pub(super) fn assumes_sessions(&self) -> bool {
+        self.serves_sessions(SessionMode::Assumed)
+    }
+
+    fn serves_sessions(&self, mode: SessionMode) -> bool {
+        self.config.sessions == mode && self.speaks_in_sessions()
+    }
+
+    pub(super) fn speaks_in_sessions(&self) -> bool {
+        !self.server.revisions.and(RevisionSet::HANDSHAKE).is_empty()
     }
 
     /// The methods of HTTP that are served.
@@ -124,8 +162,7 @@ impl Gate {
         match head.method {
             "POST" => {
                 if !is_json(head.headers) {
-                    let text = "the body must be application/json";
-                    return Err(Reply::refusal(415, ErrorCode::INVALID_REQUEST, text));
+                    return Err(Self::not_json());
                 }
                 self.check_accept(head.headers, &["application/json", "text/event-stream"])?;
                 Ok(Admitted::Post)
@@ -173,7 +210,12 @@ impl Gate {
         Reply::refusal(413, ErrorCode::INVALID_REQUEST, "the body is too long")
     }
 
-    fn check_accept(&self, headers: Headers<'_>, media: &[&str]) -> Result<(), Reply> {
+    pub(super) fn not_json() -> Reply {
+        let text = "the body must be application/json";
+        Reply::refusal(415, ErrorCode::INVALID_REQUEST, text)
+    }
+
+    pub(super) fn check_accept(&self, headers: Headers<'_>, media: &[&str]) -> Result<(), Reply> {
         let accepts = |one: &&str| accepts(headers, one).unwrap_or(self.config.lenient_accept);
         if media.iter().all(accepts) {
             return Ok(());
@@ -255,6 +297,9 @@ pub enum Destination {
     Opening,
     /// To this session.
     Session(SessionId),
+    /// To a machine of its own in the middle of a session of this revision, or at its beginning if there is
+    /// none ([`SessionMode::Assumed`]): [`Gate::assumed`], [`Streams::assumed`](super::Streams::assumed).
+    Assumed(Option<Revision>),
     /// To nobody: it is fine, and that is all.
     Nobody,
 }

@@ -1,11 +1,13 @@
 //! A whole server behind HTTP, as one value.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::config::HttpServerConfig;
+use super::connections::Connection;
 use super::gate::{Admitted, Destination, Gate, RequestHead};
 use super::reply::Reply;
 use super::respond::ResponsePart;
@@ -67,27 +69,17 @@ use crate::time::Instant;
 /// ```
 #[derive(Clone, Debug)]
 pub struct HttpServer {
-    gate: Gate,
+    pub(super) gate: Gate,
     alone: Arc<ServerConfig>,
     session: Arc<ServerConfig>,
-    connections: BTreeMap<u32, Connection>,
-    sessions: Sessions<u32>,
-    deadlines: BTreeSet<(Instant, u32)>,
+    pub(super) connections: BTreeMap<u32, Connection>,
+    pub(super) sessions: Sessions<u32>,
+    pub(super) deadlines: BTreeSet<(Instant, u32)>,
     /// Responses that should be asked.
-    woken: Vec<(u32, u32)>,
-    next_number: u32,
+    pub(super) woken: Vec<(u32, u32)>,
+    pub(super) next_number: u32,
     /// Nobody new is served.
-    is_shutting_down: bool,
-}
-
-/// A machine and where its output goes.
-#[derive(Clone, Debug)]
-struct Connection {
-    server: Server,
-    streams: Streams,
-    deadline: Option<Instant>,
-    /// Whose it is.
-    principal: Principal,
+    pub(super) is_shutting_down: bool,
 }
 
 /// A request of HTTP and its response.
@@ -143,6 +135,11 @@ impl HttpServer {
         self.connections.keys().map(|number| ConnectionNumber::new(*number))
     }
 
+    /// What looks at requests.
+    pub const fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     /// Looks at the head of a request: see [`Gate::admit`].
     ///
     /// # Errors
@@ -175,21 +172,28 @@ impl HttpServer {
     ) -> Result<Option<HttpExchange>, Reply> {
         let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
         let destination = self.gate.post(headers, body, tool)?;
-        if matches!(destination, Destination::Alone | Destination::Opening) {
+        if !matches!(destination, Destination::Session(_) | Destination::Nobody) {
             self.check_open()?;
         }
         let number = match destination {
             Destination::Nobody => return Ok(None),
-            Destination::Session(session) => self.find(session, principal, now)?,
+            Destination::Session(session) => self.find(session, principal, false, now)?,
             Destination::Alone => {
                 let streams = Streams::alone(config, &limits);
                 self.connect(Arc::clone(&self.alone), streams, principal)
             }
-            Destination::Opening if self.sessions.is_full() => {
-                let text = "there are too many sessions";
-                return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+            Destination::Assumed(revision) => {
+                let streams = Streams::assumed(config, &limits);
+                let number = self.connect(Arc::clone(&self.session), streams, principal);
+                let (gate, machines) = (&self.gate, Arc::clone(&self.session));
+                if let Some(connection) = self.connections.get_mut(&number) {
+                    let number = ConnectionNumber::new(number);
+                    connection.server = gate.assumed(machines, number, revision, now);
+                }
+                number
             }
             Destination::Opening => {
+                self.check_room()?;
                 let id = SessionId::from_random(random);
                 let streams = Streams::session(config, &limits, id);
                 self.connect(Arc::clone(&self.session), streams, principal)
@@ -219,14 +223,11 @@ impl HttpServer {
             streams.received(exchange.response, frame.is_in_batch());
         }
         let opened = matches!(event, Some(ServerEvent::Opened(_)));
-        let replaced = match streams.session_id().filter(|_| opened) {
-            Some(id) => self.sessions.insert(id, *principal, exchange.connection, now),
-            None => None,
-        };
-        self.settle(exchange.connection, now);
-        if let Some(replaced) = replaced {
-            self.end_now(replaced, now);
+        if let Some(id) = streams.session_id().filter(|_| opened) {
+            let principal = *principal;
+            self.enter(id, principal, exchange.connection, now);
         }
+        self.settle(exchange.connection, now);
         event
     }
 
@@ -242,11 +243,57 @@ impl HttpServer {
         principal: Principal,
         now: Instant,
     ) -> Result<HttpExchange, Reply> {
-        let number = self.find(session, principal, now)?;
+        let number = self.find(session, principal, false, now)?;
         self.check_open()?;
         let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
         let response = connection.streams.listen(last_event, now)?;
         self.settle(number, now);
+        Ok(HttpExchange { connection: number, response })
+    }
+
+    /// A client of 2024-11-05 asks for the event stream that is its session, and its head was
+    /// [admitted](Gate::admit_event_stream). The client is told where to POST its messages, by a URI that holds
+    /// the id of the session: see [`Streams::one_stream`].
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 503.
+    pub fn connect_one_stream(
+        &mut self,
+        endpoint: impl FnOnce(SessionId) -> String,
+        principal: Principal,
+        random: [u8; 16],
+        now: Instant,
+    ) -> Result<HttpExchange, Reply> {
+        self.check_open()?;
+        self.check_room()?;
+        let id = SessionId::from_random(random);
+        let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
+        let (streams, response) = Streams::one_stream(config, &limits, endpoint(id), now);
+        let connection = self.connect(Arc::clone(&self.session), streams, principal);
+        self.enter(id, principal, connection, now);
+        self.settle(connection, now);
+        Ok(HttpExchange { connection, response })
+    }
+
+    /// Takes a message of such a client, whose head was [admitted](Gate::admit_message). Hand the
+    /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else. What there
+    /// is to answer goes out on the event stream; the response only says that the message has been accepted.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 400, 404 or 413.
+    pub fn message(
+        &mut self,
+        session: SessionId,
+        body: &[u8],
+        principal: Principal,
+        now: Instant,
+    ) -> Result<HttpExchange, Reply> {
+        self.gate.message(body)?;
+        let number = self.find(session, principal, true, now)?;
+        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
+        let response = connection.streams.begin(now);
         Ok(HttpExchange { connection: number, response })
     }
 
@@ -262,7 +309,8 @@ impl HttpServer {
         principal: Principal,
         now: Instant,
     ) -> Result<Reply, Reply> {
-        let number = self.sessions.remove(session, principal).ok_or_else(Gate::no_session)?;
+        let number = self.find(session, principal, false, now)?;
+        self.sessions.remove(session, principal);
         self.end_now(number, now);
         Ok(Reply::empty(200))
     }
@@ -279,53 +327,6 @@ impl HttpServer {
             }
             self.settle(number, now);
         }
-    }
-
-    fn end_now(&mut self, number: u32, now: Instant) {
-        if let Some(connection) = self.connections.get_mut(&number) {
-            connection.streams.close();
-            connection.server.close();
-            self.settle(number, now);
-        }
-    }
-
-    fn check_open(&self) -> Result<(), Reply> {
-        if self.is_shutting_down {
-            let text = "this server is shutting down";
-            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
-        }
-        Ok(())
-    }
-
-    fn find(
-        &mut self,
-        session: SessionId,
-        principal: Principal,
-        now: Instant,
-    ) -> Result<u32, Reply> {
-        let number = self.sessions.get(session, principal, now).map(|number| *number);
-        let phase = number.and_then(|number| self.connections.get(&number));
-        match (number, phase.map(|connection| connection.server.phase())) {
-            (Some(number), Some(phase)) if phase != Phase::Closed => Ok(number),
-            _ => {
-                self.sessions.remove(session, principal);
-                Err(Gate::no_session())
-            }
-        }
-    }
-
-    fn connect(
-        &mut self,
-        config: Arc<ServerConfig>,
-        streams: Streams,
-        principal: Principal,
-    ) -> u32 {
-        let number = self.next_number;
-        self.next_number = self.next_number.wrapping_add(1);
-        let server = Server::numbered(config, ConnectionNumber::new(number));
-        let connection = Connection { server, streams, deadline: None, principal };
-        self.connections.insert(number, connection);
-        number
     }
 }
 
@@ -428,40 +429,5 @@ impl HttpServer {
             }
         }
         None
-    }
-
-    /// Notes who is to be woken, and when something is due next.
-    fn settle(&mut self, number: u32, now: Instant) {
-        let Some(connection) = self.connections.get_mut(&number) else { return };
-        if connection.streams.has_ended() {
-            connection.server.close();
-        }
-        let machine = connection.server.poll_timeout();
-        let is_closed = connection.server.phase() == Phase::Closed;
-        if is_closed && machine.is_none() {
-            connection.streams.finish();
-        }
-        self.woken.extend(connection.streams.woken().map(|stream| (number, stream)));
-        let closes = is_closed && connection.streams.is_over();
-        let due = if closes { Some(now) } else { machine };
-        let deadline = due.into_iter().chain(connection.streams.poll_timeout()).min();
-        if connection.deadline == deadline {
-            return;
-        }
-        if let Some(old) = connection.deadline {
-            self.deadlines.remove(&(old, number));
-        }
-        connection.deadline = deadline;
-        self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
-    }
-
-    fn forget(&mut self, number: u32) {
-        let Some(connection) = self.connections.remove(&number) else { return };
-        if let Some(deadline) = connection.deadline {
-            self.deadlines.remove(&(deadline, number));
-        }
-        if let Some(id) = connection.streams.session_id() {
-            self.sessions.remove_if(id, |other| *other == number);
-        }
     }
 }

@@ -27,7 +27,7 @@ impl<E: EventStore> Streams<E> {
         match self.manner {
             Manner::OneStream => {
                 self.forget(response.stream);
-                true
+                response.stream == STANDALONE
             }
             Manner::Alone => {
                 let stream = self.streams.get(&response.stream);
@@ -36,7 +36,7 @@ impl<E: EventStore> Streams<E> {
                 self.forget(response.stream);
                 !was_over
             }
-            Manner::Session(_) => {
+            Manner::Assumed | Manner::Session(_) => {
                 if let Some(stream) = self.streams.get_mut(&response.stream) {
                     stream.response = None;
                 }
@@ -127,7 +127,8 @@ impl<E: EventStore> Streams<E> {
                     && !self.streams.contains_key(&opening)
             }
             (Manner::Session(_), None) => false,
-            (Manner::Alone | Manner::OneStream, _) => {
+            (Manner::OneStream, _) => !self.streams.contains_key(&STANDALONE),
+            (Manner::Alone | Manner::Assumed, _) => {
                 self.streams.is_empty() && STANDALONE + 1 < self.next_number
             }
         }

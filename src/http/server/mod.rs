@@ -2,8 +2,10 @@
 
 mod body;
 mod config;
+mod connections;
 mod events;
 mod gate;
+mod gate_one_stream;
 mod http_server;
 mod keeping;
 mod reply;

@@ -69,6 +69,8 @@ pub struct Streams<E = MemoryEvents> {
 pub(super) enum Manner {
     /// For one message that stands alone.
     Alone,
+    /// For one message of a session that nobody has opened.
+    Assumed,
     /// As a session with this id.
     Session(SessionId),
     /// As a session whose output goes out on one event stream, as in 2024-11-05.
@@ -95,6 +97,12 @@ impl Streams {
         Self::new(config, limits, Manner::Alone, MemoryEvents::default())
     }
 
+    /// For a message of a session that is taken for granted
+    /// ([`SessionMode::Assumed`](super::SessionMode::Assumed)).
+    pub fn assumed(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
+        Self::new(config, limits, Manner::Assumed, MemoryEvents::default())
+    }
+
     /// For a session, with its events in memory.
     pub fn session(config: Arc<HttpServerConfig>, limits: &Limits, id: SessionId) -> Self {
         Self::session_with(config, limits, id, MemoryEvents::default())
@@ -102,7 +110,7 @@ impl Streams {
 
     /// For a session on one event stream, as the HTTP+SSE transport of 2024-11-05 has it. The client is told
     /// first of all where to POST its messages, by a URI, relative or absolute; it should hold the id of the
-    /// session. The response is the event stream.
+    /// session. The response is the event stream; those to the messages are empty.
     pub fn one_stream(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
@@ -168,6 +176,11 @@ impl<E: EventStore> Streams<E> {
         self.manner == Manner::Alone
     }
 
+    /// Whether everything goes out on one event stream, as in 2024-11-05.
+    pub fn is_one_stream(&self) -> bool {
+        self.manner == Manner::OneStream
+    }
+
     /// Whether nothing waits to be sent.
     pub fn is_empty(&self) -> bool {
         self.streams.values().all(|stream| stream.outbox.is_empty())
@@ -205,7 +218,7 @@ impl<E: EventStore> Streams<E> {
     pub const fn session_id(&self) -> Option<SessionId> {
         match self.manner {
             Manner::Session(id) => Some(id),
-            Manner::Alone | Manner::OneStream => None,
+            Manner::Alone | Manner::Assumed | Manner::OneStream => None,
         }
     }
 }
@@ -265,6 +278,10 @@ impl<E: EventStore> Streams<E> {
 
     /// A request belongs to the stream with which it came.
     fn assign(&mut self, id: InboundId, is_subscription: bool) {
+        // Its answer goes another way than it came.
+        if self.manner == Manner::OneStream {
+            return;
+        }
         let Some(number) = self.stream_of(id) else { return };
         if is_subscription && let Some(stream) = self.streams.get_mut(&number) {
             stream.purpose = Purpose::Subscription;
@@ -386,6 +403,7 @@ impl<E: EventStore> Streams<E> {
             Lane::Stream(number) => Some(number),
             Lane::Exchange(id) => self.stream_of(id),
             _ if self.manner == Manner::Alone => self.streams.keys().next().copied(),
+            // Nothing else reaches the client of a session that there is not.
             _ => Some(STANDALONE),
         }
     }
@@ -396,7 +414,7 @@ impl<E: EventStore> Streams<E> {
         match (self.manner, code) {
             _ if is_own && is_malformed => 400,
             (_, ErrorCode::INTERNAL_ERROR) if is_own && self.is_draining => 503,
-            (Manner::Session(_) | Manner::OneStream, _) => 200,
+            (Manner::Assumed | Manner::Session(_) | Manner::OneStream, _) => 200,
             (Manner::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
             (
                 Manner::Alone,
@@ -430,7 +448,9 @@ impl<E: EventStore> Outlets for Streams<E> {
     fn observe(&mut self, observation: &Observation<'_>) {
         let (method, error, lane) = match *observation {
             Observation::Sent { method, error, lane, .. } => (method, error, lane),
-            Observation::Received { method: Some(_), id: Some(_), .. } => {
+            Observation::Received { method: Some(_), id: Some(_), .. }
+                if self.manner != Manner::OneStream =>
+            {
                 let current = self.current.and_then(|current| self.streams.get_mut(&current));
                 return current.into_iter().for_each(|stream| stream.brought_request = true);
             }
@@ -465,7 +485,7 @@ impl<E: EventStore> Outlets for Streams<E> {
             self.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some());
         match (self.manner, lane) {
             (Manner::OneStream, _) => true,
-            (Manner::Alone, _) => false,
+            (Manner::Alone | Manner::Assumed, _) => false,
             (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
             (Manner::Session(_), _) => true,
         }

@@ -1,0 +1,107 @@
+//! Sessions that are taken for granted: one request at a time of clients up to 2025-11-25.
+
+use mcp_sansio::http::SessionMode;
+use mcp_sansio::{Era, RevisionSet};
+
+use super::gate::{DISCOVER, discover};
+use super::message::{error, fault, initialize, notification, plain, progress, result};
+use super::site::{POST, Site, alone, event, get, in_session, json, replaced, status, stream};
+use super::standalone::elicit;
+
+fn site() -> Site {
+    Site::with(|http, _| http.sessions = SessionMode::Assumed)
+}
+
+/// Proves H-HTTP-150, H-HTTP-152, H-HTTP-172, H-HTTP-180, H-HTTP-226, H-HA-09.
+#[test]
+fn a_request_of_a_session_can_be_served_without_one() {
+    for (version, revision) in [
+        (None, "2025-03-26"),
+        (Some("2024-11-05"), "2024-11-05"),
+        (Some("2025-06-18"), "2025-06-18"),
+        (Some("2025-11-25"), "2025-11-25"),
+    ] {
+        let mut site = site();
+        let lines = match version {
+            Some(version) => replaced(POST, "MCP-Protocol-Version", version),
+            None => POST.to_string(),
+        };
+        let body = plain("0", "tools/list", r#""_meta":{"progressToken":1}"#);
+        let (turn, request) = site.ask(&lines, &body);
+        let context = request.context;
+        assert_eq!((context.era(), context.revision.name()), (Era::Handshake, revision));
+        assert!(elicit(&mut site, request.id).is_err(), "nobody can be asked");
+        site.respond(request.id, r#"{"tools":[]}"#);
+        assert_eq!(site.hear(turn), json(200, result("0", r#""tools":[]"#)));
+
+        let (turn, request) = site.ask(&lines, &body);
+        site.progress(request.id, 1);
+        site.with_machine(request.id, |server, out| {
+            _ = server.list_changed(mcp_sansio::ChangedList::Tools, out);
+        });
+        site.reject(request.id, -32601, "no");
+        let expected = [event(progress("1", 1)), event(error("0", -32601, "no"))];
+        assert_eq!(site.hear(turn), stream(&expected, true));
+        let (turn, request) = site.ask(&lines, &body);
+        site.reject(request.id, -32601, "no");
+        assert_eq!(site.hear(turn), json(200, error("0", -32601, "no")));
+
+        assert_eq!(site.post(&lines, plain("1", "ping", "")), json(200, result("1", "")));
+        let heard = site.post(&lines, plain("1", "server/discover", ""));
+        assert_eq!(heard, json(200, error("1", -32601, "method not available in this session")));
+        site.assert_forgotten();
+    }
+}
+
+/// Proves H-HTTP-150, H-HTTP-223.
+#[test]
+fn nothing_is_remembered_of_a_session_that_is_taken_for_granted() {
+    let mut site = site();
+    let heard = site.post(POST, initialize("0", "2025-11-25"));
+    assert_eq!((heard.status, heard.headers.len()), (200, 1), "no id");
+    assert!(heard.chunks[0].contains(r#""protocolVersion":"2025-11-25""#));
+    assert_eq!(site.post(POST, notification("notifications/initialized", "")), status(202));
+    let cancelled = notification("notifications/cancelled", r#""requestId":1"#);
+    assert_eq!(site.post(&in_session("whatever"), cancelled), status(202));
+    let nothing_asked = "there are no sessions, so nothing is asked of clients";
+    let heard = site.post(POST, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(heard, json(400, fault(-32600, nothing_asked)));
+    for method in ["GET", "DELETE"] {
+        let turn = site.send(method, &get("whatever"), "");
+        let heard = site.hear(turn);
+        assert_eq!((heard.status, &*heard.headers[1]), (405, "Allow: POST"), "{method}");
+    }
+    let batch = format!("[{},{}]", plain("1", "ping", ""), plain("2", "ping", ""));
+    let answers = format!("[{},{}]", result("1", ""), result("2", ""));
+    assert_eq!(site.post(POST, &batch), json(200, answers));
+    let lines = replaced(POST, "MCP-Protocol-Version", "2025-06-18");
+    let refused = json(400, fault(-32600, "this revision has no batches"));
+    assert_eq!(site.post(&lines, &batch), refused);
+    let lines = replaced(POST, "MCP-Protocol-Version", "2024-13-99");
+    let refused = json(400, error("1", -32600, "MCP-Protocol-Version is not usable"));
+    assert_eq!(site.post(&lines, plain("1", "ping", "")), refused);
+    assert_eq!(site.post(&alone(DISCOVER), discover()).status, 200);
+    site.assert_forgotten();
+
+    // It is not what a server does by itself, and not without a revision that has sessions.
+    assert_eq!(Site::new().post(POST, plain("1", "ping", "")).status, 400);
+    let mut modern = Site::with(|http, server| {
+        http.sessions = SessionMode::Assumed;
+        server.revisions = RevisionSet::STATELESS;
+    });
+    assert_eq!(modern.post(POST, initialize("0", "2025-11-25")).status, 400);
+}
+
+/// Going away is no cancellation there either, and nothing waits for whoever has gone.
+///
+/// Proves H-HTTP-143, H-HTTP-150.
+#[test]
+fn whoever_has_gone_is_not_waited_for() {
+    let mut site = site();
+    let (turn, request) = site.ask(POST, &plain("1", "tools/list", ""));
+    site.disconnect(turn);
+    assert!(site.settle().is_empty());
+    assert_eq!(site.http.connections().count(), 1);
+    site.respond(request.id, r#"{"tools":[]}"#);
+    site.assert_forgotten();
+}

@@ -1,0 +1,127 @@
+//! The connections of a server behind HTTP: how they begin, are found, and are forgotten.
+
+use alloc::sync::Arc;
+
+use super::gate::Gate;
+use super::http_server::HttpServer;
+use super::reply::Reply;
+use super::session_id::SessionId;
+use super::streams::Streams;
+use crate::error::ErrorCode;
+use crate::handle::ConnectionNumber;
+use crate::peer::Principal;
+use crate::server::{Server, ServerConfig};
+use crate::session::Phase;
+use crate::time::Instant;
+
+/// A machine and where its output goes.
+#[derive(Clone, Debug)]
+pub(super) struct Connection {
+    pub(super) server: Server,
+    pub(super) streams: Streams,
+    pub(super) deadline: Option<Instant>,
+    /// Whose it is.
+    pub(super) principal: Principal,
+    /// Under which id its client finds it.
+    pub(super) session: Option<SessionId>,
+}
+
+impl HttpServer {
+    pub(super) fn enter(&mut self, id: SessionId, principal: Principal, number: u32, now: Instant) {
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.session = Some(id);
+        }
+        if let Some(replaced) = self.sessions.insert(id, principal, number, now) {
+            self.end_now(replaced, now);
+        }
+    }
+
+    pub(super) fn check_room(&self) -> Result<(), Reply> {
+        if self.sessions.is_full() {
+            let text = "there are too many sessions";
+            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Reply> {
+        if self.is_shutting_down {
+            let text = "this server is shutting down";
+            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+        }
+        Ok(())
+    }
+
+    pub(super) fn find(
+        &mut self,
+        session: SessionId,
+        principal: Principal,
+        is_one_stream: bool,
+        now: Instant,
+    ) -> Result<u32, Reply> {
+        let number = self.sessions.get(session, principal, now).map(|number| *number);
+        let is_it = |connection: &&Connection| {
+            let is_open = connection.server.phase() != Phase::Closed;
+            is_open && connection.streams.is_one_stream() == is_one_stream
+        };
+        let found = number.filter(|number| self.connections.get(number).filter(is_it).is_some());
+        found.ok_or_else(Gate::no_session)
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        config: Arc<ServerConfig>,
+        streams: Streams,
+        principal: Principal,
+    ) -> u32 {
+        let number = self.next_number;
+        self.next_number = self.next_number.wrapping_add(1);
+        let server = Server::numbered(config, ConnectionNumber::new(number));
+        let connection = Connection { server, streams, deadline: None, principal, session: None };
+        self.connections.insert(number, connection);
+        number
+    }
+
+    pub(super) fn end_now(&mut self, number: u32, now: Instant) {
+        if let Some(connection) = self.connections.get_mut(&number) {
+            connection.streams.close();
+            connection.server.close();
+            self.settle(number, now);
+        }
+    }
+
+    /// Notes who is to be woken, and when something is due next.
+    pub(super) fn settle(&mut self, number: u32, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        if connection.streams.has_ended() {
+            connection.server.close();
+        }
+        let machine = connection.server.poll_timeout();
+        let is_closed = connection.server.phase() == Phase::Closed;
+        if is_closed && machine.is_none() {
+            connection.streams.finish();
+        }
+        self.woken.extend(connection.streams.woken().map(|stream| (number, stream)));
+        let closes = is_closed && connection.streams.is_over();
+        let due = if closes { Some(now) } else { machine };
+        let deadline = due.into_iter().chain(connection.streams.poll_timeout()).min();
+        if connection.deadline == deadline {
+            return;
+        }
+        if let Some(old) = connection.deadline {
+            self.deadlines.remove(&(old, number));
+        }
+        connection.deadline = deadline;
+        self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
+    }
+
+    pub(super) fn forget(&mut self, number: u32) {
+        let Some(connection) = self.connections.remove(&number) else { return };
+        if let Some(deadline) = connection.deadline {
+            self.deadlines.remove(&(deadline, number));
+        }
+        if let Some(id) = connection.session {
+            self.sessions.remove_if(id, |other| *other == number);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The two endpoints of a client that has its session on one event stream
+//! ([2024-11-05, HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
+
+use super::body::check_shape;
+use super::gate::{Gate, RequestHead};
+use super::reply::Reply;
+use super::session_id::SessionId;
+use crate::error::ErrorCode;
+use crate::http::is_json;
+
+/// # With one event stream
+///
+/// A host that serves such clients has two more paths for them, beside the one for everybody else.
+impl Gate {
+    /// Looks at the head of a request for the event stream. If it is fine, connect it with
+    /// [`Streams::one_stream`](super::Streams::one_stream).
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 403, 404 if no revision is spoken that has sessions, 405 or 406.
+    pub fn admit_event_stream(&self, head: &RequestHead<'_>) -> Result<(), Reply> {
+        self.check_access(head)?;
+        if !self.speaks_in_sessions() {
+            let text = "there are no sessions here";
+            return Err(Reply::refusal(404, ErrorCode::INVALID_REQUEST, text));
+        }
+        if head.method != "GET" {
+            return Err(Reply::not_allowed("GET"));
+        }
+        self.check_accept(head.headers, &["text/event-stream"])
+    }
+
+    /// Looks at the head of a POST to the URI that the client was given, and at the id of the session that
+    /// stands there. If it is fine, read the body, of at most
+    /// [`HttpServerConfig::body_bytes`](super::HttpServerConfig::body_bytes), and hand it to
+    /// [`message`](Self::message).
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 400 if there is no id, 403, 404, 405 or 415.
+    pub fn admit_message(
+        &self,
+        head: &RequestHead<'_>,
+        session: Option<&str>,
+    ) -> Result<SessionId, Reply> {
+        self.check_access(head)?;
+        if head.method != "POST" {
+            return Err(Reply::not_allowed("POST"));
+        }
+        if !is_json(head.headers) {
+            return Err(Self::not_json());
+        }
+        let Some(session) = session else {
+            let text = "the id of the session is missing";
+            return Err(Reply::refusal(400, ErrorCode::INVALID_REQUEST, text));
+        };
+        SessionId::parse(session).ok_or_else(Self::no_session)
+    }
+
+    /// Looks at the body of such a POST: it is a message, or several.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 400 or 413.
+    pub fn message(&self, body: &[u8]) -> Result<(), Reply> {
+        if self.config.body_bytes < body.len() {
+            return Err(self.too_large());
+        }
+        check_shape(self, body)
+    }
+}
