@@ -7,6 +7,7 @@ mod assumed;
 mod batches;
 mod gate;
 mod headers;
+mod ladder;
 mod listening;
 mod message;
 mod one_stream;

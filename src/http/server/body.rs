@@ -252,7 +252,8 @@ impl Body<'_> {
     }
 
     fn check_params(&self, asked: &Asked<'_>) -> Result<(), Reply> {
-        if asked.method != "tools/call" {
+        // Whoever has no tools does not find the method, and that comes first.
+        if asked.method != "tools/call" || self.gate.server.capabilities.tools.is_none() {
             return Ok(());
         }
         let params = asked.params.unwrap_or_default();
