@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release --example simulate -- --seed 1 --seeds 1000
 //! cargo run --release --example simulate -- --seed 42 --trace
+//! cargo run --release --example simulate -- --seed 1 --seeds 1000 --http
 //! ```
 //!
 //! The last line says what was run and has a digest of everything that was sent and seen: the same seeds
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mcp_sansio::testing::{Choices, Digest};
+use mcp_sansio_proptests::http_world::HttpTrial;
 use mcp_sansio_proptests::world::{Trial, draw, schedule};
 
 #[derive(Parser)]
@@ -31,15 +33,31 @@ struct Arguments {
     #[arg(long, default_value_t = 200)]
     steps: usize,
     /// Print what went over the wire, and what both sides saw.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "http")]
     trace: bool,
+    /// With HTTP between them.
+    #[arg(long)]
+    http: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed: first, seeds, steps, trace } = Arguments::parse();
+    let Arguments { seed: first, seeds, steps, trace, http } = Arguments::parse();
     let (mut digest, mut events) = (Digest::new(), 0);
     // From the last seed it goes on with the first.
     for seed in (0..seeds).map(|number| first.wrapping_add(number)) {
+        if http {
+            match HttpTrial::run(&mut Choices::seeded(seed), steps) {
+                Ok(trial) => {
+                    digest.write_u64(trial.digest.finish());
+                    events += trial.events;
+                }
+                Err(failure) => {
+                    say(format_args!("seed {seed}: {failure}\nseed={seed} steps={steps} FAILED\n"));
+                    return ExitCode::FAILURE;
+                }
+            }
+            continue;
+        }
         let (setup, schedule) = schedule(&mut Choices::seeded(seed), steps);
         if trace {
             say(format_args!("{}", draw(&setup, &schedule).0));

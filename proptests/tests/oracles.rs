@@ -4,6 +4,7 @@
 
 use mcp_sansio::testing::Choices;
 use mcp_sansio_proptests::frames_oracle::check_frames;
+use mcp_sansio_proptests::http_oracle;
 use mcp_sansio_proptests::tasks_oracle::check_tasks;
 use mcp_sansio_proptests::world::hostile;
 
@@ -40,5 +41,28 @@ fn every_line_comes_out_once() {
 fn tasks_are_what_their_model_is() {
     for seed in seeds() {
         check_tasks(&mut Choices::seeded(seed), 60);
+    }
+}
+
+/// Whatever is asked over HTTP, a server answers in good order and keeps nothing.
+#[test]
+fn any_request_of_http_is_answered_in_order() {
+    seeds().for_each(|seed| http_oracle::ask_anything(&mut Choices::seeded(seed)));
+}
+
+/// Whatever is answered over HTTP, every call of a client ends once.
+#[test]
+fn any_response_of_http_ends_calls_once() {
+    seeds().for_each(|seed| http_oracle::answer_anything(&mut Choices::seeded(seed)));
+}
+
+proptest::proptest! {
+    /// Proves H-HTTP-235 for any text, cut anywhere.
+    #[test]
+    fn events_are_read_as_the_standard_says(
+        lines in proptest::collection::vec("(data|event|id|retry|x|):? ?[ -~é\0]{0,6}(\n|\r|\r\n|\n\n|\r\r|)", 0..12),
+        cuts in proptest::collection::vec(1_u8..9, 1..6),
+    ) {
+        mcp_sansio_proptests::sse_oracle::check(lines.concat().as_bytes(), &cuts);
     }
 }

@@ -31,7 +31,18 @@ impl HttpWorld {
         while let Some(action) = self.posts.poll_action(self.now) {
             match action {
                 Action::Send { exchange, request } => {
-                    self.note(format_args!("> {} {}", request.method, said(&request.body)));
+                    let named = |name: &&str| {
+                        request.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name))
+                    };
+                    let named: Vec<&str> = [name::SESSION_ID, name::LAST_EVENT_ID, name::NAME]
+                        .into_iter()
+                        .filter(named)
+                        .collect();
+                    self.note(format_args!(
+                        "> {} {named:?} {}",
+                        request.method,
+                        said(&request.body)
+                    ));
                     self.check_request(&request)?;
                     let spoken = Spoken::of(&request);
                     self.carried.push(Carried {

@@ -190,6 +190,13 @@ impl HttpTrial {
     }
 }
 
+/// What these choices have happen, a line each.
+pub fn trace(choices: &mut Choices, steps: usize) -> Vec<String> {
+    let setup = Setup::choose(choices);
+    let schedule: Vec<Step> = (0..steps).map(|_| Step::choose(choices)).collect();
+    once(&setup, &schedule).0
+}
+
 fn once(setup: &Setup, steps: &[Step]) -> (Vec<String>, Result<HttpTrial, String>) {
     let mut world = HttpWorld::new(setup);
     let all = AssertUnwindSafe(|| {

@@ -14,7 +14,6 @@ use super::respond::ResponsePart;
 use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::streams::{ResponseId, Streams};
-use crate::error::ErrorCode;
 use crate::frame::Frame;
 use crate::handle::ConnectionNumber;
 use crate::http::{Headers, ParamHeaders};
