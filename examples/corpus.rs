@@ -11,6 +11,7 @@ use std::fs;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
+use mcp_sansio::http::write_event;
 use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio_proptests::alone::{APPLICATION, CONFIGURATION};
 use mcp_sansio_proptests::world::{World, schedule};
@@ -28,7 +29,8 @@ fn main() {
         _ = steps.iter().try_for_each(|step| world.step(step));
         session(&target, &mut choices, world.messages());
         let noise: Vec<u8> = (0..400).map(|_| choices.below(256) as u8).collect();
-        for name in ["operations", "tasks", "replay", "write"] {
+        for name in ["operations", "tasks", "replay", "write", "http", "http_server", "http_client"]
+        {
             write(&target.join(name), &noise);
         }
     }
@@ -70,6 +72,10 @@ fn session(target: &Path, choices: &mut Choices, messages: &[(bool, Vec<u8>)]) {
 fn one_text(target: &Path, text: &[u8]) {
     write(&target.join("scan"), text);
     write(&target.join("model"), text);
+    // How it is cut, and an event.
+    let mut event = vec![3, 255, 1, 60];
+    write_event(&mut event, None, Some(&text.len()), None, text);
+    write(&target.join("sse"), &event);
     let Ok(value) = serde_json::from_slice::<serde_json::Value>(text) else { return };
     for member in ["params", "result"] {
         if let Some(part) = value.get(member) {

@@ -5,7 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio_proptests::sse_oracle::check;
 
-fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
-    let (cuts, text) = input;
-    check(&text, &cuts);
+fuzz_target!(|bytes: &[u8]| {
+    if let Some((cuts, text)) = bytes.split_first_chunk::<4>() {
+        check(text, cuts);
+    }
 });

@@ -74,11 +74,9 @@ fn model(text: &[u8]) -> Vec<Event> {
                 kind = text.into();
                 is_known = true;
             }
-            b"id" => {
-                if !text.contains('\0') {
-                    id = text.into();
-                    is_known = true;
-                }
+            b"id" if !text.contains('\0') => {
+                id = text.into();
+                is_known = true;
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 retry = Some(Duration::from_millis(text.parse().unwrap_or(u64::MAX)));

@@ -79,9 +79,10 @@ async fn read_all(server: &Handle<Client>) -> Result<(), Failure> {
 async fn call_listed(server: &Handle<Client>) -> Result<(), Failure> {
     tools(server).await?;
     let context: Value = serde_json::from_str(&var("MCP_CONFORMANCE_CONTEXT")?)?;
-    for one in context["toolCalls"].as_array().into_iter().flatten() {
-        let name = one["name"].as_str().ok_or("a call without a name")?;
-        call(server, name, &one["arguments"]).await?;
+    for one in context.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
+        let name = one.get("name").and_then(Value::as_str).ok_or("a call without a name")?;
+        let arguments = one.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        call(server, name, &arguments).await?;
     }
     Ok(())
 }
@@ -99,7 +100,8 @@ async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
     };
     let mut content = json!({ "confirmed": true });
     let params: Value = serde_json::from_str(params.as_str()).unwrap_or_default();
-    if let Some(fields) = params["requestedSchema"]["properties"].as_object() {
+    let fields = params.pointer("/requestedSchema/properties").and_then(Value::as_object);
+    if let Some(fields) = fields {
         let filled: serde_json::Map<String, Value> = fields
             .iter()
             .filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())))

@@ -27,6 +27,7 @@ use carrying::Carried;
 
 /// Something that happens. The numbers say to which of those that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step {
     /// The client calls a tool.
     Call {
@@ -155,6 +156,7 @@ pub struct HttpWorld {
 
 /// A run that kept every promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HttpTrial {
     /// How many events there were.
     pub events: u64,

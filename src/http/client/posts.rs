@@ -183,8 +183,9 @@ impl Posts {
 
     fn break_off(&mut self) {
         self.outbox.messages().for_each(drop);
-        let open: Vec<ExchangeNumber> = self.exchanges.keys().copied().collect();
-        open.into_iter().for_each(|exchange| self.abort(exchange));
+        while let Some(exchange) = self.exchanges.keys().next().copied() {
+            self.abort(exchange);
+        }
     }
 
     /// Whether there is something to do now: whether [`poll_action`](Self::poll_action) would give anything, but for
