@@ -81,11 +81,7 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
     let unsupported = json(400, other_version("", "2099-01-01"));
     let mismatch = |text: &str| json(400, fault(-32020, &format!("MCP-Protocol-Version {text}")));
     for (lines, body, refused) in [
-        (
-            replaced(&modern, "MCP-Protocol-Version", "2099-01-01"),
-            cancelled.clone(),
-            unsupported.clone(),
-        ),
+        (replaced(&modern, "MCP-Protocol-Version", "2099-01-01"), cancelled, unsupported.clone()),
         (
             replaced(&modern, "MCP-Protocol-Version", "2099-01-01"),
             claiming("2099-01-01"),

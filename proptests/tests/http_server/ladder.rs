@@ -137,20 +137,21 @@ fn a_request_is_refused_at_the_first_rung_that_it_fails() {
     request.line("Mcp-Param-Region", "us");
     let heard = without_tools.post(&request.lines, &request.body);
     assert_eq!(heard.status, 404, "{heard:?}");
-    for first in 0..RUNGS.len() {
+    for (first, (name, ..)) in RUNGS.into_iter().enumerate() {
         let mut request = Wrong::nowhere();
         request.at(first);
         check(&request, first, first);
-        for second in first + 1..RUNGS.len() {
+        for (second, (later, ..)) in RUNGS.into_iter().enumerate().skip(first + 1) {
             // What is not called has no name that could be wrong.
-            if (RUNGS[first].0, RUNGS[second].0) == ("name header", "known") {
+            if (name, later) == ("name header", "known") {
                 continue;
             }
             let mut request = Wrong::nowhere();
             // Breaking the JSON leaves nothing to change.
-            let in_order =
-                if RUNGS[second].0 == "json" { [first, second] } else { [second, first] };
-            in_order.map(|rung| request.at(rung));
+            let in_order = if later == "json" { [first, second] } else { [second, first] };
+            for rung in in_order {
+                request.at(rung);
+            }
             check(&request, first, second);
         }
     }
@@ -246,7 +247,7 @@ fn there_are_these_statuses_and_no_others() {
         (404, "POST", in_session("nobody"), plain("1", "ping", "")),
         (405, "PUT", lines.clone(), String::new()),
         (406, "POST", replaced(POST, "Accept", "text/html"), discover()),
-        (413, "POST", lines.clone(), long),
+        (413, "POST", lines, long),
         (415, "POST", without(POST, "Content-Type"), discover()),
         (503, "POST", POST.into(), initialize("1", "2025-11-25")),
     ];

@@ -16,3 +16,5 @@ mod sessions;
 mod site;
 mod standalone;
 mod streaming;
+mod versions;
+mod working;

@@ -277,6 +277,22 @@ fn what_is_kept_for_clients_is_bounded() {
 
 /// Proves H-HTTP-199.
 #[test]
+fn events_that_are_not_kept_any_more_cannot_be_passed_over() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    for number in 2..=1_100 {
+        site.progress(id, number);
+        site.hear(turn);
+    }
+    site.disconnect(turn);
+    // The latest 1024 are kept.
+    for (last, is_known) in [("3-0", false), ("3-75", false), ("3-76", true), ("3-1100", true)] {
+        let turn = resume(&mut site, &session, last);
+        assert_eq!(site.hear(turn) == no_event(), !is_known, "{last}");
+    }
+}
+
+/// Proves H-HTTP-199.
+#[test]
 fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {
     let mut site = Site::with(|_, server| server.connection.limits.outbox_bytes = 1_000);
     let session = site.open("2025-11-25");

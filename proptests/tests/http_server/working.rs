@@ -1,0 +1,140 @@
+//! Requests that take more than an answer: what is asked of the client meanwhile, and tasks.
+
+use mcp_sansio::http::{EventStore, MemoryEvents};
+use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::task::{NewTask, Tasks, TasksConfig};
+use mcp_sansio::{Instant, ServerEvent};
+use std::time::Duration;
+
+use super::message::{error, plain, result, with_meta};
+use super::site::{Site, about, event, in_session, json, numbered, priming, status, stream};
+use super::standalone::accept;
+
+const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}"#;
+
+/// Proves H-HTTP-140, H-HTTP-141.
+#[test]
+fn a_client_of_a_session_is_asked_on_the_stream_of_its_request() {
+    for revision in ["2025-06-18", "2025-11-25"] {
+        let mut site = Site::new();
+        let session = site.open(revision);
+        let lines = in_session(&session);
+        let (turn, request) = site.ask(&lines, &plain("7", "tools/call", r#""name":"t""#));
+        let form = ElicitParams::form("who?", ObjectSchema::new(Default::default()));
+        let need = InputRequired::new().elicit("who", form);
+        let now = site.now;
+        site.with_machine(request.id, |server, out| {
+            server.require_input(&request, &need, now, out).unwrap();
+        });
+        let is_primed = revision == "2025-11-25";
+        let mut said = if is_primed {
+            vec![priming("3-0"), numbered("3-1", ASKED)]
+        } else {
+            vec![event(ASKED)]
+        };
+        assert_eq!(site.hear(turn), stream(&said, false));
+        let answered = site.send("POST", &lines, accept("1"));
+        assert_eq!(site.hear(answered), status(202));
+        let mut events = site.events();
+        events.extend(site.settle());
+        // The same request once more, now with what it needs.
+        let [ServerEvent::Request(again)] = &events[..] else { panic!("{events:?}") };
+        assert!(again.input("who").is_some());
+        site.respond(again.id, r#"{"content":[]}"#);
+        let answer = result("7", r#""content":[]"#);
+        said.push(if is_primed { numbered("3-2", answer) } else { event(answer) });
+        assert_eq!(site.hear(turn), stream(&said, true));
+    }
+}
+
+/// Proves H-HTTP-114, H-HTTP-40.
+#[test]
+fn an_extension_is_declared_by_whoever_uses_it() {
+    let tasks = r#""taskId":"x""#;
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+    let body = with_meta("1", "tasks/get", meta, tasks);
+    let lines = about("tasks/get", "x");
+    let text = "method not available in this session";
+    assert_eq!(Site::new().post(&lines, &body), json(404, error("1", -32601, text)));
+    let mut site = Site::with(|_, server| {
+        server.capabilities = std::mem::take(&mut server.capabilities).with_tasks();
+    });
+    let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}"#;
+    assert_eq!(site.post(&lines, &body), json(400, refused));
+    let listen = r#""notifications":{"taskIds":["x"]}"#;
+    let body = with_meta("1", "subscriptions/listen", meta, listen);
+    let lines = super::site::alone("subscriptions/listen");
+    assert_eq!(site.post(&lines, body), json(400, refused));
+    let wrong = site.post(&about("tasks/get", "y"), with_meta("1", "tasks/get", meta, tasks));
+    assert_eq!(wrong, json(400, error("1", -32020, "Mcp-Name is not what the body says")));
+}
+
+/// Proves H-HTTP-121.
+#[test]
+fn a_task_goes_on_without_the_client_that_wanted_it() {
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    for has_begun in [true, false] {
+        let mut site = Site::with(|_, server| {
+            server.capabilities = std::mem::take(&mut server.capabilities).with_tasks();
+        });
+        let mut tasks = Tasks::new(TasksConfig::default());
+        let body = with_meta("1", "tools/call", meta, r#""name":"t""#);
+        let (turn, request) = site.ask(&about("tools/call", "t"), &body);
+        let now = site.now;
+        let mut begin = |site: &mut Site| {
+            site.with_machine(request.id, |server, out| {
+                let new = NewTask::new("task-1");
+                server.begin_task(request.id, new, &mut tasks, now, out).is_ok()
+            })
+        };
+        if has_begun {
+            assert!(begin(&mut site));
+        }
+        site.disconnect(turn);
+        if !has_begun {
+            assert!(!begin(&mut site), "there is nobody to have it");
+        }
+        let events = site.settle();
+        let is_cancelled = matches!(events[..], [ServerEvent::Cancelled(_), _]);
+        assert_eq!(is_cancelled, !has_begun, "{events:?}");
+        assert_eq!(tasks.len(), usize::from(has_begun));
+        site.assert_forgotten();
+    }
+}
+
+/// Proves H-HTTP-199.
+#[test]
+fn the_latest_events_are_kept_within_bounds() {
+    let at = Instant::from_millis;
+    let kept = |events: &MemoryEvents, stream: u32| {
+        let mut kept = Vec::new();
+        while let Some((event, _)) = events.after(stream, kept.last().copied().unwrap_or(0)) {
+            kept.push(event);
+        }
+        kept
+    };
+    // By their number, whichever stream they are on.
+    let mut events = MemoryEvents::new(3, 1_000, Duration::from_secs(60));
+    for (stream, event) in [(1, 1), (2, 1), (1, 2), (1, 3)] {
+        events.keep(stream, event, b"12345", at(0));
+    }
+    assert_eq!((kept(&events, 1), kept(&events, 2)), (vec![2, 3], vec![1]));
+    events.forget(1);
+    assert_eq!((kept(&events, 1), kept(&events, 2)), (vec![], vec![1]));
+    assert_eq!(events.after(2, 0), Some((1, &b"12345"[..])));
+    // By their bytes together, and one that is too long is not kept at all.
+    let mut events = MemoryEvents::new(100, 10, Duration::from_secs(60));
+    for event in 1..5 {
+        events.keep(1, event, b"12345", at(0));
+    }
+    assert_eq!(kept(&events, 1), [3, 4]);
+    events.keep(1, 5, b"12345678901", at(0));
+    assert!(kept(&events, 1).is_empty());
+    // By their age.
+    let mut events = MemoryEvents::new(100, 1_000, Duration::from_secs(60));
+    events.keep(1, 1, b"12345", at(0));
+    events.keep(1, 2, b"12345", at(60_000));
+    assert_eq!(kept(&events, 1), [1, 2]);
+    events.keep(1, 3, b"12345", at(60_001));
+    assert_eq!(kept(&events, 1), [2, 3]);
+}
