@@ -1,5 +1,7 @@
 //! Versions in the headers of sessions, and what their errors are.
 
+use mcp_sansio::{Revision, RevisionSet};
+
 use super::message::{error, fault, initialize, plain};
 use super::site::{POST, Site, in_session, json, replaced};
 
@@ -39,6 +41,13 @@ fn the_version_in_the_header_is_one_that_has_sessions() {
     let heard = site.post(&lines, initialize("0", "2025-06-18"));
     let text = "MCP-Protocol-Version names a version without initialize";
     assert_eq!(heard, json(400, error("0", -32020, text)));
+    // A version that others have sessions of, and this server has not.
+    let mut newest = Site::with(|_, server| {
+        server.revisions = RevisionSet::only(Revision::V2025_11_25);
+    });
+    let session = newest.open("2025-11-25");
+    let lines = replaced(&in_session(&session), "MCP-Protocol-Version", "2025-06-18");
+    assert_eq!(newest.post(&lines, plain("1", "ping", "")), unusable("1"));
     // Without a header the session knows.
     let session = site.open("2025-11-25");
     let (_, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
