@@ -6,7 +6,8 @@
 //! 2026-07-28.
 //!
 //! For programs that only want a server or a client, an adapter brings the loop: `mcp-sansio-std` with threads,
-//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks.
+//! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks, `mcp-sansio-http` with
+//! hyper for HTTP.
 //!
 //! # Three values and a loop
 //!
@@ -112,7 +113,7 @@
 //! depends on it unless it asks. What a message looks like in which revision
 //! is a table: members that came later do not leave, kinds of content that came later are an error of
 //! the command that would send them, and whatever the peer sends against the rules is refused with the
-//! name of the field that is wrong. Not there yet: the HTTP transports.
+//! name of the field that is wrong.
 //!
 //! What the peer has not declared is not asked of it, see [`CapabilityPolicy`]. A gateway switches both
 //! off, for some methods or for all: [`Relay`].
@@ -173,6 +174,7 @@
 //! | an answer nobody waits for | the peer, or chance | a [`Stray`] event that says why |
 //! | an error about nothing in particular | usually us | a `PeerFault` event |
 //! | a command that cannot be carried out | the caller | a small error: [`RespondError`], [`CallError`], [`CancelError`], [`NotifyError`], [`ConnectError`] |
+//! | what carries a call fails, where each has an exchange of its own (HTTP) | the network, or the server | the call ends with [`Outcome::Undelivered`]; the connection lives on |
 //! | no answer in time | anybody | [`Outcome::TimedOut`]; the peer is told |
 //! | what a server needed was not given | the application, or the user | the call ends with [`Outcome::InputRefused`] |
 //! | a call that was given up became a task after all | chance | [`OrphanTask`], which says whether the peer could be told to cancel it |
@@ -204,7 +206,8 @@
 //!
 //! - `std` (default): an [`Instant`] from a `std::time::SystemTime`. Without it the crate is `no_std`
 //!   and needs `alloc`.
-//! - `http`: the parts of the HTTP transports that need no IO, `http`.
+//! - `http`: the HTTP transports of all revisions, without IO, in both roles: the module `http`. It needs
+//!   no further dependencies.
 //! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
 //!   recordings, and an exploration of everything that can happen.
 //! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is
