@@ -22,6 +22,9 @@ pub(crate) enum Feature {
     ResourceNotFoundCode,
     /// Streams of events that begin with an id, so that a client can come back for the rest of any of them.
     PrimedStreams,
+    /// Requests of HTTP say their version. None is harmed by it before it was asked for, in 2025-06-18.
+    #[cfg(feature = "http")]
+    VersionHeader,
 }
 
 impl Feature {
@@ -33,6 +36,8 @@ impl Feature {
                 RevisionSet::only(Revision::V2025_11_25)
             }
             Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
+            #[cfg(feature = "http")]
+            Self::VersionHeader => RevisionSet::since(Revision::V2025_03_26),
             Self::AbsentErrorId | Self::ReservedBySecondLabel | Self::ArgumentsAreTheTools => {
                 RevisionSet::since(Revision::V2025_11_25)
             }

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::dialect::features::Feature;
 use crate::http::server::name_source;
 use crate::http::{encode_value, name};
 use crate::json::{Envelope, Member, Str, member};
@@ -103,10 +104,9 @@ impl<'m> Said<'m> {
     }
 }
 
-/// The version that goes with the messages of a session; there was no such header field before 2025-06-18, and none
-/// is harmed by it in 2025-03-26.
+/// The version that goes with the messages of a session.
 pub(super) fn session_version(revision: Revision) -> Option<&'static str> {
-    (Revision::V2025_03_26 <= revision).then_some(revision.name())
+    Feature::VersionHeader.is_in(revision).then_some(revision.name())
 }
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
