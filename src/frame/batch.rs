@@ -7,7 +7,7 @@ use crate::json::{JsonError, Scanner};
 
 /// Where the next element of a checked batch begins. It holds no bytes, only offsets into them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     at: usize,
     index: u32,
     count: u32,

@@ -25,7 +25,7 @@ pub struct Frame<'a> {
 }
 
 /// How the bytes of a frame came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
     /// They are a message, as far as the framing can tell.
     Message,
@@ -47,7 +47,7 @@ pub(crate) enum Origin {
 }
 
 /// The place of a message in its batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Element {
     pub(crate) index: u32,
     pub(crate) count: u32,
@@ -130,8 +130,9 @@ pub struct Frames<'a> {
     rest: Rest,
 }
 
-#[derive(Clone)]
-enum Rest {
+/// What is still to come of a body. It holds no bytes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Rest {
     One(Origin),
     Elements(Batch),
     Nothing,
@@ -153,6 +154,16 @@ impl<'a> Frames<'a> {
             Some(_) => Rest::One(Origin::Message),
         };
         Self { body, rest }
+    }
+
+    /// Goes on with a body where [`rest`](Self::rest) was asked for.
+    pub(crate) fn resume(body: &'a [u8], rest: Rest) -> Self {
+        Self { body: trim(body), rest }
+    }
+
+    /// What is still to come, for whoever cannot keep the body borrowed.
+    pub(crate) fn rest(self) -> Rest {
+        self.rest
     }
 }
 

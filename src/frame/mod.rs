@@ -15,6 +15,8 @@ pub use inbox::Inbox;
 pub use message::{Frame, Frames};
 pub use outbox::{Framing, Messages, Outbox};
 
+#[cfg(feature = "http")]
+pub(crate) use message::Rest;
 pub(crate) use message::{Element, Origin};
 pub(crate) use outbox::{Room, Tag};
 pub(crate) use queue::{Queue, Serial};

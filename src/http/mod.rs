@@ -57,8 +57,8 @@ mod sse;
 mod value;
 
 pub use client::{
-    Action, Arrived, ExchangeNumber, HeaderError, HttpClientConfig, HttpRequest, OneStream, Posts,
-    ResponseReader,
+    Action, Arrived, ExchangeNumber, HeaderError, HttpClient, HttpClientConfig, HttpRequest,
+    OneStream, Posts, ResponseReader,
 };
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};

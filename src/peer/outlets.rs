@@ -136,7 +136,7 @@ impl Principal {
 /// assert_eq!(arrival.lane, Lane::Connection);
 /// assert_eq!(arrival.principal.get(), 7);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Arrival {
     /// When it came.

@@ -3,6 +3,7 @@
 mod coming_back;
 mod config;
 mod exchange;
+mod http_client;
 mod posts;
 mod reader;
 mod reception;
@@ -12,6 +13,7 @@ mod url;
 
 pub use config::{HeaderError, HttpClientConfig, OneStream};
 pub use exchange::ExchangeNumber;
+pub use http_client::HttpClient;
 pub use posts::{Action, Posts};
 pub use reader::ResponseReader;
 pub use reception::Arrived;

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::exchange::ExchangeNumber;
+use crate::frame::Rest;
 use crate::http::SseDecoder;
-use crate::peer::CarrierFailure;
+use crate::peer::{Arrival, CarrierFailure};
 
 /// The partial body of one response. Hand what comes in to [`Posts::chunk`](super::Posts::chunk), and the end of it
 /// to [`Posts::end`](super::Posts::end).
@@ -18,8 +19,12 @@ pub struct ResponseReader {
     pub(super) status: u16,
     pub(super) form: Form,
     pub(super) most_bytes: usize,
-    /// A message that is handed on in other words than it came.
-    pub(super) rewritten: Vec<u8>,
+    /// The message that is being handed on.
+    pub(super) message: Vec<u8>,
+    /// What is still to be handed on of it, and with what.
+    pub(super) rest: Option<(Rest, Arrival)>,
+    /// Whether there is more to take than was taken last.
+    pub(super) has_more: bool,
     /// The status says that the server has refused.
     pub(super) refusal: Option<CarrierFailure<'static>>,
     /// Nothing of what is to come matters.
@@ -42,6 +47,12 @@ impl ResponseReader {
     /// The exchange that it belongs to.
     pub const fn exchange(&self) -> ExchangeNumber {
         self.exchange
+    }
+
+    /// Whether [`HttpClient`](super::HttpClient) has taken less than it was given, because it hands on one message
+    /// at a time: call the same method again.
+    pub const fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// Whether the rest of the body does not matter: the response can be dropped.

@@ -12,8 +12,9 @@ use crate::frame::Frames;
 use crate::handle::CallId;
 use crate::http::{Field, Headers, SseDecoder, has_content_type, name};
 use crate::json::{Envelope, Str};
+use crate::limits::Limits;
 use crate::peer::{Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane};
-use crate::rpc::{Message, Versions, classify};
+use crate::rpc::{ErrorObject, Message, Versions, classify};
 use crate::time::Instant;
 
 /// Something that has come of an exchange.
@@ -94,7 +95,9 @@ impl Posts {
             status,
             form,
             most_bytes: self.limits.frame_bytes,
-            rewritten: Vec::new(),
+            message: Vec::new(),
+            rest: None,
+            has_more: false,
             is_done: false,
             refusal: None,
         };
@@ -112,92 +115,14 @@ impl Posts {
         chunk: &mut &[u8],
         now: Instant,
     ) -> Option<Arrived<'r>> {
-        let ResponseReader { exchange, form, most_bytes, rewritten, is_done, .. } = reader;
-        if *is_done {
-            return None;
-        }
-        match form {
-            Form::Ignored | Form::Unusable => None,
-            Form::Json(body) if *most_bytes < body.len() + chunk.len() => {
-                *is_done = true;
-                self.fail(*exchange, CarrierFailure::new(CarrierFailureKind::TooLong))
-            }
-            Form::Json(body) => {
-                body.extend_from_slice(take(chunk));
-                None
-            }
-            Form::Events(decoder) => {
-                while let Some(event) = decoder.next(chunk) {
-                    let Ok(event) = event else {
-                        *is_done = true;
-                        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
-                        return self.fail(*exchange, failure);
-                    };
-                    let known = self.exchanges.get_mut(exchange)?;
-                    known.note_id(event.last_event_id);
-                    known.retry = event.retry.or(known.retry);
-                    if known.purpose == Purpose::OneStream && event.event_type == "endpoint" {
-                        let place = event.data.and_then(|data| core::str::from_utf8(data).ok());
-                        match self.endpoint(place.unwrap_or_default()) {
-                            Ok(()) => continue,
-                            Err(()) => return self.fall_short(*exchange),
-                        }
-                    }
-                    if self.is_early(*exchange) {
-                        continue;
-                    }
-                    let Some(text) = event.message().filter(|text| !text.is_empty()) else {
-                        continue;
-                    };
-                    let looked = self.look(*exchange, text, rewritten);
-                    if !looked.is_rewritten {
-                        rewritten.clear();
-                        rewritten.extend_from_slice(text);
-                    }
-                    *is_done = looked.is_answer;
-                    let arrival = self.arrival(*exchange, now);
-                    return Some(Arrived::Messages { text: rewritten, arrival });
-                }
-                None
-            }
-        }
+        let step = self.take(reader, chunk, now)?;
+        self.arrived(step, reader)
     }
 
     /// The body has ended, as it should or because the connection has broken off.
     pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
-        let exchange = reader.exchange;
-        if reader.is_done {
-            self.exchanges.remove(&exchange);
-            return None;
-        }
-        reader.is_done = true;
-        if let Some(refusal) = reader.refusal.take() {
-            return self.refused(reader, refusal, now);
-        }
-        match &mut reader.form {
-            Form::Ignored => {
-                self.exchanges.remove(&exchange);
-                None
-            }
-            Form::Unusable => self.unusable(exchange),
-            Form::Events(_) => self.broke_off(exchange, now),
-            Form::Json(body) if body.is_empty() => self.unusable(exchange),
-            Form::Json(body) => {
-                let arrival = self.arrival(exchange, now);
-                let looked = self.look(exchange, body, &mut reader.rewritten);
-                let text: &[u8] = if looked.is_rewritten { &reader.rewritten } else { body };
-                let known = self.exchanges.remove(&exchange)?;
-                match known.purpose {
-                    // Of several calls nobody knows which are answered until the machine has looked.
-                    Purpose::Batch => Some(Arrived::Messages { text, arrival }),
-                    Purpose::Request(_) if looked.is_answer => {
-                        Some(Arrived::Messages { text, arrival })
-                    }
-                    Purpose::Request(asked) => Some(no_answer(asked.call)),
-                    _ => None,
-                }
-            }
-        }
+        let step = self.take_end(reader, now)?;
+        self.arrived(step, reader)
     }
 
     /// The request could not be made, or its response broke off before the head.
@@ -219,6 +144,116 @@ impl Posts {
 }
 
 impl Posts {
+    /// What a step means, with what the reader holds.
+    pub(super) fn arrived<'r>(
+        &self,
+        step: Step,
+        reader: &'r ResponseReader,
+    ) -> Option<Arrived<'r>> {
+        match step {
+            Step::Message(arrival) => Some(Arrived::Messages { text: &reader.message, arrival }),
+            Step::Error(call) => {
+                let end = ExchangeEnd::Error(error_in(&reader.message, &self.limits)?);
+                Some(Arrived::Ended { call, end })
+            }
+            Step::Other(arrived) => Some(arrived),
+        }
+    }
+
+    /// Takes what it needs of a part of a body for the next step.
+    pub(super) fn take(
+        &mut self,
+        reader: &mut ResponseReader,
+        chunk: &mut &[u8],
+        now: Instant,
+    ) -> Option<Step> {
+        let ResponseReader { exchange, form, most_bytes, message, is_done, .. } = reader;
+        if *is_done {
+            return None;
+        }
+        match form {
+            Form::Ignored | Form::Unusable => None,
+            Form::Json(body) if *most_bytes < body.len() + chunk.len() => {
+                *is_done = true;
+                let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+                self.fail(*exchange, failure).map(Step::Other)
+            }
+            Form::Json(body) => {
+                body.extend_from_slice(take(chunk));
+                None
+            }
+            Form::Events(decoder) => {
+                while let Some(event) = decoder.next(chunk) {
+                    let Ok(event) = event else {
+                        *is_done = true;
+                        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+                        return self.fail(*exchange, failure).map(Step::Other);
+                    };
+                    let known = self.exchanges.get_mut(exchange)?;
+                    known.note_id(event.last_event_id);
+                    known.retry = event.retry.or(known.retry);
+                    if known.purpose == Purpose::OneStream && event.event_type == "endpoint" {
+                        let place = event.data.and_then(|data| core::str::from_utf8(data).ok());
+                        match self.endpoint(place.unwrap_or_default()) {
+                            Ok(()) => continue,
+                            Err(()) => return self.fall_short(*exchange).map(Step::Other),
+                        }
+                    }
+                    if self.is_early(*exchange) {
+                        continue;
+                    }
+                    let Some(text) = event.message().filter(|text| !text.is_empty()) else {
+                        continue;
+                    };
+                    let looked = self.look(*exchange, text, message);
+                    if !looked.is_rewritten {
+                        message.clear();
+                        message.extend_from_slice(text);
+                    }
+                    *is_done = looked.is_answer;
+                    return Some(Step::Message(self.arrival(*exchange, now)));
+                }
+                None
+            }
+        }
+    }
+
+    /// Takes the end of a body.
+    pub(super) fn take_end(&mut self, reader: &mut ResponseReader, now: Instant) -> Option<Step> {
+        let exchange = reader.exchange;
+        if reader.is_done {
+            self.exchanges.remove(&exchange);
+            return None;
+        }
+        reader.is_done = true;
+        if let Some(refusal) = reader.refusal.take() {
+            return self.refused(reader, refusal, now);
+        }
+        match &mut reader.form {
+            Form::Ignored => {
+                self.exchanges.remove(&exchange);
+                None
+            }
+            Form::Unusable => self.unusable(exchange).map(Step::Other),
+            Form::Events(_) => self.broke_off(exchange, now).map(Step::Other),
+            Form::Json(body) if body.is_empty() => self.unusable(exchange).map(Step::Other),
+            Form::Json(body) => {
+                let arrival = self.arrival(exchange, now);
+                let looked = self.look(exchange, body, &mut reader.message);
+                if !looked.is_rewritten {
+                    reader.message = take(body);
+                }
+                match self.exchanges.remove(&exchange)?.purpose {
+                    // Of several calls nobody knows which are answered until the machine has looked.
+                    Purpose::Batch => Some(Step::Message(arrival)),
+                    Purpose::Request(_) if looked.is_answer => Some(Step::Message(arrival)),
+                    Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
+                    _ => None,
+                }
+            }
+        }
+    }
+
     /// What comes with a message of this exchange.
     fn arrival(&self, exchange: ExchangeNumber, now: Instant) -> Arrival {
         let call = self.exchanges.get(&exchange).and_then(|known| match &known.purpose {
@@ -252,59 +287,52 @@ impl Posts {
     }
 
     /// The server has refused a request with a status.
-    fn refused<'r>(
+    fn refused(
         &mut self,
-        reader: &'r ResponseReader,
+        reader: &mut ResponseReader,
         refusal: CarrierFailure<'static>,
         now: Instant,
-    ) -> Option<Arrived<'r>> {
+    ) -> Option<Step> {
         let known = self.exchanges.get(&reader.exchange)?;
         let is_session_lost = reader.status == 404 && known.names_session;
         if is_session_lost && known.purpose != Purpose::Farewell {
             self.exchanges.remove(&reader.exchange);
-            return Some(Arrived::SessionLost);
+            return Some(Step::Other(Arrived::SessionLost));
         }
         match &known.purpose {
             Purpose::Notice { .. } => {
                 self.exchanges.remove(&reader.exchange);
-                Some(Arrived::NotTaken { status: Some(reader.status) })
+                Some(Step::Other(Arrived::NotTaken { status: Some(reader.status) }))
             }
             Purpose::Standalone | Purpose::Farewell | Purpose::Batch => {
                 // A server need not have such a stream.
                 self.exchanges.remove(&reader.exchange);
                 None
             }
-            Purpose::OneStream => self.fall_short(reader.exchange),
+            Purpose::OneStream => self.fall_short(reader.exchange).map(Step::Other),
             Purpose::Request(asked) => {
                 let call = asked.call;
                 let is_unauthorized = refusal.kind == CarrierFailureKind::Unauthorized;
-                let error = match &reader.form {
-                    Form::Json(body) if !is_unauthorized => self.error_in(body),
-                    _ => None,
-                };
-                let may_be_older = matches!(reader.status, 400 | 404 | 405) && error.is_none();
+                if let Form::Json(body) = &mut reader.form {
+                    reader.message = take(body);
+                }
+                let has_error =
+                    !is_unauthorized && error_in(&reader.message, &self.limits).is_some();
+                let may_be_older = matches!(reader.status, 400 | 404 | 405) && !has_error;
                 if may_be_older && self.ask_in_the_old_way(reader.exchange, now) {
                     return None;
                 }
                 if known_to_resume(&self.exchanges, reader.exchange) {
                     // It was to go on with what had broken off, and cannot.
-                    return self
-                        .fail(reader.exchange, CarrierFailure::new(CarrierFailureKind::BrokenOff));
+                    let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
+                    return self.fail(reader.exchange, failure).map(Step::Other);
                 }
                 self.exchanges.remove(&reader.exchange);
-                let end = error.map_or(ExchangeEnd::Failure(refusal), ExchangeEnd::Error);
-                Some(Arrived::Ended { call, end })
+                if has_error {
+                    return Some(Step::Error(call));
+                }
+                Some(Step::Other(Arrived::Ended { call, end: ExchangeEnd::Failure(refusal) }))
             }
-        }
-    }
-
-    /// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.
-    fn error_in<'r>(&self, body: &'r [u8]) -> Option<crate::rpc::ErrorObject<'r>> {
-        let envelope = Envelope::scan(body, self.limits.depth);
-        match classify(&envelope, &self.limits, Versions::Any) {
-            Ok(Message::Error { error, .. } | Message::IdlessError { error }) => Some(error),
-            // Some put the name of their own failure where the id belongs, or null with something else.
-            _ => None,
         }
     }
 
@@ -351,6 +379,26 @@ impl Posts {
         let is_one = |known: &Exchange| known.purpose == Purpose::OneStream;
         self.exchanges.get(&exchange).is_some_and(is_one)
             && self.manner == Manner::OneStream { endpoint: None }
+    }
+}
+
+/// What comes next of a body, without what it borrows of its reader.
+pub(super) enum Step {
+    /// The message in the reader, with this arrival.
+    Message(Arrival),
+    /// The error in the reader ends this call.
+    Error(CallId),
+    /// Nothing that is borrowed.
+    Other(Arrived<'static>),
+}
+
+/// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.
+fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObject<'r>> {
+    let envelope = Envelope::scan(body, limits.depth);
+    match classify(&envelope, limits, Versions::Any) {
+        Ok(Message::Error { error, .. } | Message::IdlessError { error }) => Some(error),
+        // Some put the name of their own failure where the id belongs, or null with something else.
+        _ => None,
     }
 }
 
