@@ -1,0 +1,210 @@
+//! What leaves where there are no sessions: a POST for each message, with what it is about in its header fields.
+
+use mcp_sansio::http::{HeaderError, HttpClientConfig};
+use mcp_sansio::{CarrierFailureKind, Outcome};
+
+use super::kit::{
+    Act, EVENTS, INITIALIZED, JSON, Side, URL, asked, ended, get, post, result, session,
+};
+use mcp_sansio::Revision;
+use mcp_sansio_proptests::config;
+
+const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
+
+/// Proves H-HTTP-16, H-HTTP-26, H-HTTP-27, H-HTTP-45, H-HTTP-46, H-HTTP-48, H-HTTP-128.
+#[test]
+fn each_message_without_a_session_is_a_post_that_says_what_it_is() {
+    let mut side = Side::begun(config::client_of_both_eras());
+    let probe = side.sent_one();
+    let headers = [VERSION, ("Mcp-Method", "server/discover")];
+    assert_eq!(probe.text(), post(&headers, &asked(1, "server/discover", "")));
+    assert_eq!(probe.header("Content-Type"), Some("application/json"));
+    assert_eq!(probe.header("Accept"), Some("application/json, text/event-stream"));
+    assert_eq!(probe.request.headers.len(), 4);
+
+    let mut side = Side::modern();
+    for (id, method) in (2..).zip(["tools/list", "prompts/list", "resources/list", "x/y"]) {
+        let (_, request) = side.asks(method, r#"{"name":"n","uri":"u"}"#);
+        let params = r#""name":"n","uri":"u""#;
+        let headers = [VERSION, ("Mcp-Method", method)];
+        assert_eq!(request.text(), post(&headers, &asked(id, method, params)));
+    }
+    // Several at once are several requests.
+    side.call("tools/list", "{}");
+    side.call("tools/list", "{}");
+    assert_eq!(side.sent().len(), 2);
+    side.http.with(|client, out| client.notify_method("notifications/x", &(), None, out)).unwrap();
+    let notification = side.sent_one();
+    let headers = [VERSION, ("Mcp-Method", "notifications/x")];
+    assert_eq!(notification.text().split("\n\n").next(), post(&headers, "").split("\n\n").next());
+}
+
+/// Proves H-HTTP-47, H-HTTP-49, H-HTTP-50.
+#[test]
+fn what_a_request_is_about_stands_in_a_header() {
+    let table = [
+        ("tools/call", r#""name":"my-tool","arguments":{"name":"no"}"#, "my-tool"),
+        ("prompts/get", r#""name":"a b""#, "a b"),
+        ("resources/read", r#""uri":"file:///path%20x?id=1""#, "file:///path%20x?id=1"),
+        ("tools/call", r#""name":"\u00e9""#, "=?base64?w6k=?="),
+        ("tools/call", r#""name":" a""#, "=?base64?IGE=?="),
+        ("tools/call", r#""name":"=?base64?x?=""#, "=?base64?PT9iYXNlNjQ/eD89?="),
+        ("tools/call", r#""name":"a\r\nX: y""#, "=?base64?YQ0KWDogeQ==?="),
+        ("tasks/get", r#""taskId":"t""#, "t"),
+        ("tasks/update", r#""taskId":"t","inputResponses":{}"#, "t"),
+        ("tasks/cancel", r#""taskId":"t""#, "t"),
+    ];
+    let mut side = Side::modern();
+    for (method, params, name) in table {
+        let (_, request) = side.asks(method, &format!("{{{params}}}"));
+        assert_eq!(request.header("Mcp-Method"), Some(method));
+        assert_eq!(request.header("Mcp-Name"), Some(name), "{params}");
+    }
+}
+
+/// Proves H-HTTP-09, H-HTTP-129.
+#[test]
+fn the_application_adds_headers_and_replaces_none() {
+    let mut http = HttpClientConfig::new(URL);
+    http.header("Authorization", " Bearer x ").unwrap().header("X-Y", "").unwrap();
+    for name in [
+        "MCP-Protocol-Version",
+        "mcp-session-id",
+        "Mcp-Method",
+        "Mcp-Name",
+        "Mcp-Param-X",
+        "accept",
+        "Content-Type",
+        "content-length",
+        "Host",
+        "Last-Event-ID",
+        "transfer-encoding",
+    ] {
+        assert_eq!(http.header(name, "x").err(), Some(HeaderError::Reserved), "{name}");
+    }
+    for (name, value) in
+        [("", "x"), ("a b", "x"), ("a:", "x"), ("\u{e9}", "x"), ("X", "a\r\nb"), ("X", "a\0b")]
+    {
+        assert_eq!(http.header(name, value).err(), Some(HeaderError::Invalid), "{name}: {value}");
+    }
+    let mut side = Side::modern_with(http.clone());
+    let (_, request) = side.asks("tools/list", "{}");
+    let own = [("Authorization", "Bearer x"), ("X-Y", "")];
+    let headers = [VERSION, ("Mcp-Method", "tools/list"), own[0], own[1]];
+    assert_eq!(request.text(), post(&headers, &asked(2, "tools/list", "")));
+    // They go with what has no message, too.
+    let (_, listening) = Side::listening(Revision::V2025_11_25, http);
+    let headers =
+        [("Mcp-Session-Id", "s-1"), ("MCP-Protocol-Version", "2025-11-25"), own[0], own[1]];
+    assert_eq!(listening.text(), get(&headers));
+}
+
+/// Proves H-HTTP-130, H-HTTP-133, H-HTTP-233.
+#[test]
+fn there_is_no_session_where_there_is_none() {
+    let mut side = Side::begun(config::client_of_both_eras());
+    let probe = side.sent_one();
+    let minted = ("Mcp-Session-Id", "s-1");
+    side.answer(&probe, 200, &[JSON, minted], &result(1, super::kit::DISCOVERY));
+    let (call, request) = side.asks("tools/list", "{}");
+    assert_eq!(request.header("Mcp-Session-Id"), None);
+    let answer = r#"{"resultType":"complete","tools":[]}"#;
+    side.answer(&request, 200, &[EVENTS, minted], &format!("data: {}\n\n", result(2, answer)));
+    let (again, request) = side.asks("tools/list", "{}");
+    assert_ne!(call, again);
+    assert_eq!(request.header("Mcp-Session-Id"), None);
+    assert_eq!(side.http.posts().session_id(), None);
+    // No session is ended, and no stream is asked for.
+    side.http.with(|client, _| client.close());
+    assert_eq!(side.due().len(), 2);
+    side.aborts(request.exchange);
+    assert!(side.http.is_over());
+
+    // A session that a server has opened for a question that it does not understand is none of ours.
+    let mut side = Side::begun(config::client_of_both_eras());
+    let probe = side.sent_one();
+    assert_eq!(side.answer(&probe, 400, &[JSON, minted], &super::kit::error(1, -32600)), []);
+    let initialize = side.sent_one();
+    assert_eq!(initialize.header("Mcp-Session-Id"), None);
+    let answer = result(2, &session(Revision::V2025_11_25));
+    assert_eq!(side.answer(&initialize, 200, &[JSON], &answer).len(), 1);
+    let initialized = side.sent_one();
+    let headers = [("MCP-Protocol-Version", "2025-11-25")];
+    assert_eq!(initialized.text(), post(&headers, INITIALIZED));
+    assert!(request_count(&mut side) == 0);
+}
+
+fn request_count(side: &mut Side) -> usize {
+    side.acts().iter().filter(|act| matches!(act, Act::Send(_))).count()
+}
+
+/// What a tool is called with, and which of that its headers say.
+const REPEATED: [(&str, &[(&str, &str)]); 9] = [
+    ("{}", &[]),
+    (r#"{"region":"us-west1","query":"cats","float":1.5}"#, &[("Mcp-Param-Region", "us-west1")]),
+    (r#"{"region":""}"#, &[("Mcp-Param-Region", "")]),
+    (
+        r#"{"region":"Hello, \u4e16\u754c"}"#,
+        &[("Mcp-Param-Region", "=?base64?SGVsbG8sIOS4lueVjA==?=")],
+    ),
+    (r#"{"region":"a\r\nX: y"}"#, &[("Mcp-Param-Region", "=?base64?YQ0KWDogeQ==?=")]),
+    (
+        r#"{"priority":42.0,"verbose":false}"#,
+        &[("Mcp-Param-Priority", "42"), ("Mcp-Param-Verbose", "false")],
+    ),
+    (
+        r#"{"priority":-7,"deep":{"method":"m"}}"#,
+        &[("Mcp-Param-Priority", "-7"), ("Mcp-Param-Method", "m")],
+    ),
+    (r#"{"region":null,"deep":null}"#, &[]),
+    (r#"{"region":{"a":1},"priority":"x","deep":{"other":1}}"#, &[("Mcp-Param-Priority", "x")]),
+];
+
+pub(super) const TOOL: &str = r#"{"name":"t","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"priority":{"type":"integer","x-mcp-header":"Priority"},"verbose":{"type":"boolean","x-mcp-header":"Verbose"},"query":{"type":"string"},"float":{"type":"number"},"deep":{"type":"object","properties":{"method":{"type":"string","x-mcp-header":"Method"}}}}}}"#;
+
+/// Has the client list these tools.
+pub(super) fn lists(side: &mut Side, tools: &str) -> String {
+    let (call, request) = side.asks("tools/list", "{}");
+    let answer = format!(
+        r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{tools}]}}"#
+    );
+    let id = request.id();
+    let (ended, listed) = super::kit::complete(side.json(&request, &result(id, &answer)));
+    assert_eq!(ended, call);
+    listed
+}
+
+/// Proves H-HTTP-09, H-HTTP-63, H-HTTP-64, H-HTTP-73, H-HTTP-75, H-HTTP-76, H-HTTP-77, H-HTTP-78, H-HTTP-79, H-HTTP-80.
+/// Proves H-HTTP-83.
+#[test]
+fn arguments_of_listed_tools_are_repeated_in_headers() {
+    let mut side = Side::modern();
+    lists(&mut side, TOOL);
+    for (id, (arguments, repeated)) in (3..).zip(REPEATED) {
+        let params = format!(r#""name":"t","arguments":{arguments}"#);
+        let (_, sent) = side.asks("tools/call", &format!("{{{params}}}"));
+        let mut headers = vec![VERSION, ("Mcp-Method", "tools/call"), ("Mcp-Name", "t")];
+        headers.extend(repeated);
+        assert_eq!(sent.text(), post(&headers, &asked(id, "tools/call", &params)));
+    }
+}
+
+/// Proves H-HTTP-74.
+#[test]
+fn what_no_header_can_say_is_not_sent() {
+    let mut side = Side::modern();
+    lists(&mut side, TOOL);
+    for priority in ["9007199254740992", "-9007199254740992"] {
+        let params = format!(r#"{{"name":"t","arguments":{{"priority":{priority}}}}}"#);
+        let call = side.call("tools/call", &params);
+        assert!(side.acts().is_empty());
+        let (failed, outcome) = ended(side.due());
+        assert_eq!(failed, call);
+        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.kind, CarrierFailureKind::Unsayable, "{priority}");
+        side.does_nothing();
+    }
+    let params = r#"{"name":"t","arguments":{"priority":9007199254740991}}"#;
+    let (_, sent) = side.asks("tools/call", params);
+    assert_eq!(sent.header("Mcp-Param-Priority"), Some("9007199254740991"));
+}

@@ -1,0 +1,328 @@
+//! Sessions: their id and revision go with every request, and the client lives on when the server ends one.
+
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::{
+    Cancellation, Cause, ClientEvent, ConnectFailure, ConnectionNumber, Outcome, RespondError,
+    Revision,
+};
+use mcp_sansio_proptests::config;
+
+use super::kit::{
+    Act, INITIALIZED, JSON, Sent, Side, URL, complete, ended, error, get, post, request, result,
+    session,
+};
+
+const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
+const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2025-11-25");
+const D: Revision = Revision::V2025_11_25;
+
+/// `initialize` as the client of the kit sends it.
+fn initialize(id: u64, revision: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{"listChanged":true}},"sampling":{{"context":{{}},"tools":{{}}}},"elicitation":{{"form":{{}},"url":{{}}}}}},"clientInfo":{{"name":"client","version":"1"}}}}}}"#
+    )
+}
+
+fn list(id: u64) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{}}}}"#)
+}
+
+/// Proves H-HTTP-16, H-HTTP-134, H-HTTP-151, H-HTTP-163, H-HTTP-177, H-HTTP-178, H-HTTP-200, H-HTTP-204, H-HR-06.
+#[test]
+fn a_session_begins_in_order_and_its_id_goes_with_everything() {
+    let mut side = Side::begun(config::client());
+    let early = side.call("tools/list", "{}");
+    let opening = side.sent_one();
+    assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
+    side.does_nothing();
+    let events = side.answer(&opening, 200, &[JSON, SESSION], &result(1, &session(D)));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    let initialized = side.sent_one();
+    assert_eq!(initialized.text(), post(&[SESSION, VERSION], INITIALIZED));
+    // What was called before waits for the head of the answer, and then a little for the event stream.
+    side.does_nothing();
+    assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+    let listening = side.sent_one();
+    assert_eq!(listening.text(), get(&[SESSION, VERSION]));
+    assert_eq!(listening.header("Accept"), Some("text/event-stream"));
+    side.does_nothing();
+    assert_eq!(side.waits(), Some(250));
+    side.elapse(249);
+    side.does_nothing();
+    side.elapse(1);
+    let call = side.sent_one();
+    assert_eq!(call.text(), post(&[SESSION, VERSION], &list(2)));
+    assert_eq!(complete(side.json(&call, &result(2, r#"{"tools":[]}"#))).0, early);
+    // A notification and the end go the same way.
+    side.http.with(|client, out| client.notify_method("notifications/x", &(), None, out)).unwrap();
+    let told = side.sent_one();
+    let body = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    assert_eq!(told.text(), post(&[SESSION, VERSION], body));
+    side.http.with(|client, _| client.close());
+    assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
+    let mut acts = side.acts();
+    let Some(Act::Send(farewell)) = acts.pop() else { panic!("{acts:?}") };
+    assert_eq!(farewell.text(), request("DELETE", URL, &[SESSION, VERSION], ""));
+    assert_eq!(acts.len(), 2, "the stream, and the notification that has not been answered");
+}
+
+/// Proves H-HTTP-177, H-HTTP-204, H-HTTP-219.
+#[test]
+fn each_revision_names_itself_as_it_does() {
+    for revision in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25] {
+        let mut side = Side::session(revision);
+        let (_, sent) = side.asks("tools/call", r#"{"name":"t","arguments":{}}"#);
+        let body = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":{}}}"#;
+        let version = ("MCP-Protocol-Version", revision.name());
+        assert_eq!(sent.text(), post(&[SESSION, version], body));
+    }
+    // This one did not know of it.
+    let mut side = Side::session(Revision::V2024_11_05);
+    let (_, sent) = side.asks("tools/list", "{}");
+    assert_eq!(sent.text(), post(&[SESSION], &list(2)));
+}
+
+/// Proves H-HTTP-164, H-HA-05.
+#[test]
+fn the_id_is_what_the_answer_to_initialize_says() {
+    let table = [
+        (Some("!~"), Some("!~")),
+        (Some("a b"), None),
+        (Some("\u{e9}"), None),
+        (Some("a\tb"), None),
+        (Some(""), None),
+        (None, None),
+    ];
+    for (minted, expected) in table {
+        for name in ["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"] {
+            let mut side = Side::begun(config::client());
+            let opening = side.sent_one();
+            let mut headers = vec![JSON];
+            headers.extend(minted.map(|minted| (name, minted)));
+            side.answer(&opening, 200, &headers, &result(1, &session(D)));
+            let initialized = side.sent_one();
+            assert_eq!(initialized.header("Mcp-Session-Id"), expected);
+            // Nobody else can change it.
+            side.answer(&initialized, 202, &[("Mcp-Session-Id", "other")], "");
+            let listening = side.sent_one();
+            assert_eq!(listening.header("Mcp-Session-Id"), expected);
+        }
+    }
+    // Said twice, nobody knows which one it is.
+    let mut side = Side::begun(config::client());
+    let opening = side.sent_one();
+    let headers = [JSON, ("Mcp-Session-Id", "a"), ("mcp-session-id", "b")];
+    side.answer(&opening, 200, &headers, &result(1, &session(D)));
+    assert_eq!(side.sent_one().header("Mcp-Session-Id"), None);
+}
+
+/// Proves H-HTTP-203.
+#[test]
+fn a_session_opens_by_json_or_by_events() {
+    let mut side = Side::begun(config::client());
+    let opening = side.sent_one();
+    let mut stream = side.head(&opening, 200, &[super::kit::EVENTS, SESSION]).unwrap();
+    let events = side.says(&mut stream, &result(1, &session(D)));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    assert_eq!(side.sent_one().text(), post(&[SESSION, VERSION], INITIALIZED));
+}
+
+/// Proves H-HTTP-153.
+#[test]
+fn a_server_need_not_have_a_stream_for_the_session() {
+    for status in [400, 403, 405, 406, 409, 500] {
+        let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+        side.call("tools/list", "{}");
+        side.does_nothing();
+        assert_eq!(side.answer(&listening, status, &[], ""), []);
+        assert_eq!(side.sent().len(), 1, "the call goes on");
+        assert_eq!(side.http.posts().exchanges(), 1);
+        assert_eq!(side.waits(), None, "it is not asked for again");
+    }
+    let mut http = HttpClientConfig::new(URL);
+    http.listens = false;
+    let mut side = Side::begun_with(config::client(), http);
+    let opening = side.sent_one();
+    side.answer(&opening, 200, &[JSON, SESSION], &result(1, &session(D)));
+    let initialized = side.sent_one();
+    side.answer(&initialized, 200, &[JSON], "{}");
+    side.does_nothing();
+    assert_eq!(side.http.posts().exchanges(), 0);
+}
+
+/// A session, a call in it, and what the server says of the session.
+fn lost(side: &mut Side, sent: &Sent) {
+    assert_eq!(side.answer(sent, 404, &[JSON], &error(None, -32001)), []);
+}
+
+/// Proves H-HTTP-168, H-HTTP-169, H-HTTP-170, H-HR-04, H-HA-02.
+#[test]
+fn a_session_that_is_lost_is_followed_by_another() {
+    for (headers, body) in [
+        (&[JSON][..], error(2, -32001)),
+        (&[JSON], error(None, -32600)),
+        (&[("Content-Type", "text/plain")], "gone".into()),
+        (&[], String::new()),
+    ] {
+        let mut side = Side::session(D);
+        let (first, one) = side.asks("tools/list", "{}");
+        let (second, other) = side.asks("prompts/list", "{}");
+        assert_eq!(side.answer(&one, 404, headers, &body), []);
+        // The other one is not waited for: it would say the same.
+        side.aborts(other.exchange);
+        lost(&mut side, &other);
+        let events = side.due();
+        let calls: Vec<_> = events
+            .into_iter()
+            .map(|event| match event {
+                ClientEvent::CallEnded(ended) => (ended.call, ended.outcome),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let closed = Outcome::Closed(Cause::SessionLost);
+        assert_eq!(calls, [(first, closed.clone()), (second, closed)]);
+        assert_eq!(side.http.client().connection(), ConnectionNumber::new(1));
+        // Another one is asked for without the id of the one before, once.
+        let opening = side.sent_one();
+        assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
+        let minted = ("Mcp-Session-Id", "s-2");
+        let events = side.answer(&opening, 200, &[JSON, minted], &result(1, &session(D)));
+        assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+        let initialized = side.sent_one();
+        assert_eq!(initialized.text(), post(&[minted, VERSION], INITIALIZED));
+        // That can be lost in its turn.
+        lost(&mut side, &initialized);
+        assert_eq!(side.due(), []);
+        assert_eq!(side.sent_one().text(), post(&[], &initialize(1, "2025-11-25")));
+    }
+}
+
+/// Proves H-HTTP-170.
+#[test]
+fn a_session_that_cannot_be_opened_again_is_the_end() {
+    let mut side = Side::session(D);
+    let (_, call) = side.asks("tools/list", "{}");
+    lost(&mut side, &call);
+    assert_eq!(side.due().len(), 1);
+    let opening = side.sent_one();
+    // Without an id this is no loss of a session.
+    assert_eq!(side.answer(&opening, 404, &[JSON], &error(1, -32001)).len(), 1);
+    assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::HandshakeFailed }]);
+    assert!(side.acts().is_empty());
+    assert!(side.http.is_over());
+
+    // A server that has no sessions has none to lose.
+    let mut side = Side::begun(config::client());
+    let opening = side.sent_one();
+    side.answer(&opening, 200, &[JSON], &result(1, &session(D)));
+    let initialized = side.sent_one();
+    assert_eq!(side.answer(&initialized, 404, &[], ""), [], "nobody minds");
+    let (call, sent) = side.asks("tools/list", "{}");
+    let (ended, outcome) = ended(side.answer(&sent, 404, &[], ""));
+    assert_eq!(ended, call);
+    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failure.status, Some(404));
+    side.does_nothing();
+}
+
+/// Proves H-HTTP-169.
+#[test]
+fn what_belongs_to_a_lost_session_goes_with_it() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    let ask = r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
+    let events = side.says(&mut stream, ask);
+    let [ClientEvent::Request(asked)] = &events[..] else { panic!("{events:?}") };
+    let (_, call) = side.asks("tools/list", "{}");
+    lost(&mut side, &call);
+    side.aborts(listening.exchange);
+    let events = side.due();
+    assert!(
+        matches!(&events[..], [ClientEvent::CallEnded(_), ClientEvent::Cancelled(_)])
+            || matches!(&events[..], [ClientEvent::Cancelled(_), ClientEvent::CallEnded(_)]),
+        "{events:?}"
+    );
+    let id = asked.id;
+    let answered = side.http.with(|client, out| client.respond(id, &(), out));
+    assert_eq!(answered, Err(RespondError::Stale));
+    let opening = side.sent_one();
+    assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
+    // What still comes on the stream is nobody's.
+    assert_eq!(side.says(&mut stream, ask), []);
+}
+
+/// Proves H-HTTP-171, H-HA-01.
+#[test]
+fn whatever_is_said_to_the_end_of_a_session_it_is_over() {
+    for status in [200, 202, 204, 400, 404, 405, 500] {
+        let mut side = Side::session(D);
+        side.http.with(|client, _| client.close());
+        assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::ShutDown }]);
+        let farewell = side.sent_one();
+        assert_eq!(farewell.text(), request("DELETE", URL, &[SESSION, VERSION], ""));
+        assert!(!side.http.is_over());
+        assert_eq!(side.answer(&farewell, status, &[], ""), []);
+        assert!(side.http.is_over(), "{status}");
+        side.does_nothing();
+    }
+    let mut side = Side::session(D);
+    side.http.with(|client, _| client.close());
+    assert_eq!(side.due().len(), 1);
+    let farewell = side.sent_one();
+    assert_eq!(side.failed(&farewell), []);
+    assert!(side.http.is_over());
+}
+
+/// Proves H-HTTP-144, H-HTTP-201, H-HTTP-202, H-HR-07.
+#[test]
+fn answers_and_cancellations_are_posts_of_their_own() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    // A request that belongs to none of ours is served.
+    let events = side.says(&mut stream, r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
+    let [ClientEvent::Request(asked)] = &events[..] else { panic!("{events:?}") };
+    let roots = mcp_sansio::json::Raw::new(r#"{"roots":[]}"#).unwrap();
+    let id = asked.id;
+    side.http.with(|client, out| client.respond(id, &roots, out)).unwrap();
+    let answer = side.sent_one();
+    let body = r#"{"jsonrpc":"2.0","id":"r","result":{"roots":[]}}"#;
+    assert_eq!(answer.text(), post(&[SESSION, VERSION], body));
+    assert_eq!(side.answer(&answer, 202, &[], ""), []);
+    // So is one on the stream of a call, which lives on without that.
+    let (call, sent) = side.asks("tools/list", "{}");
+    let mut response = side.stream(&sent);
+    assert_eq!(side.says(&mut response, r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#), []);
+    let pong = side.sent_one();
+    let body = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    assert_eq!(pong.text(), post(&[SESSION, VERSION], body));
+    assert_eq!(side.answer(&pong, 400, &[], ""), [], "that is for a log");
+    // A call is given up with a message.
+    let given_up = side.http.with(|client, out| client.cancel(call, None, out));
+    assert_eq!(given_up, Ok(Cancellation::Notified));
+    let acts = side.acts();
+    let [Act::Abort(aborted), Act::Send(cancelled)] = &acts[..] else { panic!("{acts:?}") };
+    assert_eq!(*aborted, sent.exchange);
+    let body = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    assert_eq!(cancelled.text(), post(&[SESSION, VERSION], body));
+    // One that is not known to the server yet is taken back, so that nobody hears of it.
+    let unsent = side.call("tools/list", "{}");
+    let given_up = side.http.with(|client, out| client.cancel(unsent, None, out));
+    assert_eq!(given_up, Ok(Cancellation::Withdrawn));
+    side.does_nothing();
+}
+
+/// Proves H-HTTP-144.
+#[test]
+fn a_session_that_is_not_opened_in_time_is_not_cancelled() {
+    let mut side = Side::begun(config::client());
+    let opening = side.sent_one();
+    side.elapse(60_000);
+    let events = side.due();
+    let [ClientEvent::ConnectFailed(failure), ClientEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(*failure, ConnectFailure::TimedOut);
+    side.aborts(opening.exchange);
+    assert!(side.http.is_over());
+}
