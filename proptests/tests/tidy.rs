@@ -158,7 +158,9 @@ fn claims() -> BTreeMap<String, BTreeSet<String>> {
             if let Some(line) = line.strip_prefix("///") {
                 documentation.push_str(line);
                 documentation.push(' ');
-            } else if let Some(rest) = line.strip_prefix("fn ") {
+            } else if let Some(rest) =
+                line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")
+            {
                 let proven = documentation.contains("Proves").then(|| ids(&documentation));
                 for id in proven.unwrap_or_default() {
                     let name = rest.split('(').next().unwrap().to_string();
