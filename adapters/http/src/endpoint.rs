@@ -128,10 +128,15 @@ impl Endpoint {
         self.inner.sessions().len()
     }
 
+    /// How many requests that stand alone are being answered.
+    pub fn open_requests(&self) -> usize {
+        lock(&self.inner.open).len()
+    }
+
     /// Takes no new requests, ends subscriptions, and ends everything else when it has been answered, at the
     /// latest after `grace`.
     pub fn shut_down(&self, grace: Duration) {
-        self.inner.is_closing.store(true, Ordering::Relaxed);
+        self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires: Vec<_> =
             self.inner.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
         wires.extend(lock(&self.inner.open).values().filter_map(Weak::upgrade));
@@ -155,12 +160,15 @@ impl Inner {
         let authority = parts.uri.authority().map(|authority| authority.as_str());
         let head = RequestHead::new(parts.method.as_str(), headers).authority(authority);
         let admitted = self.gate.admit(&head)?;
-        if self.is_closing.load(Ordering::Relaxed) {
+        if self.is_closing() {
             return Err(closing());
         }
         match admitted {
             Admitted::Post => {
                 let body = self.read(body).await?;
+                if self.is_closing() {
+                    return Err(closing());
+                }
                 self.post(principal, headers, &body).await
             }
             Admitted::Listen { session, last_event } => {
@@ -224,10 +232,19 @@ impl Inner {
         let number = self.next_number();
         let wire = self.connect(Arc::clone(&self.alone), number, streams);
         let response = wire.post(body, principal).ok_or_else(closing)?;
-        lock(&self.open).insert(number.get(), Arc::downgrade(&wire));
-        let (open, number) = (Arc::downgrade(self), number.get());
-        Ok(Carried::alone(wire, response).then(move || {
-            if let Some(inner) = open.upgrade() {
+        let (known, number) = (Arc::downgrade(&wire), number.get());
+        let carried = Carried::alone(wire, response);
+        let mut open = lock(&self.open);
+        // Whoever shuts down finds it in there, or it finds that out here.
+        if self.is_closing() {
+            drop(open);
+            return Err(closing());
+        }
+        open.insert(number, known);
+        drop(open);
+        let inner = Arc::downgrade(self);
+        Ok(carried.then(move || {
+            if let Some(inner) = inner.upgrade() {
                 lock(&inner.open).remove(&number);
             }
         }))
@@ -236,8 +253,7 @@ impl Inner {
     /// A client asks for a session.
     fn open(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
         if self.sessions().is_full() {
-            let text = "there are too many sessions";
-            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+            return Err(full());
         }
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
@@ -248,7 +264,15 @@ impl Inner {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response));
         }
-        self.sessions().insert(id, principal, Arc::clone(&wire), self.clock.now());
+        let mut sessions = self.sessions();
+        // Whoever shuts down finds it in there, or it finds that out here; and others may have been faster.
+        if self.is_closing() || sessions.is_full() {
+            drop(sessions);
+            wire.end_now();
+            return Err(if self.is_closing() { closing() } else { full() });
+        }
+        sessions.insert(id, principal, Arc::clone(&wire), self.clock.now());
+        drop(sessions);
         // It ends with the session, and what it says of that the handler has been told.
         tokio::spawn(Drive::timed(&wire, Sleeps::default()));
         self.sweep();
@@ -298,12 +322,19 @@ impl Inner {
             let Some(wire) = expired else { break };
             wire.end_now();
         }
-        let next = self.sessions().poll_timeout();
+        let sessions = self.sessions();
+        let next = sessions.poll_timeout();
         if next.is_none() {
+            // A session that comes after this finds nobody who looks after it.
             self.is_swept.store(false, Ordering::Relaxed);
         }
+        drop(sessions);
         // A little more than needed, so that nothing is looked at in vain.
         next.map(|next| (next - now) + Duration::from_millis(1))
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::SeqCst)
     }
 
     fn limits(&self) -> mcp_sansio::Limits {
@@ -319,9 +350,20 @@ impl Inner {
     }
 }
 
+/// Nobody can ask for the sessions any more.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.sessions().iter().for_each(|(_, wire)| wire.end_now());
+    }
+}
+
 /// No code of the application's runs under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn full() -> Reply {
+    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
 }
 
 fn closing() -> Reply {
