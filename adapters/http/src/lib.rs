@@ -15,6 +15,7 @@ mod body;
 mod connect;
 mod endpoint;
 mod exchange;
+mod prompt;
 mod serve;
 
 pub use body::ResponseBody;

@@ -9,24 +9,32 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use mcp_sansio::http::Reply;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::body::ResponseBody;
 use crate::endpoint::Endpoint;
 use crate::exchange::reply;
+use crate::prompt::Prompt;
 
 /// How long to leave a listener alone that cannot accept: the process has too many files open, most likely.
 const BREATH: Duration = Duration::from_millis(50);
 
+/// How long a client may take for the head of a request.
+const HEAD: Duration = Duration::from_secs(30);
+
 /// Serves an endpoint on a path, on every connection that a listener accepts, with HTTP/1.1 or HTTP/2, whichever
 /// the client begins with, until `stop` is ready. Other paths are 404.
 ///
-/// Then nothing more is accepted, and what is going on has `grace` to finish.
+/// Then nothing more is accepted, and what is going on has `grace` to finish. What has not by then is broken off, and
+/// so is everything if this future is dropped.
+///
+/// A client has 30 s to send the head of a request, also that of the next one on the same connection.
 ///
 /// # Errors
 ///
@@ -39,6 +47,7 @@ pub async fn serve(
     grace: Duration,
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = poll_fn(|context| match stop.as_mut().poll(context) {
@@ -53,16 +62,17 @@ pub async fn serve(
         // What is written is whole already.
         _ = stream.set_nodelay(true);
         let service = service(endpoint.clone(), path.to_owned());
-        let builder = Builder::new(TokioExecutor::new());
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
+        let stream = Prompt::new(TokioIo::new(stream), HEAD);
+        let connection = graceful.watch(builder().serve_connection(stream, service).into_owned());
         // That a client breaks off is its own business.
-        tokio::spawn(async move { _ = connection.await });
+        connections.spawn(async move { _ = connection.await });
+        while connections.try_join_next().is_some() {}
     }
     drop(listener);
     endpoint.shut_down(grace);
     // Those that are not through by then are given up.
     _ = tokio::time::timeout(grace, graceful.shutdown()).await;
+    connections.shutdown().await;
     Ok(())
 }
 
@@ -93,7 +103,14 @@ pub async fn serve_stream(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let service = service(endpoint, path.to_owned());
-    Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await
+    builder().serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service).await
+}
+
+fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.http2().timer(TokioTimer::new());
+    builder
 }
 
 fn service(

@@ -1,0 +1,86 @@
+//! Streams whose first bytes have to come soon.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::time::Sleep;
+
+/// How many bytes tell one version of HTTP from the other.
+const ENOUGH: usize = 24;
+
+/// A stream that fails if nobody says in time which version of HTTP is spoken on it: hyper waits for that as long
+/// as it takes.
+#[derive(Debug)]
+pub(crate) struct Prompt<S> {
+    stream: S,
+    /// How much is missing, and how long it may.
+    missing: usize,
+    deadline: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Prompt<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+        let deadline = Some(Box::pin(tokio::time::sleep(patience)));
+        Self { stream, missing: ENOUGH, deadline }
+    }
+}
+
+impl<S: Read + Unpin> Read for Prompt<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { stream, missing, deadline } = &mut *self;
+        let Some(sleep) = deadline else { return Pin::new(stream).poll_read(context, buffer) };
+        // No more than what this is about, so that it can be counted.
+        let mut first = [0; ENOUGH];
+        let room = ENOUGH.min(*missing).min(buffer.remaining());
+        let (first, _) = first.split_at_mut(room);
+        let mut first = hyper::rt::ReadBuf::new(first);
+        if Pin::new(stream).poll_read(context, first.unfilled())?.is_ready() {
+            buffer.put_slice(first.filled());
+            *missing -= first.filled().len();
+            if *missing == 0 {
+                *deadline = None;
+            }
+            return Poll::Ready(Ok(()));
+        }
+        let text = "nothing was asked in time";
+        sleep.as_mut().poll(context).map(|()| Err(io::Error::new(ErrorKind::TimedOut, text)))
+    }
+}
+
+impl<S: Write + Unpin> Write for Prompt<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+}
