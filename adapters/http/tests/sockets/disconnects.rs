@@ -1,0 +1,145 @@
+//! Clients that go away.
+
+use std::time::Duration;
+
+use mcp_sansio_http::EndpointOptions;
+use tokio::io::AsyncWriteExt;
+
+use crate::kit::{Served, server_config};
+use crate::raw::{Raw, legacy, listen, modern, text_of};
+
+/// Proves H-HTTP-118, H-HR-01
+#[tokio::test]
+async fn without_a_session_to_go_is_to_cancel() {
+    let mut served = Served::new().await;
+    // Before the head.
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(modern(1, "wait", "1")).await;
+    assert_eq!(served.log.next().await, "waiting 1");
+    drop(raw);
+    assert_eq!(served.log.next().await, "cancelled 1");
+    // While it streams.
+    let mut options = EndpointOptions::new();
+    options.http.stream_after = Some(Duration::ZERO);
+    let mut streaming = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(streaming.address).await;
+    raw.send(modern(2, "wait", "2")).await;
+    raw.head().await;
+    assert_eq!(streaming.log.next().await, "waiting 2");
+    drop(raw);
+    assert_eq!(streaming.log.next().await, "cancelled 2");
+    served.is_quiet().await;
+    streaming.is_quiet().await;
+    assert!(served.log.is_silent() && streaming.log.is_silent());
+}
+
+/// Proves H-HTTP-120
+#[tokio::test]
+async fn to_go_after_the_answer_is_nothing() {
+    let mut served = Served::new().await;
+    for id in 0..10 {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(modern(id, "note", "done")).await;
+        assert_eq!(raw.answer().await.status(), "200");
+        drop(raw);
+        assert_eq!(served.log.next().await, "note done");
+    }
+    served.is_quiet().await;
+    assert!(served.log.is_silent());
+}
+
+/// Proves H-HR-01
+#[tokio::test]
+async fn in_a_session_to_go_is_not_to_cancel() {
+    let mut served = Served::new().await;
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = Raw::connect(served.address).await.initialize(version).await;
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(legacy(&session, 1, "gate", version)).await;
+        assert_eq!(served.log.next().await, format!("at the gate {version}"));
+        // It is over once the server has seen the end, which nobody can tell; but never with a cancellation.
+        raw.stream.shutdown().await.unwrap();
+        assert!(raw.is_over().await);
+        served.script.gate.add_permits(1);
+        assert_eq!(served.log.next().await, format!("through {version}"));
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(legacy(&session, 2, "echo", "still there")).await;
+        assert_eq!(text_of(&raw.answer().await.json()), "still there");
+    }
+    assert_eq!(served.endpoint.sessions(), 3);
+}
+
+/// A client goes while its event stream is open, and asks for another one.
+///
+/// Proves H-HTTP-157, H-HTTP-159
+#[tokio::test]
+async fn an_event_stream_can_be_asked_for_again() {
+    let served = Served::new().await;
+    let session = Raw::connect(served.address).await.initialize("2025-06-18").await;
+    let mut first = Raw::connect(served.address).await;
+    first.send(listen(&session, "")).await;
+    assert!(first.head().await.starts_with("HTTP/1.1 200 "));
+    let mut second = Raw::connect(served.address).await;
+    second.send(listen(&session, "")).await;
+    assert_eq!(second.answer().await.status(), "409");
+    drop(first);
+    loop {
+        // Until the server has seen that the first one has gone.
+        second.send(listen(&session, "")).await;
+        let head = second.head().await;
+        if head.starts_with("HTTP/1.1 200 ") {
+            break;
+        }
+        assert!(head.starts_with("HTTP/1.1 409 "), "{head}");
+        second = Raw::connect(served.address).await;
+    }
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "change", "")).await;
+    assert_eq!(text_of(&raw.answer().await.json()), "changed");
+    let event = second.chunk().await;
+    assert!(event.contains("notifications/tools/list_changed"), "{event}");
+}
+
+/// Proves H-HTTP-172
+#[tokio::test]
+async fn a_session_ends_with_everything_in_it() {
+    let mut served = Served::new().await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    let mut events = Raw::connect(served.address).await;
+    events.send(listen(&session, "")).await;
+    events.head().await;
+    let mut call = Raw::connect(served.address).await;
+    call.send(legacy(&session, 1, "wait", "1")).await;
+    assert_eq!(served.log.next().await, "waiting 1");
+    raw.send(listen(&session, "").replace("GET", "DELETE")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    assert_eq!(served.log.next().await, "cancelled 1");
+    assert_eq!(events.chunk().await, "");
+    assert_eq!(call.answer().await.status(), "503");
+    raw.send(legacy(&session, 2, "echo", "")).await;
+    assert_eq!(raw.answer().await.status(), "404");
+    assert_eq!(served.endpoint.sessions(), 0);
+}
+
+/// Clients that connect, ask for something slow and vanish.
+#[tokio::test]
+async fn a_storm_of_disconnects_leaves_nothing() {
+    const CLIENTS: usize = 500;
+    let mut served = Served::new().await;
+    let mut clients = Vec::new();
+    for id in 0..u32::try_from(CLIENTS).unwrap() {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(modern(id, "wait", "")).await;
+        clients.push(raw);
+    }
+    assert_eq!(served.log.sorted(CLIENTS).await, ["waiting "; CLIENTS]);
+    assert_eq!(served.endpoint.open_requests(), CLIENTS);
+    drop(clients);
+    assert_eq!(served.log.sorted(CLIENTS).await, ["cancelled "; CLIENTS]);
+    served.is_quiet().await;
+    assert!(served.log.is_silent());
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(modern(1, "echo", "afterwards")).await;
+    assert_eq!(text_of(&raw.answer().await.json()), "afterwards");
+}

@@ -1,0 +1,250 @@
+//! What the cases are made of.
+
+use std::future::{Future, pending};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::{
+    Call, ChangedList, ErrorCode, Progress, RespondError, Server, ServerConfig, ServerEvent,
+};
+use mcp_sansio_http::{Audience, Endpoint, EndpointOptions, Exchange, Handle, Handler, serve};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Longer than anything takes here, however busy the machine is: a test that waits this long has failed.
+pub(crate) const A_LONG_TIME: Duration = Duration::from_secs(60);
+
+/// Waits for something that has to happen.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(A_LONG_TIME, future).await.unwrap()
+}
+
+/// A server with tools that do odd things, and a log of what they do.
+#[derive(Clone)]
+pub(crate) struct Script {
+    log: UnboundedSender<String>,
+    /// Holds the tool `gate` up until it is opened.
+    pub(crate) gate: Arc<Semaphore>,
+    /// Everybody who is connected.
+    pub(crate) audience: Arc<Audience>,
+}
+
+/// What a server said, line by line.
+pub(crate) struct Log(UnboundedReceiver<String>);
+
+impl Log {
+    /// The next line.
+    pub(crate) async fn next(&mut self) -> String {
+        soon(self.0.recv()).await.unwrap()
+    }
+
+    /// So many lines, sorted.
+    pub(crate) async fn sorted(&mut self, lines: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        for _ in 0..lines {
+            all.push(self.next().await);
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether nothing was said that nobody has asked for.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        self.0.try_recv().is_err()
+    }
+}
+
+impl Script {
+    pub(crate) fn new() -> (Self, Log) {
+        let (log, said) = unbounded_channel();
+        let (gate, audience) = (Arc::new(Semaphore::new(0)), Arc::new(Audience::new()));
+        (Self { log, gate, audience }, Log(said))
+    }
+
+    pub(crate) fn say(&self, line: impl Into<String>) {
+        _ = self.log.send(line.into());
+    }
+
+    async fn run(&self, exchange: &Exchange) -> Result<(), RespondError> {
+        let call = match &exchange.request().call {
+            Call::CallTool(call) => call,
+            Call::ListTools(_) => {
+                let schema = Raw::new(r#"{"type":"object"}"#).unwrap();
+                return exchange.respond(&ListToolsResult::new([Tool::new("echo", schema)]));
+            }
+            Call::Subscribe { .. } | Call::Unsubscribe { .. } => return exchange.respond(&()),
+            _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only"),
+        };
+        let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
+        let text = text.and_then(Raw::into_str).map(|text| text.to_str().into_owned());
+        let text = text.unwrap_or_default();
+        let number = text.parse::<u64>().unwrap_or_default();
+        let answer = |text: &str| exchange.respond(&CallToolResult::text(text));
+        match &*call.name.to_str() {
+            "echo" => answer(&text),
+            "note" => {
+                self.say(format!("note {text}"));
+                answer("noted")
+            }
+            "wait" => {
+                self.say(format!("waiting {text}"));
+                exchange.cancelled().await;
+                self.say(format!("cancelled {text}"));
+                Ok(())
+            }
+            "gate" => {
+                self.say(format!("at the gate {text}"));
+                tokio::select! {
+                    permit = self.gate.acquire() => permit.unwrap().forget(),
+                    () = exchange.cancelled() => {
+                        self.say(format!("cancelled {text}"));
+                        return Ok(());
+                    }
+                }
+                self.say(format!("through {text}"));
+                answer(&format!("through {text}"))
+            }
+            "sleep" => {
+                tokio::time::sleep(Duration::from_millis(number)).await;
+                answer(&text)
+            }
+            "stuck" => {
+                self.say(format!("stuck {text}"));
+                pending().await
+            }
+            "steps" => self.steps(exchange, number).await,
+            "large" => {
+                exchange.progress(Progress::new(1_u32))?;
+                let text = "x".repeat(number.try_into().unwrap());
+                exchange.respond(&CallToolResult::text(text))?;
+                self.say("answered");
+                Ok(())
+            }
+            "later" => {
+                self.say(format!("closed {}", exchange.close_response()));
+                self.gate.acquire().await.unwrap().forget();
+                answer("later")
+            }
+            "change" => {
+                self.audience.list_changed(ChangedList::Tools);
+                answer("changed")
+            }
+            "panic" => panic!("as asked"),
+            _ => self.ask(exchange, &call.name.to_str()).await,
+        }
+    }
+
+    /// Reports as many steps as it is asked to, as long as they are taken.
+    async fn steps(&self, exchange: &Exchange, steps: u64) -> Result<(), RespondError> {
+        let mut sent = 0;
+        for step in 1..=steps {
+            if exchange.progress(Progress::new(step)).is_ok() {
+                sent += 1;
+            }
+            if step % 100 == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.say(format!("sent {sent}"));
+        exchange.respond(&CallToolResult::text(format!("{steps} steps")))
+    }
+
+    /// Asks the client for something before it answers.
+    async fn ask(&self, exchange: &Exchange, tool: &str) -> Result<(), RespondError> {
+        match tool {
+            "ask" => {
+                let params = json!({"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}});
+                let options = exchange.call_options();
+                let asked = exchange.handle().call_method("elicitation/create", &params, options);
+                match asked.await {
+                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_str())),
+                    Err(failure) => exchange.respond(&CallToolResult::text(failure.to_string())),
+                }
+            }
+            _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        }
+    }
+}
+
+impl Handler<Server> for Script {
+    async fn serve(&self, exchange: Exchange) {
+        _ = self.run(&exchange).await;
+    }
+
+    fn begin(&self, handle: &Handle<Server>) {
+        self.audience.add(handle);
+    }
+
+    async fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
+        match event {
+            ServerEvent::Notification(notification) => {
+                self.say(format!("notified {}", notification.method));
+            }
+            ServerEvent::Violation(violation) => self.say(format!("violation: {}", violation.kind)),
+            _ => {}
+        }
+    }
+}
+
+pub(crate) fn server_config() -> ServerConfig {
+    let mut config = ServerConfig::new("server", "1");
+    config.capabilities.tools = Some(ListChanged::notified());
+    config
+}
+
+/// A server that serves.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) script: Script,
+    pub(crate) log: Log,
+    stop: Option<oneshot::Sender<()>>,
+    pub(crate) task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Served {
+    pub(crate) async fn new() -> Self {
+        Self::with(server_config(), EndpointOptions::new(), Duration::ZERO).await
+    }
+
+    pub(crate) async fn with(
+        config: ServerConfig,
+        options: EndpointOptions,
+        grace: Duration,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (script, log) = Script::new();
+        let endpoint = Endpoint::with(config, options, script.clone());
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async move { _ = stopped.await };
+        let task = tokio::spawn(serve(endpoint.clone(), "/mcp", listener, stopped, grace));
+        Self { address, endpoint, script, log, stop: Some(stop), task }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Has it stop.
+    pub(crate) fn stop(&mut self) {
+        _ = self.stop.take().unwrap().send(());
+    }
+
+    /// Waits until nothing is left of requests that stand alone.
+    pub(crate) async fn is_quiet(&self) {
+        let quiet = async {
+            while self.endpoint.open_requests() != 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        soon(quiet).await;
+    }
+}
