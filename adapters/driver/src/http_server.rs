@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::http::{Reply, ResponseId, ResponsePart, Streams};
-use mcp_sansio::{
-    Arrival, Cause, ConnectionNumber, Frames, Instant, Phase, Principal, Server, ServerConfig,
-};
+use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Principal, Server};
 
 use crate::clock::Clock;
 use crate::exchange::Exchange;
@@ -37,19 +35,16 @@ impl Responses {
 ///
 /// For adapters that serve HTTP: see [`mcp_sansio::http`].
 impl Wire<Server> {
-    /// A server whose output goes to these streams, and whose handlers run there. With tasks it has a number
-    /// of theirs.
+    /// A server whose output goes to these streams, and whose handlers run there. If connections share tasks its
+    /// number is [one of theirs](ConnectionOptions::next_connection).
     pub fn behind_http(
-        config: Arc<ServerConfig>,
-        number: ConnectionNumber,
+        server: Server,
         streams: Streams,
         options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<Server>>,
     ) -> Arc<Self> {
-        let number = options.tasks.as_ref().map_or(number, |tasks| tasks.next_connection());
         let is_alone = streams.is_alone();
-        let server = Server::numbered(config, number);
         let wire = Self::server_on(server, Out::Responses(streams), options, clock, runner);
         let mut state = wire.lock();
         // Nothing is written on a single stream.
@@ -70,14 +65,6 @@ impl Wire<Server> {
             state.streams()?.received(response, is_batch);
             Some(response)
         })
-    }
-
-    /// A message of a client has come whose answer goes out on the one stream that there is.
-    pub fn take_message(self: &Arc<Self>, body: &[u8], principal: Principal) {
-        self.act(|state| {
-            let arrival = Arrival::from(self.clock.now()).principal(principal);
-            self.receive_body(state, body, arrival);
-        });
     }
 
     /// Hands the messages of a body to the machine. Says whether they came as a batch.

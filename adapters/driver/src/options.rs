@@ -1,6 +1,6 @@
 //! How a connection is run.
 
-use mcp_sansio::{Listening, ServerConfig};
+use mcp_sansio::{ConnectionNumber, Listening, ServerConfig};
 
 use crate::process::ProcessOptions;
 use crate::tasks::SharedTasks;
@@ -67,6 +67,11 @@ impl ConnectionOptions {
         if self.tasks.is_some() {
             config.listening = Listening::Asked;
         }
+    }
+
+    /// The number of the next connection, if connections share tasks: these tell them apart by it.
+    pub fn next_connection(&self) -> Option<ConnectionNumber> {
+        self.tasks.as_ref().map(SharedTasks::next_connection)
     }
 
     /// What was said about the process.

@@ -17,7 +17,8 @@ use clap::Parser;
 use mcp_sansio::Server;
 use mcp_sansio::http::ParamHeaders;
 use mcp_sansio_http::{
-    ConnectionOptions, Endpoint, EndpointOptions, Exchange, Handle, Handler, SharedTasks, serve,
+    ConnectionOptions, Endpoint, EndpointOptions, Exchange, Handle, Handler, OneStreamPaths,
+    SharedTasks, serve,
 };
 use mcp_sansio_std::Handler as _;
 use tokio::net::TcpListener;
@@ -52,6 +53,8 @@ impl Handler<Server> for Blocking {
 fn options() -> EndpointOptions {
     let mut options = EndpointOptions::new();
     options.connection = ConnectionOptions::new().tasks(SharedTasks::default());
+    // For the oldest clients.
+    options.one_stream = Some(OneStreamPaths::default());
     for tool in everything::tools() {
         // A tool whose schema says what it may not is as good as one that says nothing.
         if let Ok(headers) = ParamHeaders::of(&tool.input_schema)

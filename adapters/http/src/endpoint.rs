@@ -9,18 +9,20 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
+use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
     Admitted, Destination, Gate, Headers, HttpServerConfig, ParamHeaders, Reply, RequestHead,
     SessionId, Sessions, Streams,
 };
-use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
+use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Revision, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{Sleeps, clock, tasks};
 
 use crate::body::ResponseBody;
 use crate::exchange::{Carried, reply};
+use crate::one_stream::OneStreamPaths;
 
 /// How an endpoint is run, apart from what its [`ServerConfig`] says of the protocol.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,9 @@ pub struct EndpointOptions {
     /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
     /// they say there is compared with the arguments. A tool that is not in here is not checked.
     pub tools: BTreeMap<String, Arc<ParamHeaders>>,
+    /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
+    /// their messages go. By default there are none.
+    pub one_stream: Option<OneStreamPaths>,
 }
 
 impl EndpointOptions {
@@ -48,18 +53,20 @@ impl EndpointOptions {
 /// stands alone.
 #[derive(Clone)]
 pub struct Endpoint {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
-    gate: Gate,
+pub(crate) struct Inner {
+    pub(crate) gate: Gate,
     /// The configuration of machines for what stands alone, and of those for sessions.
     alone: Arc<ServerConfig>,
-    session: Arc<ServerConfig>,
-    options: EndpointOptions,
+    pub(crate) session: Arc<ServerConfig>,
+    pub(crate) options: EndpointOptions,
     runner: Arc<dyn Run<Server>>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
+    /// Those that are one event stream.
+    pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// What stands alone and is being answered.
     open: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
     numbers: AtomicU32,
@@ -86,6 +93,7 @@ impl Endpoint {
             alone: gate.alone(),
             session: gate.session(),
             sessions: Mutex::new(Sessions::new(&options.http)),
+            one_streams: Mutex::new(Sessions::new(&options.http)),
             open: Mutex::default(),
             runner: Arc::new(tasks(handler)),
             clock: clock(),
@@ -125,7 +133,7 @@ impl Endpoint {
 
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
-        self.inner.sessions().len()
+        self.inner.sessions().len() + lock(&self.inner.one_streams).len()
     }
 
     /// How many requests that stand alone are being answered.
@@ -139,6 +147,7 @@ impl Endpoint {
         self.inner.is_closing.store(true, Ordering::SeqCst);
         let mut wires: Vec<_> =
             self.inner.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
+        wires.extend(lock(&self.inner.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
         wires.extend(lock(&self.inner.open).values().filter_map(Weak::upgrade));
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
@@ -154,11 +163,9 @@ impl Inner {
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
         let (parts, body) = request.into_parts();
-        let fields: Vec<(&str, &[u8])> =
-            parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        let headers = Headers::from(&*fields);
-        let authority = parts.uri.authority().map(|authority| authority.as_str());
-        let head = RequestHead::new(parts.method.as_str(), headers).authority(authority);
+        let fields = fields(&parts);
+        let head = head(&parts, &fields);
+        let headers = head.headers;
         let admitted = self.gate.admit(&head)?;
         if self.is_closing() {
             return Err(closing());
@@ -188,7 +195,7 @@ impl Inner {
     }
 
     /// Reads a body, as far as it may be.
-    async fn read<B>(&self, body: B) -> Result<Bytes, Reply>
+    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
@@ -216,6 +223,7 @@ impl Inner {
         let carried = match self.gate.post(headers, body, &tool)? {
             Destination::Alone => self.alone(principal, body)?,
             Destination::Opening => self.open(principal, body)?,
+            Destination::Assumed(revision) => self.assumed(principal, body, revision)?,
             Destination::Session(session) => {
                 let wire = self.find(session, principal)?;
                 let response = wire.post(body, principal).ok_or_else(Gate::no_session)?;
@@ -229,8 +237,32 @@ impl Inner {
     /// A message that stands alone has a connection of its own.
     fn alone(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
         let streams = Streams::alone(Arc::clone(self.gate.config()), &self.limits());
-        let number = self.next_number();
-        let wire = self.connect(Arc::clone(&self.alone), number, streams);
+        let server = Server::numbered(Arc::clone(&self.alone), self.next_number());
+        self.alone_on(server, streams, principal, body)
+    }
+
+    /// A request of a session that nobody has opened.
+    fn assumed(
+        self: &Arc<Self>,
+        principal: Principal,
+        body: &[u8],
+        revision: Option<Revision>,
+    ) -> Result<Carried, Reply> {
+        let streams = Streams::assumed(Arc::clone(self.gate.config()), &self.limits());
+        let (config, now) = (Arc::clone(&self.session), self.clock.now());
+        let server = self.gate.assumed(config, self.next_number(), revision, now);
+        self.alone_on(server, streams, principal, body)
+    }
+
+    fn alone_on(
+        self: &Arc<Self>,
+        server: Server,
+        streams: Streams,
+        principal: Principal,
+        body: &[u8],
+    ) -> Result<Carried, Reply> {
+        let number = server.connection();
+        let wire = self.connect(server, streams);
         let response = wire.post(body, principal).ok_or_else(closing)?;
         let (known, number) = (Arc::downgrade(&wire), number.get());
         let carried = Carried::alone(wire, response);
@@ -258,7 +290,8 @@ impl Inner {
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
         let streams = Streams::session(Arc::clone(self.gate.config()), &self.limits(), id);
-        let wire = self.connect(Arc::clone(&self.session), self.next_number(), streams);
+        let server = Server::numbered(Arc::clone(&self.session), self.next_number());
+        let wire = self.connect(server, streams);
         let response = wire.post(body, principal).ok_or_else(closing)?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
@@ -279,14 +312,9 @@ impl Inner {
         Ok(Carried::new(wire, response))
     }
 
-    fn connect(
-        &self,
-        config: Arc<ServerConfig>,
-        number: ConnectionNumber,
-        streams: Streams,
-    ) -> Arc<Wire<Server>> {
+    pub(crate) fn connect(&self, server: Server, streams: Streams) -> Arc<Wire<Server>> {
         let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
-        Wire::behind_http(config, number, streams, options, self.clock, runner)
+        Wire::behind_http(server, streams, options, self.clock, runner)
     }
 
     /// The session with this id, if there is one and it has not ended by itself.
@@ -333,16 +361,18 @@ impl Inner {
         next.map(|next| (next - now) + Duration::from_millis(1))
     }
 
-    fn is_closing(&self) -> bool {
+    pub(crate) fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::SeqCst)
     }
 
-    fn limits(&self) -> mcp_sansio::Limits {
+    pub(crate) fn limits(&self) -> mcp_sansio::Limits {
         self.alone.connection.limits.clone()
     }
 
-    fn next_number(&self) -> ConnectionNumber {
-        ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed))
+    /// The number of the next connection. Those that share tasks take theirs from these.
+    pub(crate) fn next_number(&self) -> ConnectionNumber {
+        let own = || ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
+        self.options.connection.next_connection().unwrap_or_else(own)
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions<Arc<Wire<Server>>>> {
@@ -354,19 +384,31 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.sessions().iter().for_each(|(_, wire)| wire.end_now());
+        lock(&self.one_streams).iter().for_each(|(_, wire)| wire.end_now());
     }
 }
 
 /// No code of the application's runs under these locks.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn full() -> Reply {
+/// The header fields of a request.
+pub(crate) fn fields(parts: &Parts) -> Vec<(&str, &[u8])> {
+    parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect()
+}
+
+/// The head of a request.
+pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> RequestHead<'p> {
+    let authority = parts.uri.authority().map(|authority| authority.as_str());
+    RequestHead::new(parts.method.as_str(), fields).authority(authority)
+}
+
+pub(crate) fn full() -> Reply {
     Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
 }
 
-fn closing() -> Reply {
+pub(crate) fn closing() -> Reply {
     Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
 }
 

@@ -15,6 +15,7 @@ mod body;
 mod connect;
 mod endpoint;
 mod exchange;
+mod one_stream;
 mod prompt;
 mod serve;
 
@@ -27,4 +28,5 @@ pub use mcp_sansio_driver::{
     Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, ResourceOutput,
     SharedTasks, TaskHandle, TaskInputs, ToolOutput, new_task, random_bytes,
 };
+pub use one_stream::OneStreamPaths;
 pub use serve::{serve, serve_stream};

@@ -12,6 +12,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
+use mcp_sansio::Principal;
 use mcp_sansio::http::Reply;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -29,7 +30,8 @@ const BREATH: Duration = Duration::from_millis(50);
 const HEAD: Duration = Duration::from_secs(30);
 
 /// Serves an endpoint on a path, on every connection that a listener accepts, with HTTP/1.1 or HTTP/2, whichever
-/// the client begins with, until `stop` is ready. Other paths are 404.
+/// the client begins with, until `stop` is ready. Other paths are 404, but for those of
+/// [`EndpointOptions::one_stream`](crate::EndpointOptions::one_stream).
 ///
 /// Then nothing more is accepted, and what is going on has `grace` to finish. What has not by then is broken off, and
 /// so is everything if this future is dropped.
@@ -113,6 +115,26 @@ fn builder() -> Builder<TokioExecutor> {
     builder
 }
 
+/// What there is at a path.
+enum Place {
+    Endpoint,
+    EventStream,
+    Messages,
+    Nowhere,
+}
+
+impl Place {
+    fn of(endpoint: &Endpoint, path: &str, wanted: &str) -> Self {
+        let paths = endpoint.one_stream_paths();
+        match wanted {
+            _ if wanted == path => Self::Endpoint,
+            _ if paths.is_some_and(|paths| paths.events == wanted) => Self::EventStream,
+            _ if paths.is_some_and(|paths| paths.messages == wanted) => Self::Messages,
+            _ => Self::Nowhere,
+        }
+    }
+}
+
 fn service(
     endpoint: Endpoint,
     path: String,
@@ -124,9 +146,15 @@ fn service(
 > {
     service_fn(move |request: Request<Incoming>| {
         let endpoint = endpoint.clone();
-        let is_here = request.uri().path() == path;
+        let place = Place::of(&endpoint, &path, request.uri().path());
         async move {
-            Ok(if is_here { endpoint.handle(request).await } else { reply(Reply::empty(404)) })
+            let nobody = Principal::default();
+            Ok(match place {
+                Place::Endpoint => endpoint.handle(request).await,
+                Place::EventStream => endpoint.handle_event_stream(nobody, request).await,
+                Place::Messages => endpoint.handle_message(nobody, request).await,
+                Place::Nowhere => reply(Reply::empty(404)),
+            })
         }
     })
 }

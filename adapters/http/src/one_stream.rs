@@ -1,0 +1,130 @@
+//! Clients of 2024-11-05: an event stream for everything that the server says, and a place to POST to
+//! ([HTTP with SSE](https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse)).
+
+use std::error::Error;
+use std::sync::Arc;
+
+use bytes::Buf;
+use hyper::body::Body;
+use hyper::{Request, Response};
+use mcp_sansio::http::{Gate, Reply, SessionId, Streams};
+use mcp_sansio::{Phase, Principal, Server};
+use mcp_sansio_driver::{Drive, random_bytes};
+use mcp_sansio_tokio::runtime::Sleeps;
+
+use crate::body::ResponseBody;
+use crate::endpoint::{Endpoint, Inner, closing, fields, full, head, lock};
+use crate::exchange::{Carried, reply};
+
+/// The paths for clients that know nothing newer than 2024-11-05.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct OneStreamPaths {
+    /// Where the event stream is: by custom `/sse`.
+    pub events: String,
+    /// Where messages go: by custom `/messages`. The client is told this with the id of its session.
+    pub messages: String,
+}
+
+impl Default for OneStreamPaths {
+    fn default() -> Self {
+        Self { events: "/sse".into(), messages: "/messages".into() }
+    }
+}
+
+/// # Clients of 2024-11-05
+impl Endpoint {
+    /// The paths for them, if there are any.
+    pub fn one_stream_paths(&self) -> Option<&OneStreamPaths> {
+        self.inner.options.one_stream.as_ref()
+    }
+
+    /// Answers a request for the event stream that is a session. That ends with it.
+    pub fn handle_event_stream<B>(
+        &self,
+        principal: Principal,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<ResponseBody>> + Send + use<B> {
+        let begun = self.inner.event_stream(principal, request);
+        async move {
+            match begun {
+                Ok(carried) => carried.respond().await,
+                Err(refusal) => reply(refusal),
+            }
+        }
+    }
+
+    /// Answers a POST of such a client. What there is to say to it goes out on its event stream.
+    pub async fn handle_message<B>(
+        &self,
+        principal: Principal,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
+    {
+        match self.inner.message(principal, request).await {
+            Ok(carried) => carried.respond().await,
+            Err(refusal) => reply(refusal),
+        }
+    }
+}
+
+impl Inner {
+    fn event_stream<B>(
+        self: &Arc<Self>,
+        principal: Principal,
+        request: Request<B>,
+    ) -> Result<Carried, Reply> {
+        let (parts, _) = request.into_parts();
+        let fields = fields(&parts);
+        self.gate.admit_event_stream(&head(&parts, &fields))?;
+        let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
+        let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
+        let place = format!("{}?session={id}", paths.messages);
+        let (config, now) = (Arc::clone(self.gate.config()), self.clock.now());
+        let (streams, response) = Streams::one_stream(config, &self.limits(), place, now);
+        let server = Server::numbered(Arc::clone(&self.session), self.next_number());
+        let wire = self.connect(server, streams);
+        let mut sessions = lock(&self.one_streams);
+        // Whoever shuts down finds it in there, or it finds that out here.
+        if self.is_closing() || sessions.is_full() {
+            drop(sessions);
+            wire.end_now();
+            return Err(if self.is_closing() { closing() } else { full() });
+        }
+        sessions.insert(id, principal, Arc::clone(&wire), now);
+        drop(sessions);
+        tokio::spawn(Drive::timed(&wire, Sleeps::default()));
+        let inner = Arc::downgrade(self);
+        Ok(Carried::new(wire, response).then(move || {
+            let wire =
+                inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
+            wire.into_iter().for_each(|wire| wire.end_now());
+        }))
+    }
+
+    async fn message<B>(
+        self: &Arc<Self>,
+        principal: Principal,
+        request: Request<B>,
+    ) -> Result<Carried, Reply>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
+    {
+        let (parts, body) = request.into_parts();
+        let fields = fields(&parts);
+        let session = parts.uri.query().and_then(|query| {
+            query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
+        });
+        let id = self.gate.admit_message(&head(&parts, &fields), session)?;
+        let body = self.read(body).await?;
+        self.gate.message(&body)?;
+        let now = self.clock.now();
+        let wire = lock(&self.one_streams).get(id, principal, now).cloned();
+        let wire =
+            wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
+        let response = wire.post(&body, principal).ok_or_else(Gate::no_session)?;
+        Ok(Carried::new(wire, response))
+    }
+}
