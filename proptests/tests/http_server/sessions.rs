@@ -217,6 +217,7 @@ fn a_session_that_nobody_uses_ends() {
     site.elapse(15_000);
     site.hear(turn);
     site.disconnect(turn);
+    assert!(site.elapse(120_000).is_empty(), "it is worked on");
     site.respond(request.id, r#"{"tools":[]}"#);
     closed(&site.elapse(60_000), Cause::ShutDown);
     site.assert_forgotten();
