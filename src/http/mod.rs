@@ -58,7 +58,7 @@ mod value;
 
 pub use client::{
     Action, Arrived, ExchangeNumber, HeaderError, HttpClient, HttpClientConfig, HttpRequest,
-    OneStream, Posts, ResponseReader,
+    OneStream, Posts, Refusal, ResponseReader,
 };
 pub use headers::{Field, Headers};
 pub use media::{accepts, has_content_type, is_json};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::event::Outcome;
+use super::event::{Outcome, PeerEvent};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::receive::{Incoming, Reception};
 use super::{ConnectionConfig, Peer};
@@ -97,7 +97,15 @@ impl CarrierFailure<'_> {
 #[non_exhaustive]
 pub enum ExchangeEnd<'a> {
     /// With an error that can only be about this call.
-    Error(ErrorObject<'a>),
+    Error {
+        /// The error.
+        error: ErrorObject<'a>,
+        /// The status of HTTP that came with it.
+        status: u16,
+        /// The carrier has found out meanwhile how the call should have been made: it is made again, under a new
+        /// id, unless its params have not been kept. Only then does the call end.
+        is_mended: bool,
+    },
     /// Without any.
     Failure(CarrierFailure<'a>),
 }
@@ -116,12 +124,23 @@ impl Peer {
             return None;
         }
         self.clock.tick(now);
-        let outcome = match end {
-            ExchangeEnd::Error(error) => Outcome::PeerError(error),
-            ExchangeEnd::Failure(failure) => Outcome::Undelivered(failure),
+        let (outcome, status) = match end {
+            ExchangeEnd::Error { is_mended: true, .. } if self.is_made_again(call, now, out) => {
+                return None;
+            }
+            ExchangeEnd::Error { error, status, .. } => (Outcome::PeerError(error), Some(status)),
+            ExchangeEnd::Failure(failure) => {
+                let status = failure.status;
+                (Outcome::Undelivered(failure), status)
+            }
         };
         let arrival = Arrival::from(now).lane(Lane::Call(call));
         let result_type = ResultType::Absent;
-        self.ended(call, outcome, b"", &mut Reception { config, result_type, arrival, out })
+        let mut reception = Reception { config, result_type, arrival, out };
+        let mut incoming = self.ended(call, outcome, b"", &mut reception);
+        if let Some(Incoming::Event(PeerEvent::CallEnded(ended))) = &mut incoming {
+            ended.status = status;
+        }
+        incoming
     }
 }

@@ -180,6 +180,15 @@ pub struct CallEnded<'a> {
     /// Whether the peer needed something before it answered, so that the result is an answer to that as
     /// well, and nothing to use again for the same request.
     pub needed_input: bool,
+    /// The status of HTTP with which the server has refused, if it has.
+    pub status: Option<u16>,
+}
+
+impl<'a> CallEnded<'a> {
+    /// One that is not about a list that has changed, needed no input and was not refused by a status.
+    pub(crate) const fn new(call: CallId, outcome: Outcome<'a>) -> Self {
+        Self { call, outcome, stale: false, needed_input: false, status: None }
+    }
 }
 
 impl CallEnded<'_> {
@@ -399,6 +408,6 @@ pub enum Cause {
 impl PeerEvent<'_> {
     /// A call has ended.
     pub(super) const fn ended(call: CallId, outcome: Outcome<'_>) -> PeerEvent<'_> {
-        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false, needed_input: false })
+        PeerEvent::CallEnded(CallEnded::new(call, outcome))
     }
 }

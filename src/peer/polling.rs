@@ -407,7 +407,7 @@ impl Peer {
         let entry = self.outbound.get(call.0);
         let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
         self.end_call(call);
-        PeerEvent::CallEnded(CallEnded { call, outcome, stale: false, needed_input })
+        PeerEvent::CallEnded(CallEnded { needed_input, ..CallEnded::new(call, outcome) })
     }
 
     /// Nobody waits any more for what was asked about a task. What is answered soon is left alone.

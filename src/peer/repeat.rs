@@ -30,12 +30,26 @@ impl Peer {
         let best = theirs.and_then(|theirs| theirs.and(ours).latest());
         let Some(entry) = self.outbound.get_mut(call.0) else { return false };
         let Some(best) = best.filter(|best| !entry.repeated.contains(*best)) else { return false };
+        entry.repeated = entry.repeated.with(best);
+        self.is_made_again(call, now, out)
+    }
+
+    /// The peer has refused to look at a call, and it is known what to do about that: whether it is made again.
+    pub(super) fn is_made_again(
+        &mut self,
+        call: CallId,
+        now: Instant,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        let is_stateless = self.is_stateless();
+        let Some(entry) = self.outbound.get_mut(call.0).filter(|_| is_stateless) else {
+            return false;
+        };
         let is_known = entry.kind.is_some()
             && matches!(entry.purpose, Purpose::Application | Purpose::Subscription);
         if entry.params.is_empty() || !is_known {
             return false;
         }
-        entry.repeated = entry.repeated.with(best);
         entry.whereabouts = Whereabouts::Answered;
         self.outbound.renew(call.0);
         self.ask_again(call, Some(now), out);

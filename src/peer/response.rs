@@ -156,7 +156,8 @@ impl Peer {
                         let entry = self.outbound.get(call.0);
                         let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
                         self.end_call(call);
-                        PeerEvent::CallEnded(CallEnded { call, outcome, stale, needed_input })
+                        let ended = CallEnded::new(call, outcome);
+                        PeerEvent::CallEnded(CallEnded { stale, needed_input, ..ended })
                     }
                 };
                 Some(Incoming::Event(event))

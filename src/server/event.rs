@@ -114,7 +114,7 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
             // A server has no subscriptions of its own: it cannot send what opens one.
             PeerEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);
-                Self::CallEnded(CallEnded { call, outcome, stale: false, needed_input: false })
+                Self::CallEnded(CallEnded::new(call, outcome))
             }
             PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
             PeerEvent::PeerFault(error) => Self::PeerFault(error),

@@ -1,8 +1,14 @@
 //! What is concluded from a response.
 
-use mcp_sansio::{CarrierFailure, CarrierFailureKind, ErrorCode, Outcome};
+use mcp_sansio::{
+    CarrierFailure, CarrierFailureKind, ClientConfig, ClientEvent, ErrorCode, Outcome, Revision,
+    StrayCause, ViolationKind,
+};
 
-use super::kit::{EVENTS, JSON, Side, complete, ended, error, result};
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio_proptests::config;
+
+use super::kit::{EVENTS, JSON, Side, URL, complete, ended, error, result};
 
 const DONE: &str = r#"{"resultType":"complete","tools":[]}"#;
 
@@ -11,11 +17,13 @@ const DONE: &str = r#"{"resultType":"complete","tools":[]}"#;
 fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome<'static> {
     let mut side = Side::modern();
     let (call, request) = side.asks("tools/list", "{}");
-    let (ended, outcome) = ended(side.answer(&request, status, headers, body));
-    assert_eq!(ended, call);
+    let events = side.answer(&request, status, headers, body);
+    let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(ended.call, call);
+    assert_eq!(ended.status, (!(200..300).contains(&status)).then_some(status));
     assert_eq!(side.http.posts().exchanges(), 0);
     side.does_nothing();
-    outcome
+    ended.outcome.clone()
 }
 
 /// The same if the carrier has failed.
@@ -47,7 +55,6 @@ fn a_request_is_answered_by_json_or_by_events() {
     assert_eq!(complete(side.says(&mut stream, &result(3, DONE))), (call, DONE.into()));
     assert_eq!(side.end(&mut stream), []);
     assert_eq!(side.http.posts().exchanges(), 0);
-    _ = EVENTS;
 }
 
 /// Proves H-HTTP-06, H-HTTP-108.
@@ -70,6 +77,254 @@ fn a_refusal_with_an_error_ends_the_call_it_answers() {
             let failure = failure(status, headers, body);
             assert_eq!(failure.kind, CarrierFailureKind::Refused, "{status} {body}");
             assert_eq!(failure.status, Some(status));
+        }
+    }
+}
+
+/// Proves H-HTTP-103, H-HTTP-106, H-HTTP-109.
+#[test]
+fn what_is_no_answer_ends_the_call_as_such() {
+    let other = result(9, DONE);
+    let request = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let table = [
+        (200, &[JSON][..], &*other),
+        (200, &[JSON], request),
+        (200, &[JSON], r#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
+        (200, &[JSON], "[]"),
+        (200, &[JSON], "nonsense"),
+        (200, &[JSON], ""),
+        (200, &[], ""),
+        (202, &[], ""),
+        (202, &[JSON], &result(2, DONE)),
+        (204, &[], ""),
+        (200, &[("Content-Type", "text/html")], "<html>"),
+        (200, &[("Content-Type", "text/plain")], &result(2, DONE)),
+    ];
+    for (status, headers, body) in table {
+        let failure = failure(status, headers, body);
+        assert_eq!(failure, CarrierFailure::new(CarrierFailureKind::NoAnswer), "{status} {body}");
+    }
+}
+
+/// Proves H-HTTP-104.
+#[test]
+fn a_stream_that_ends_early_loses_its_call() {
+    let progress =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    for said in [
+        String::new(),
+        ": hi\n\n".into(),
+        "id: 7\ndata:\n\n".into(),
+        format!("data: {}\n", result(2, DONE)),
+    ] {
+        assert_eq!(
+            failure(200, &[EVENTS], &said),
+            CarrierFailure::new(CarrierFailureKind::BrokenOff),
+            "{said}"
+        );
+    }
+    // It is not made again by itself, also not later.
+    let mut side = Side::modern();
+    let (call, request) = side.asks("tools/call", r#"{"name":"t"}"#);
+    let mut stream = side.stream(&request);
+    assert_eq!(side.says(&mut stream, progress).len(), 1);
+    assert_eq!(ended(side.failed(&request)).0, call);
+    assert_eq!(side.waits(), None);
+    side.elapse(100_000);
+    assert!(side.acts().is_empty());
+    // It could not be made at all.
+    let (call, request) = side.asks("tools/list", "{}");
+    let (failed, outcome) = ended(side.failed(&request));
+    assert_eq!(failed, call);
+    let unreachable = CarrierFailure::new(CarrierFailureKind::Unreachable);
+    assert_eq!(outcome, Outcome::Undelivered(unreachable));
+    assert_eq!(side.http.posts().exchanges(), 0);
+}
+
+/// Proves H-HTTP-105.
+#[test]
+fn what_follows_an_answer_is_ignored() {
+    let mut side = Side::modern();
+    let (call, request) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&request);
+    let answer = format!("data: {}\n\n", result(2, DONE));
+    let events = side.chunk(&mut stream, answer.repeat(3).as_bytes());
+    assert_eq!(complete(events).0, call);
+    assert!(stream.is_done(), "the response can be dropped");
+    assert_eq!(side.http.posts().exchanges(), 0, "and nobody need say so");
+    assert_eq!(side.chunk(&mut stream, answer.as_bytes()), []);
+    assert_eq!(side.end(&mut stream), []);
+    side.does_nothing();
+}
+
+/// Proves H-HTTP-107.
+#[test]
+fn any_success_takes_a_notification() {
+    for (status, headers, body) in [
+        (200, &[JSON][..], "{}"),
+        (200, &[JSON], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+        (200, &[EVENTS], ""),
+        (202, &[], ""),
+        (204, &[], ""),
+        (299, &[], ""),
+        (400, &[JSON], r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"m"}}"#),
+        (404, &[], ""),
+        (500, &[], ""),
+    ] {
+        for mut side in
+            [Side::modern(), Side::session_with(Revision::V2025_11_25, HttpClientConfig::new(URL))]
+        {
+            let is_lost = status == 404 && side.http.posts().session_id().is_some();
+            side.http
+                .with(|client, out| client.notify_method("notifications/x", &(), None, out))
+                .unwrap();
+            let told = side.sent_one();
+            assert_eq!(side.answer(&told, status, headers, body), [], "{status}");
+            assert_eq!(side.http.posts().exchanges(), 0);
+            if !is_lost {
+                side.does_nothing();
+                side.asks("tools/list", "{}");
+            }
+        }
+    }
+}
+
+/// Proves H-HTTP-110.
+#[test]
+fn a_server_without_sessions_asks_nothing() {
+    let mut side = Side::modern();
+    let (call, request) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&request);
+    let events = side.says(&mut stream, r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    let [ClientEvent::Violation(violation)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(violation.kind, ViolationKind::RequestFromServer);
+    side.does_nothing();
+    assert_eq!(complete(side.says(&mut stream, &result(2, DONE))).0, call);
+}
+
+/// Proves H-HTTP-111.
+#[test]
+fn a_redirection_is_a_refusal() {
+    for status in [301, 302, 303, 307, 308] {
+        let failure = failure(status, &[("Location", "http://elsewhere/mcp")], "");
+        assert_eq!(failure.kind, CarrierFailureKind::Refused);
+        assert_eq!(failure.status, Some(status));
+    }
+}
+
+/// Proves H-HTTP-108.
+#[test]
+fn who_wants_to_know_who_is_asking_says_so() {
+    let body = error(2, -32001);
+    let challenge = ("www-authenticate", "Bearer realm=\"x\"");
+    for (status, headers) in
+        [(401, &[JSON][..]), (401, &[JSON, challenge]), (403, &[JSON, challenge])]
+    {
+        let failure = failure(status, headers, &body);
+        assert_eq!(failure.kind, CarrierFailureKind::Unauthorized);
+        assert_eq!(failure.status, Some(status));
+        assert_eq!(failure.challenge.is_some(), headers.len() == 2);
+    }
+    assert_eq!(code(403, &[JSON], &body), ErrorCode::from(-32001));
+    for status in [429, 503] {
+        let failure = failure(status, &[("Retry-After", "7")], "");
+        assert_eq!(failure.kind, CarrierFailureKind::Refused);
+        assert_eq!(failure.retry_after.unwrap(), "7");
+    }
+}
+
+/// Proves H-HTTP-99, H-HTTP-238, H-HTTP-239, H-HTTP-240.
+#[test]
+fn events_that_are_no_messages_change_nothing() {
+    let mut side = Side::modern();
+    let (call, request) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&request);
+    let other = result(2, r#"{"resultType":"complete","tools":[1]}"#);
+    for said in [
+        ": keep alive\n\n".into(),
+        "data: \n\n".into(),
+        "data:\n\n".into(),
+        "id: 1\n\n".into(),
+        format!("event: endpoint\ndata: {other}\n\n"),
+        format!("event: other\ndata: {other}\n\n"),
+        format!("x: y\ndatum: {other}\n\n"),
+    ] {
+        assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{said}");
+    }
+    for nonsense in ["nonsense", "{"] {
+        let events = side.says(&mut stream, nonsense);
+        assert!(matches!(&events[..], [ClientEvent::Violation(_)]), "{nonsense}: {events:?}");
+    }
+    let answer = format!("x: y\nevent: message\ndata: {}\n\n", result(2, DONE));
+    assert_eq!(complete(side.chunk(&mut stream, answer.as_bytes())).0, call);
+    side.does_nothing();
+}
+
+fn small() -> ClientConfig {
+    let mut client = config::client_of_both_eras();
+    client.connection.limits.frame_bytes = 1000;
+    client
+}
+
+/// Proves H-HTTP-241.
+#[test]
+fn what_is_too_long_ends_the_call_that_it_answers() {
+    let long = "x".repeat(1001);
+    for (status, headers, body, kind) in [
+        (200, [JSON], long.clone(), CarrierFailureKind::TooLong),
+        (200, [EVENTS], format!("data: {long}\n\n"), CarrierFailureKind::TooLong),
+        // The status alone says enough.
+        (500, [JSON], long, CarrierFailureKind::Refused),
+    ] {
+        let mut side = Side::begun(small());
+        let probe = side.sent_one();
+        side.json(&probe, &result(1, super::kit::DISCOVERY));
+        let (call, request) = side.asks("tools/list", "{}");
+        let mut reader = side.head(&request, status, &headers).unwrap();
+        let mut events = Vec::new();
+        for chunk in body.as_bytes().chunks(100) {
+            events.extend(side.chunk(&mut reader, chunk));
+        }
+        events.extend(side.end(&mut reader));
+        let (failed, outcome) = ended(events);
+        assert_eq!(failed, call);
+        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.kind, kind);
+        assert_eq!(side.http.posts().exchanges(), 0);
+    }
+}
+
+/// Proves H-HTTP-05, H-HTTP-242.
+#[test]
+fn a_batch_is_handed_on_message_by_message_however_it_is_cut() {
+    let batch = format!(
+        r#"[{{"jsonrpc":"2.0","method":"notifications/x"}},{},{{"jsonrpc":"2.0","id":1,"method":"ping"}},{}]"#,
+        result(2, r#"{"tools":[]}"#),
+        result(2, r#"{"tools":[]}"#)
+    );
+    let in_events = format!("data: {batch}\n\n");
+    for (kind, body) in [(JSON, &batch), (EVENTS, &in_events)] {
+        for size in [1, 2, 7, 1000] {
+            let mut side = Side::session(Revision::V2025_03_26);
+            let (call, request) = side.asks("tools/list", "{}");
+            let mut reader = side.head(&request, 200, &[kind]).unwrap();
+            let mut events = Vec::new();
+            for chunk in body.as_bytes().chunks(size) {
+                events.extend(side.chunk(&mut reader, chunk));
+            }
+            events.extend(side.end(&mut reader));
+            let [
+                ClientEvent::Notification(_),
+                ClientEvent::CallEnded(ended),
+                ClientEvent::Stray(stray),
+            ] = &events[..]
+            else {
+                panic!("{events:?}")
+            };
+            assert_eq!(ended.call, call);
+            assert_eq!(stray.cause, StrayCause::Completed);
+            assert_eq!(side.sent_one().body(), r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#);
+            assert_eq!(side.http.posts().exchanges(), 1, "the answer");
         }
     }
 }

@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod answers;
+mod eras;
 mod kit;
+mod one_stream;
 mod requests;
+mod resuming;
 mod sessions;
+mod tools;

@@ -208,3 +208,51 @@ fn what_no_header_can_say_is_not_sent() {
     let (_, sent) = side.asks("tools/call", params);
     assert_eq!(sent.header("Mcp-Param-Priority"), Some("9007199254740991"));
 }
+
+/// Proves H-HA-06, H-HA-07, H-HTTP-178.
+#[test]
+fn neither_an_origin_nor_a_version_is_made_up() {
+    let (mut side, listening) = Side::listening(Revision::V2025_11_25, HttpClientConfig::new(URL));
+    assert_eq!(listening.header("Origin"), None);
+    assert_eq!(side.answer(&listening, 405, &[], ""), []);
+    assert_eq!(side.asks("tools/list", "{}").1.header("Origin"), None);
+    let opening = Side::begun(config::client()).sent_one();
+    assert_eq!(opening.request.headers.len(), 2, "what kind of body it is, and what is accepted");
+    // The application may say who it speaks for.
+    let mut http = HttpClientConfig::new(URL);
+    http.header("Origin", "https://example.com").unwrap();
+    let (_, request) = Side::modern_with(http).asks("tools/list", "{}");
+    assert_eq!(request.header("Origin"), Some("https://example.com"));
+}
+
+/// Proves H-HTTP-08.
+#[test]
+fn what_waits_to_be_sent_is_bounded() {
+    let mut client = config::client();
+    client.connection.limits.outbox_bytes = 2000;
+    client.connection.limits.held_bytes = 1000;
+    let mut side = Side::begun(client);
+    let opening = side.sent_one();
+    side.answer(&opening, 200, &[JSON], &result(1, &session(Revision::V2025_11_25)));
+    // The end of the handshake has not been taken, so everything waits.
+    assert_eq!(side.sent().len(), 1);
+    let now = side.now;
+    let mut made = 0;
+    let refused = loop {
+        let params = mcp_sansio::json::Raw::new(r#"{"cursor":"cursorcursorcursor"}"#).unwrap();
+        let options = mcp_sansio::CallOptions::new();
+        let call = side
+            .http
+            .with(|client, out| client.call_method("tools/list", &params, options, now, out));
+        match call {
+            Ok(_) => made += 1,
+            Err(error) => break error,
+        }
+        assert!(made < 100);
+    };
+    assert_eq!(refused, mcp_sansio::CallError::Encode(mcp_sansio::json::EncodeError::Full));
+    assert!(10 < made && side.http.posts().outbox().len() <= 2000);
+    assert!(side.acts().is_empty());
+    side.elapse(250);
+    assert_eq!(side.sent().len(), made, "later they all go");
+}

@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::arrived::Arrived;
 use super::config::OneStream;
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
-use super::posts::{Manner, Posts};
-use super::reception::Arrived;
+use super::posts::{Action, Manner, Posts};
 use super::request::HttpRequest;
 use crate::http::name;
-use crate::peer::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
+use crate::peer::{CarrierFailure, CarrierFailureKind};
 use crate::time::Instant;
 
 /// # Time
@@ -17,7 +17,8 @@ impl Posts {
     /// When to ask for the next [action](Self::poll_action) although nothing has happened.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = self.exchanges.values().filter_map(|exchange| exchange.due);
-        due.chain(self.opening.map(|(_, until)| until)).min()
+        let opening = self.opening.into_iter().chain(self.completing);
+        due.chain(opening.map(|(_, until)| until)).min()
     }
 
     /// Asks again for the streams whose time has come. Says whether there was one.
@@ -29,11 +30,8 @@ impl Posts {
         if exchange.purpose == Purpose::OneStream {
             // It has not said in time where messages go.
             self.exchanges.insert(number, exchange);
-            if let Some(Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }) =
-                self.fall_short(number)
-            {
-                self.actions.push_back(super::posts::Action::Fail { call, failure });
-            }
+            let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+            _ = self.fall_short(number, failure);
             return true;
         }
         (exchange.due, exchange.has_head) = (None, false);
@@ -59,7 +57,8 @@ impl Posts {
         };
         let can_resume = known.purpose == Purpose::Standalone || known.last_event.is_some();
         if known.purpose == Purpose::OneStream {
-            return self.fall_short(exchange);
+            let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
+            return self.fall_short(exchange, failure);
         }
         if !is_over && can_resume && known.attempts < self.config.attempts {
             self.try_again(exchange, now);
@@ -120,9 +119,14 @@ impl Posts {
         let timeout = self.config.endpoint_timeout;
         let request = HttpRequest::get(&self.config.url);
         let mut exchange = Exchange::new(Purpose::OneStream, true);
-        // At the start nobody has said what time it is.
-        exchange.due = (now != Instant::EPOCH).then(|| now + timeout);
+        exchange.due = Some(now + timeout);
         self.send_in_session(exchange, request);
+    }
+
+    /// Whether the one stream has not been asked for.
+    pub(super) fn wants_one_stream(&self) -> bool {
+        let is_one = |exchange: &Exchange| exchange.purpose == Purpose::OneStream;
+        self.manner == Manner::OneStream { endpoint: None } && !self.exchanges.values().any(is_one)
     }
 
     /// Says what was refused in the newer way, now that it is known where to.
@@ -153,20 +157,28 @@ impl Posts {
     }
 
     /// There is no such stream, or it has ended.
-    pub(super) fn fall_short<'r>(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'r>> {
+    pub(super) fn fall_short<'r>(
+        &mut self,
+        exchange: ExchangeNumber,
+        failure: CarrierFailure<'static>,
+    ) -> Option<Arrived<'r>> {
         self.abort(exchange);
-        let was_open = self.manner != Manner::OneStream { endpoint: None };
-        if was_open {
+        if self.manner != (Manner::OneStream { endpoint: None }) {
             return Some(Arrived::ConnectionLost);
         }
+        // Neither way is served. The newer one says why.
         self.manner = Manner::Streamable;
-        match self.openings().first() {
-            // Neither way is served.
-            Some((opening, _)) => {
-                let refused = CarrierFailure::new(CarrierFailureKind::Refused);
-                self.fail(*opening, refused)
-            }
-            None => Some(Arrived::ConnectionLost),
+        let newer = self.refusals.iter().rfind(|refusal| refusal.method == "POST");
+        let told = newer.map_or_else(|| failure.clone(), |newer| newer.failure.clone());
+        self.note_refusal("GET", &failure);
+        let mut calls = Vec::new();
+        for (opening, _) in self.openings() {
+            let known = self.exchanges.remove(&opening);
+            calls.extend(known.and_then(|known| known.waiting_call()));
         }
+        calls.extend(self.withdraw());
+        let fail = |call| Action::Fail { call, failure: told.clone() };
+        self.actions.extend(calls.into_iter().map(fail));
+        None
     }
 }

@@ -23,8 +23,9 @@ pub struct HttpClientConfig {
     /// Whether a client of a session asks for an event stream, on which the server can speak without being
     /// asked. Default true.
     pub listens: bool,
-    /// How long further requests wait for that stream to open: what many a server asks for because of a request it
-    /// says there, and to nobody if nobody listens yet. Default 250 ms.
+    /// How long further requests wait for that stream to open, and before that for the answer to
+    /// `notifications/initialized`: what many a server asks for because of a request it says there, and to nobody if
+    /// nobody listens yet. Default 250 ms.
     pub listen_first: Duration,
     /// What is done about a server that knows neither era at this URL: default, it is asked for the event stream
     /// of 2024-11-05.

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::refresh::{CalledTool, Refresh};
 use crate::handle::CallId;
 use crate::time::Instant;
 
@@ -38,6 +39,8 @@ pub(super) struct Exchange {
 pub(super) enum Purpose {
     /// It carries a request of ours.
     Request(Asked),
+    /// It lists the tools because of a call that was refused.
+    Refresh(Refresh),
     /// It carries several messages at once.
     Batch,
     /// It carries a notification, or an answer of ours.
@@ -61,6 +64,12 @@ pub(super) struct Asked {
     pub(super) id: String,
     /// It asks for the tools, of which the answer is looked at.
     pub(super) lists_tools: bool,
+    /// It calls a tool where there are no sessions.
+    pub(super) called: Option<CalledTool>,
+    /// It does so again, because it was refused for its header fields.
+    pub(super) is_mended: bool,
+    /// It asks whether there has to be a session.
+    pub(super) probes: bool,
     /// It asks for a session, and may have to be asked in another way: the whole message.
     pub(super) opens: Option<Vec<u8>>,
 }

@@ -3,11 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
+use super::arrived::{Arrived, Step};
 use super::config::HttpClientConfig;
 use super::exchange::ExchangeNumber;
 use super::posts::{Action, Posts};
 use super::reader::ResponseReader;
-use super::reception::{Arrived, Step};
 use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::config::{HttpClientConfig, OneStream};
 use super::exchange::{Asked, Exchange, ExchangeNumber, Purpose};
+use super::refresh::{CalledTool, Refresh};
 use super::request::{HttpRequest, Labels, Said, session_version};
 use super::tools::Tools;
 use crate::client::ClientEvent;
@@ -42,11 +43,25 @@ pub struct Posts {
     /// The revision that was agreed on.
     pub(super) revision: Option<Revision>,
     /// The end of the handshake is on its way, and nothing may overtake it.
-    pub(super) completing: Option<ExchangeNumber>,
+    pub(super) completing: Option<(ExchangeNumber, Instant)>,
     /// The event stream of the session is being opened, and until then nothing else is said.
     pub(super) opening: Option<(ExchangeNumber, Instant)>,
     pub(super) tools: Tools,
+    /// What was refused before the connection was open.
+    pub(super) refusals: Vec<Refusal>,
+    /// Calls of tools that are about to be made again.
+    pub(super) mended: Vec<CallId>,
     is_finished: bool,
+}
+
+/// A request of HTTP that was refused while it was being found out how the server is to be spoken to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The method of HTTP.
+    pub method: &'static str,
+    /// What came of it.
+    pub failure: CarrierFailure<'static>,
 }
 
 /// How the server is spoken to.
@@ -93,7 +108,7 @@ impl Posts {
             OneStream::Fallback | OneStream::Never => Manner::Streamable,
         };
         let tools = Tools::new(config.most_tools);
-        let mut posts = Self {
+        Self {
             config,
             limits: limits.clone(),
             outbox: Outbox::new(Framing::Messages, limits),
@@ -106,12 +121,10 @@ impl Posts {
             completing: None,
             opening: None,
             tools,
+            refusals: Vec::new(),
+            mended: Vec::new(),
             is_finished: false,
-        };
-        if matches!(posts.manner, Manner::OneStream { .. }) {
-            posts.ask_for_one_stream(Instant::EPOCH);
         }
-        posts
     }
 
     /// How it is configured.
@@ -153,10 +166,39 @@ impl Posts {
     /// Sees what has come of a message, or of time.
     pub fn watch(&mut self, event: &ClientEvent<'_>) {
         match event {
-            ClientEvent::Connected(connected) => self.revision = Some(connected.revision),
+            ClientEvent::Connected(connected) => {
+                self.revision = Some(connected.revision);
+                if !connected.revision.is_stateless() {
+                    self.give_up_probes();
+                }
+            }
+            ClientEvent::CallEnded(ended) => _ = self.is_mended(ended.call),
             ClientEvent::ConnectFailed(_) | ClientEvent::Closed { .. } => self.finish(),
             _ => {}
         }
+    }
+
+    /// What was refused while it was being found out how the server is to be spoken to, in order: where connecting
+    /// fails, that says all there is to say. At most 8.
+    pub fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    pub(super) fn note_refusal(&mut self, method: &'static str, failure: &CarrierFailure<'static>) {
+        if self.revision.is_none() && self.refusals.len() < 8 {
+            self.refusals.push(Refusal { method, failure: failure.clone() });
+        }
+    }
+
+    /// Nobody wants to know any more whether there need not be a session.
+    fn give_up_probes(&mut self) {
+        let mut probes = Vec::new();
+        for (number, exchange) in &self.exchanges {
+            if matches!(&exchange.purpose, Purpose::Request(asked) if asked.probes) {
+                probes.push(*number);
+            }
+        }
+        probes.into_iter().for_each(|probe| self.abort(probe));
     }
 
     /// Begins anew, for another session, because the server has ended the one before. What has not been sent of that
@@ -166,6 +208,10 @@ impl Posts {
         self.break_off();
         self.is_finished = false;
         (self.completing, self.opening, self.revision) = (None, None, None);
+        self.refusals.clear();
+        if let Manner::OneStream { endpoint } = &mut self.manner {
+            *endpoint = None;
+        }
     }
 
     /// Breaks everything off, and takes leave of the session if there is one.
@@ -183,6 +229,7 @@ impl Posts {
 
     fn break_off(&mut self) {
         self.outbox.messages().for_each(drop);
+        self.mended.clear();
         while let Some(exchange) = self.exchanges.keys().next().copied() {
             self.abort(exchange);
         }
@@ -191,7 +238,8 @@ impl Posts {
     /// Whether there is something to do now: whether [`poll_action`](Self::poll_action) would give anything, but for
     /// what is a matter of time.
     pub fn has_actions(&self) -> bool {
-        !self.actions.is_empty() || (self.can_post() && !self.outbox.is_empty())
+        let can_say = self.can_post() || self.wants_one_stream();
+        !self.actions.is_empty() || (can_say && !self.outbox.is_empty())
     }
 
     /// Whether everything has been done: the connection is over, and the server has been told so as far as it wants
@@ -214,12 +262,17 @@ impl Posts {
                 continue;
             }
             self.opening = self.opening.filter(|(_, until)| now < *until);
+            self.completing = self.completing.filter(|(_, until)| now < *until);
             if !self.can_post() {
+                if self.wants_one_stream() && !self.outbox.is_empty() {
+                    self.ask_for_one_stream(now);
+                    continue;
+                }
                 return None;
             }
             let (message, tag) = self.outbox.pop()?;
             let message = Vec::from(message);
-            self.post(message, tag);
+            self.post(message, tag, now);
         }
     }
 
@@ -229,7 +282,7 @@ impl Posts {
     }
 
     /// Sends a message, or does instead what HTTP has for it.
-    fn post(&mut self, message: Vec<u8>, tag: Tag) {
+    fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
             let request = HttpRequest::post(self.target(), message);
             self.send_in_session(Exchange::new(Purpose::Batch, true), request);
@@ -254,7 +307,18 @@ impl Posts {
                 let method = said.method.clone().unwrap_or_else(|| Str::from(""));
                 let lists_tools = stands_alone && method == "tools/list";
                 let opens = (method == "initialize").then(|| message.clone());
-                Purpose::Request(Asked { call, id: id.into(), lists_tools, opens })
+                let called = if stands_alone { CalledTool::read(&said) } else { None };
+                let is_mended = self.is_mended(call);
+                let probes = method == "server/discover";
+                Purpose::Request(Asked {
+                    call,
+                    id: id.into(),
+                    lists_tools,
+                    called,
+                    is_mended,
+                    probes,
+                    opens,
+                })
             }
             _ => {
                 let completes_handshake = said
@@ -267,7 +331,12 @@ impl Posts {
         let exchange = Exchange::new(purpose, !stands_alone);
         if !stands_alone {
             let request = HttpRequest::post(self.target(), message);
-            self.send_in_session(exchange, request);
+            let completes =
+                matches!(exchange.purpose, Purpose::Notice { completes_handshake: true });
+            let number = self.send_in_session(exchange, request);
+            if completes {
+                self.completing = Some((number, now + self.config.listen_first));
+            }
             return;
         }
         match self.labels(&said) {
@@ -333,12 +402,12 @@ impl Posts {
 
     /// The head of a response has come, or never will.
     pub(super) fn has_begun(&mut self, exchange: ExchangeNumber) {
-        self.completing = self.completing.filter(|waiting| *waiting != exchange);
+        self.completing = self.completing.filter(|(waiting, _)| *waiting != exchange);
         self.opening = self.opening.filter(|(waiting, _)| *waiting != exchange);
     }
 
     /// Makes a request of HTTP.
-    fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
+    pub(super) fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
         if matches!(exchange.purpose, Purpose::Farewell) {
             if let Some(session) = self.session.take() {
                 request.add(name::SESSION_ID, &session);
@@ -351,18 +420,26 @@ impl Posts {
         request.headers.extend(fixed.map(|(name, value)| (name.clone().into(), value.clone())));
         let number = ExchangeNumber(self.next_number);
         self.next_number += 1;
-        if matches!(exchange.purpose, Purpose::Notice { completes_handshake: true }) {
-            self.completing = Some(number);
-        }
         self.exchanges.insert(number, exchange);
         self.actions.push_back(Action::Send { exchange: number, request });
         number
     }
 
+    /// The calls whose requests wait to be sent, and never will be.
+    pub(super) fn withdraw(&mut self) -> Vec<CallId> {
+        let mut calls = Vec::new();
+        while let Some((_, tag)) = self.outbox.pop() {
+            if let Tag::Call(call) = tag {
+                calls.push(call);
+            }
+        }
+        calls
+    }
+
     /// The exchange that carries the request with this id.
-    fn carries(&self, id: &str) -> Option<ExchangeNumber> {
+    pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
         let is_it = |exchange: &Exchange| match &exchange.purpose {
-            Purpose::Request(asked) => asked.id == id,
+            Purpose::Request(asked) | Purpose::Refresh(Refresh { asked, .. }) => asked.id == id,
             _ => false,
         };
         self.exchanges.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)

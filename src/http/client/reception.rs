@@ -4,49 +4,19 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem::take;
 
+use super::arrived::{Arrived, Step};
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
 use super::posts::{Manner, Posts};
 use super::reader::{Form, ResponseReader};
 use super::url::resolve;
+use super::verdict::{error_in, failure, is_session_id};
 use crate::frame::Frames;
 use crate::handle::CallId;
-use crate::http::{Field, Headers, SseDecoder, has_content_type, name};
-use crate::json::{Envelope, Str};
-use crate::limits::Limits;
+use crate::http::{Field, Headers, SseDecoder, SseEvent, has_content_type, name};
+use crate::json::Envelope;
 use crate::peer::{Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane};
-use crate::rpc::{ErrorObject, Message, Versions, classify};
+use crate::rpc::{Message, Versions, classify};
 use crate::time::Instant;
-
-/// Something that has come of an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Arrived<'r> {
-    /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this arrival.
-    Messages {
-        /// The text.
-        text: &'r [u8],
-        /// What comes with it.
-        arrival: Arrival,
-    },
-    /// A call has no answer: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
-    Ended {
-        /// The call.
-        call: CallId,
-        /// How its exchange has ended.
-        end: ExchangeEnd<'r>,
-    },
-    /// The server has not taken a notification, or an answer, of ours. That is for a log.
-    NotTaken {
-        /// The status of HTTP, if a response came.
-        status: Option<u16>,
-    },
-    /// The server has ended the session, or does not know it: tell the machine
-    /// ([`Cause::SessionLost`](crate::Cause::SessionLost)). Its
-    /// [`successor`](crate::Client::successor) can ask for another session.
-    SessionLost,
-    /// The one stream of a server of 2024-11-05 has ended, and the connection with it: tell the machine.
-    ConnectionLost,
-}
 
 /// # Receiving
 impl Posts {
@@ -66,16 +36,21 @@ impl Posts {
         let form = match &known.purpose {
             Purpose::Notice { .. } | Purpose::Farewell if is_fine => Form::Ignored,
             Purpose::Farewell => Form::Ignored,
+            // Everything that there is to say comes on the one stream.
+            Purpose::Request(_) | Purpose::Batch
+                if is_fine && self.manner != Manner::Streamable =>
+            {
+                Form::Ignored
+            }
             _ if has_content_type(headers, "text/event-stream") && is_fine => {
                 known.attempts = 0;
                 Form::Events(SseDecoder::new(self.limits.frame_bytes))
             }
-            Purpose::Request(_) | Purpose::Batch | Purpose::Notice { .. }
+            Purpose::Request(_) | Purpose::Refresh(_) | Purpose::Batch | Purpose::Notice { .. }
                 if has_content_type(headers, "application/json") && status != 202 =>
             {
                 Form::Json(Vec::new())
             }
-            Purpose::Request(_) if self.manner != Manner::Streamable && is_fine => Form::Ignored,
             _ => Form::Unusable,
         };
         let opens =
@@ -137,29 +112,15 @@ impl Posts {
                 self.try_again(exchange, now);
                 None
             }
-            Purpose::OneStream => self.fall_short(exchange),
+            Purpose::OneStream => {
+                self.fall_short(exchange, CarrierFailure::new(CarrierFailureKind::Unreachable))
+            }
             _ => self.fail(exchange, CarrierFailure::new(CarrierFailureKind::Unreachable)),
         }
     }
 }
 
 impl Posts {
-    /// What a step means, with what the reader holds.
-    pub(super) fn arrived<'r>(
-        &self,
-        step: Step,
-        reader: &'r ResponseReader,
-    ) -> Option<Arrived<'r>> {
-        match step {
-            Step::Message(arrival) => Some(Arrived::Messages { text: &reader.message, arrival }),
-            Step::Error(call) => {
-                let end = ExchangeEnd::Error(error_in(&reader.message, &self.limits)?);
-                Some(Arrived::Ended { call, end })
-            }
-            Step::Other(arrived) => Some(arrived),
-        }
-    }
-
     /// Takes what it needs of a part of a body for the next step.
     pub(super) fn take(
         &mut self,
@@ -167,13 +128,20 @@ impl Posts {
         chunk: &mut &[u8],
         now: Instant,
     ) -> Option<Step> {
-        let ResponseReader { exchange, form, most_bytes, message, is_done, .. } = reader;
+        let ResponseReader {
+            exchange, status, form, most_bytes, message, refusal, is_done, ..
+        } = reader;
         if *is_done {
             return None;
         }
         match form {
             Form::Ignored | Form::Unusable => None,
             Form::Json(body) if *most_bytes < body.len() + chunk.len() => {
+                if refusal.is_some() {
+                    // What the status says is enough.
+                    *form = Form::Unusable;
+                    return None;
+                }
                 *is_done = true;
                 let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
                 self.fail(*exchange, failure).map(Step::Other)
@@ -184,45 +152,78 @@ impl Posts {
             }
             Form::Events(decoder) => {
                 while let Some(event) = decoder.next(chunk) {
-                    let Ok(event) = event else {
-                        *is_done = true;
-                        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
-                        return self.fail(*exchange, failure).map(Step::Other);
+                    let (step, is_last) = match event {
+                        Ok(event) => self.take_event((*exchange, *status), event, message, now),
+                        Err(_) => self.skip_event(*exchange),
                     };
-                    let known = self.exchanges.get_mut(exchange)?;
-                    known.note_id(event.last_event_id);
-                    known.retry = event.retry.or(known.retry);
-                    if known.purpose == Purpose::OneStream && event.event_type == "endpoint" {
-                        let place = event.data.and_then(|data| core::str::from_utf8(data).ok());
-                        match self.endpoint(place.unwrap_or_default()) {
-                            Ok(()) => continue,
-                            Err(()) => return self.fall_short(*exchange).map(Step::Other),
-                        }
+                    *is_done |= is_last;
+                    if step.is_some() || *is_done {
+                        return step;
                     }
-                    if self.is_early(*exchange) {
-                        continue;
-                    }
-                    let Some(text) = event.message().filter(|text| !text.is_empty()) else {
-                        continue;
-                    };
-                    let looked = self.look(*exchange, text, message);
-                    if !looked.is_rewritten {
-                        message.clear();
-                        message.extend_from_slice(text);
-                    }
-                    *is_done = looked.is_answer;
-                    return Some(Step::Message(self.arrival(*exchange, now)));
                 }
                 None
             }
         }
     }
 
+    /// Takes an event of a stream, and says whether those after it matter.
+    fn take_event(
+        &mut self,
+        (exchange, status): (ExchangeNumber, u16),
+        event: SseEvent<'_>,
+        message: &mut Vec<u8>,
+        now: Instant,
+    ) -> (Option<Step>, bool) {
+        let Some(known) = self.exchanges.get_mut(&exchange) else { return (None, true) };
+        known.note_id(event.last_event_id);
+        known.retry = event.retry.or(known.retry);
+        let is_refresh = matches!(known.purpose, Purpose::Refresh(_));
+        if known.purpose == Purpose::OneStream && event.event_type == "endpoint" {
+            let place = event.data.and_then(|data| core::str::from_utf8(data).ok());
+            if self.endpoint(place.unwrap_or_default()).is_ok() {
+                return (None, false);
+            }
+            let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+            return (self.fall_short(exchange, failure).map(Step::Other), true);
+        }
+        let is_early = self.is_early(exchange);
+        let Some(text) = event.message().filter(|text| !text.is_empty() && !is_early) else {
+            return (None, false);
+        };
+        if is_refresh {
+            let arrived = self.refreshed(exchange, text);
+            // Another exchange may go on with the next page.
+            return (arrived.map(Step::Other), !self.exchanges.contains_key(&exchange));
+        }
+        let looked = self.look(exchange, text, message);
+        if looked.is_answer && self.refreshes(exchange, status, text) {
+            return (None, true);
+        }
+        if !looked.is_rewritten {
+            message.clear();
+            message.extend_from_slice(text);
+        }
+        let arrival = self.arrival(exchange, now);
+        if looked.is_answer {
+            self.exchanges.remove(&exchange);
+        }
+        (Some(Step::Message(arrival)), looked.is_answer)
+    }
+
+    /// An event is too long. The stream of a session goes on after it; any other one may have missed its answer.
+    fn skip_event(&mut self, exchange: ExchangeNumber) -> (Option<Step>, bool) {
+        let is_standalone = |known: &Exchange| known.purpose == Purpose::Standalone;
+        if self.exchanges.get(&exchange).is_some_and(is_standalone) {
+            return (None, false);
+        }
+        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+        (self.fail(exchange, failure).map(Step::Other), true)
+    }
+
     /// Takes the end of a body.
     pub(super) fn take_end(&mut self, reader: &mut ResponseReader, now: Instant) -> Option<Step> {
         let exchange = reader.exchange;
         if reader.is_done {
-            self.exchanges.remove(&exchange);
             return None;
         }
         reader.is_done = true;
@@ -238,8 +239,15 @@ impl Posts {
             Form::Events(_) => self.broke_off(exchange, now).map(Step::Other),
             Form::Json(body) if body.is_empty() => self.unusable(exchange).map(Step::Other),
             Form::Json(body) => {
+                if let Purpose::Refresh(_) = &self.exchanges.get(&exchange)?.purpose {
+                    let arrived = self.refreshed(exchange, body);
+                    return arrived.or_else(|| self.gives_up(exchange)).map(Step::Other);
+                }
                 let arrival = self.arrival(exchange, now);
                 let looked = self.look(exchange, body, &mut reader.message);
+                if looked.is_answer && self.refreshes(exchange, reader.status, body) {
+                    return None;
+                }
                 if !looked.is_rewritten {
                     reader.message = take(body);
                 }
@@ -267,7 +275,10 @@ impl Posts {
     /// out of it.
     fn look(&mut self, exchange: ExchangeNumber, text: &[u8], rewritten: &mut Vec<u8>) -> Looked {
         let Some(known) = self.exchanges.get_mut(&exchange) else { return Looked::default() };
-        let Purpose::Request(asked) = &known.purpose else { return Looked::default() };
+        let Purpose::Request(asked) = &known.purpose else {
+            self.answered_elsewhere(text);
+            return Looked::default();
+        };
         let is_answer = Frames::of(text, &self.limits).any(|frame| {
             let envelope = Envelope::scan(frame.bytes(), self.limits.depth);
             match classify(&envelope, &self.limits, Versions::Any) {
@@ -284,6 +295,25 @@ impl Posts {
         let message = core::str::from_utf8(text).ok().filter(|_| lists_tools);
         let is_rewritten = message.is_some_and(|message| self.tools.learn(message, rewritten));
         Looked { is_answer, is_rewritten }
+    }
+
+    /// A message came on a stream that belongs to no request. If it answers one all the same, nobody waits for that
+    /// any more where it should have come.
+    fn answered_elsewhere(&mut self, text: &[u8]) {
+        if self.manner != Manner::Streamable {
+            return;
+        }
+        let limits = self.limits.clone();
+        for frame in Frames::of(text, &limits) {
+            let envelope = Envelope::scan(frame.bytes(), limits.depth);
+            let Ok(Message::Result { id, .. } | Message::Error { id, .. }) =
+                classify(&envelope, &limits, Versions::Any)
+            else {
+                continue;
+            };
+            let exchange = self.carries(id.as_wire());
+            exchange.into_iter().for_each(|exchange| self.abort(exchange));
+        }
     }
 
     /// The server has refused a request with a status.
@@ -309,7 +339,8 @@ impl Posts {
                 self.exchanges.remove(&reader.exchange);
                 None
             }
-            Purpose::OneStream => self.fall_short(reader.exchange).map(Step::Other),
+            Purpose::OneStream => self.fall_short(reader.exchange, refusal).map(Step::Other),
+            Purpose::Refresh(_) => self.gives_up(reader.exchange).map(Step::Other),
             Purpose::Request(asked) => {
                 let call = asked.call;
                 let is_unauthorized = refusal.kind == CarrierFailureKind::Unauthorized;
@@ -319,6 +350,9 @@ impl Posts {
                 let has_error =
                     !is_unauthorized && error_in(&reader.message, &self.limits).is_some();
                 let may_be_older = matches!(reader.status, 400 | 404 | 405) && !has_error;
+                if !has_error {
+                    self.note_refusal("POST", &refusal);
+                }
                 if may_be_older && self.ask_in_the_old_way(reader.exchange, now) {
                     return None;
                 }
@@ -327,9 +361,12 @@ impl Posts {
                     let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
                     return self.fail(reader.exchange, failure).map(Step::Other);
                 }
+                if has_error && self.refreshes(reader.exchange, reader.status, &reader.message) {
+                    return None;
+                }
                 self.exchanges.remove(&reader.exchange);
                 if has_error {
-                    return Some(Step::Error(call));
+                    return Some(Step::Error(call, reader.status));
                 }
                 Some(Step::Other(Arrived::Ended { call, end: ExchangeEnd::Failure(refusal) }))
             }
@@ -339,9 +376,10 @@ impl Posts {
     /// A response that cannot answer a request.
     fn unusable<'r>(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'r>> {
         let known = self.exchanges.get(&exchange)?;
+        let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
         match known.purpose {
-            Purpose::OneStream => self.fall_short(exchange),
-            _ => self.fail(exchange, CarrierFailure::new(CarrierFailureKind::NoAnswer)),
+            Purpose::OneStream => self.fall_short(exchange, failure),
+            _ => self.fail(exchange, failure),
         }
     }
 
@@ -351,6 +389,10 @@ impl Posts {
         exchange: ExchangeNumber,
         failure: CarrierFailure<'static>,
     ) -> Option<Arrived<'r>> {
+        let known = self.exchanges.get(&exchange)?;
+        if let Purpose::Refresh(_) = known.purpose {
+            return self.gives_up(exchange);
+        }
         let known = self.exchanges.remove(&exchange)?;
         match known.purpose {
             Purpose::Request(ref asked) if !known.is_answered => {
@@ -382,26 +424,6 @@ impl Posts {
     }
 }
 
-/// What comes next of a body, without what it borrows of its reader.
-pub(super) enum Step {
-    /// The message in the reader, with this arrival.
-    Message(Arrival),
-    /// The error in the reader ends this call.
-    Error(CallId),
-    /// Nothing that is borrowed.
-    Other(Arrived<'static>),
-}
-
-/// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.
-fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObject<'r>> {
-    let envelope = Envelope::scan(body, limits.depth);
-    match classify(&envelope, limits, Versions::Any) {
-        Ok(Message::Error { error, .. } | Message::IdlessError { error }) => Some(error),
-        // Some put the name of their own failure where the id belongs, or null with something else.
-        _ => None,
-    }
-}
-
 /// What a message was found to be.
 #[derive(Clone, Copy, Default)]
 struct Looked {
@@ -421,28 +443,6 @@ fn known_to_resume(
 fn no_answer(call: CallId) -> Arrived<'static> {
     let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
     Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }
-}
-
-/// What a status says.
-fn failure(status: u16, headers: Headers<'_>) -> CarrierFailure<'static> {
-    let text = |name| match headers.get(name) {
-        Field::Once(value) => Some(Str::from(value)),
-        _ => None,
-    };
-    let challenge = text("WWW-Authenticate");
-    let is_unauthorized = status == 401 || (status == 403 && challenge.is_some());
-    let kind = if is_unauthorized {
-        CarrierFailureKind::Unauthorized
-    } else {
-        CarrierFailureKind::Refused
-    };
-    let retry_after = text("Retry-After");
-    CarrierFailure { status: Some(status), challenge, retry_after, ..CarrierFailure::new(kind) }
-}
-
-/// Whether this can be the id of a session.
-fn is_session_id(id: &str) -> bool {
-    !id.is_empty() && id.bytes().all(|byte| matches!(byte, b'!'..=b'~'))
 }
 
 impl Exchange {

@@ -1,0 +1,189 @@
+//! Which era a server belongs to, as its statuses and bodies tell.
+
+use mcp_sansio::{
+    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Revision,
+    RevisionSet,
+};
+use mcp_sansio_proptests::config;
+
+use super::kit::{DISCOVERY, EVENTS, JSON, Side, error, post, result, session};
+
+fn both() -> ClientConfig {
+    config::client_of_both_eras()
+}
+
+/// A probe has this answer, and a session is asked for: why.
+#[track_caller]
+fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> Evidence {
+    let mut side = Side::begun(both());
+    let probe = side.sent_one();
+    assert_eq!(probe.header("Mcp-Method"), Some("server/discover"));
+    assert_eq!(side.answer(&probe, status, headers, body), [], "{status} {body}");
+    let initialize = side.sent_one();
+    // Nothing of the other era is in it.
+    let opening = Side::begun(config::client()).sent_one();
+    assert_eq!(initialize.text(), opening.text().replace(r#""id":1"#, r#""id":2"#));
+    let answer = result(2, &session(Revision::V2025_11_25));
+    let events = side.answer(&initialize, 200, &[JSON], &answer);
+    let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(connected.revision, Revision::V2025_11_25);
+    connected.evidence
+}
+
+/// Proves H-HTTP-227, H-HTTP-228, H-HTTP-230, H-HTTP-231.
+#[test]
+fn a_server_that_refuses_the_probe_is_asked_for_a_session() {
+    for status in [400, 404, 405, 406, 422] {
+        for (headers, body) in
+            [(&[][..], ""), (&[("Content-Type", "text/html")], "<html>"), (&[JSON], "{}")]
+        {
+            assert_eq!(falls_back(status, headers, body), Evidence::ProbeNotServed(status));
+        }
+    }
+    for code in [-32601, -32602, -32600, -32000] {
+        let evidence = Evidence::ProbeRefused(ErrorCode::from(code));
+        for status in [200, 400, 404] {
+            assert_eq!(falls_back(status, &[JSON], &error(1, code)), evidence);
+            assert_eq!(falls_back(status, &[JSON], &error(None, code)), evidence);
+        }
+        let event = format!("data: {}\n\n", error(1, code));
+        assert_eq!(falls_back(200, &[EVENTS], &event), evidence);
+    }
+    assert_eq!(falls_back(202, &[], ""), Evidence::ProbeMisunderstood);
+    assert_eq!(falls_back(200, &[JSON], "{}"), Evidence::ProbeMisunderstood);
+}
+
+/// Proves H-HTTP-228, H-HTTP-132.
+#[test]
+fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
+    let wrong = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"m","data":{"supported":["2026-07-28"],"requested":"x"}}}"#;
+    let mut side = Side::begun(both());
+    let probe = side.sent_one();
+    assert_eq!(side.answer(&probe, 400, &[JSON], wrong), []);
+    let again = side.sent_one();
+    assert_eq!(again.text(), probe.text().replace(r#""id":1"#, r#""id":2"#));
+    let events = side.json(&again, &result(2, DISCOVERY));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    // The same for a call: a new exchange, a new id, the same headers.
+    let (call, request) = side.asks("tools/list", "{}");
+    let wrong = wrong.replace(r#""id":1"#, r#""id":3"#);
+    assert_eq!(side.answer(&request, 400, &[JSON], &wrong), []);
+    let again = side.sent_one();
+    assert_eq!(again.text(), request.text().replace(r#""id":3"#, r#""id":4"#));
+    let answer = r#"{"resultType":"complete","tools":[]}"#;
+    assert_eq!(super::kit::complete(side.json(&again, &result(4, answer))).0, call);
+    // One that lacks a capability speaks the revision.
+    let mut side = Side::begun(both());
+    let probe = side.sent_one();
+    let events = side.answer(&probe, 400, &[JSON], &error(1, -32021));
+    assert!(
+        matches!(&events[..], [ClientEvent::ConnectFailed(ConnectFailure::PeerError(_))]),
+        "{events:?}"
+    );
+}
+
+/// Proves H-HTTP-228.
+#[test]
+fn whoever_is_not_served_at_all_is_no_server_of_another_era() {
+    for (status, headers, kind) in [
+        (401, &[][..], CarrierFailureKind::Unauthorized),
+        (403, &[("WWW-Authenticate", "Bearer")], CarrierFailureKind::Unauthorized),
+        (500, &[], CarrierFailureKind::Refused),
+        (503, &[], CarrierFailureKind::Refused),
+        (307, &[], CarrierFailureKind::Refused),
+    ] {
+        let mut side = Side::begun(both());
+        let probe = side.sent_one();
+        let events = side.answer(&probe, status, headers, "");
+        let [ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure))] = &events[..] else {
+            panic!("{status}: {events:?}")
+        };
+        assert_eq!((failure.kind, failure.status), (kind, Some(status)));
+        assert_eq!(side.due().len(), 1);
+        assert!(side.acts().is_empty());
+        assert!(side.http.is_over());
+    }
+    let mut side = Side::begun(both());
+    let probe = side.sent_one();
+    let events = side.failed(&probe);
+    let [ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure))] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(failure.kind, CarrierFailureKind::Unreachable);
+}
+
+/// Proves H-HR-15.
+#[test]
+fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
+    let opened = |side: &mut Side| {
+        let probe = side.sent_one();
+        side.elapse(10_000);
+        assert_eq!(side.due(), []);
+        let initialize = side.sent_one();
+        assert_eq!(initialize.id(), 2);
+        (probe, initialize)
+    };
+    let mut side = Side::begun(both());
+    let (probe, initialize) = opened(&mut side);
+    let answer = result(2, &session(Revision::V2025_11_25));
+    assert_eq!(side.answer(&initialize, 200, &[JSON], &answer).len(), 1);
+    let acts = side.acts();
+    assert!(
+        matches!(acts[0], super::kit::Act::Abort(aborted) if aborted == probe.exchange),
+        "{acts:?}"
+    );
+    assert_eq!(side.json(&probe, &result(1, DISCOVERY)), []);
+    // Before that it may still be of use, and harms nobody.
+    let mut side = Side::begun(both());
+    let (probe, initialize) = opened(&mut side);
+    let events = side.json(&probe, &result(1, DISCOVERY));
+    assert!(matches!(&events[..], [ClientEvent::Stray(_)]), "{events:?}");
+    assert_eq!(side.answer(&initialize, 200, &[JSON], &answer).len(), 1);
+    assert_eq!(side.http.client().revision(), Some(Revision::V2025_11_25));
+    assert_eq!(side.sent().len(), 1);
+}
+
+/// Proves H-HTTP-131.
+#[test]
+fn what_was_asked_in_one_era_is_not_read_in_the_other() {
+    let mut client = both();
+    client.known = Some(Revision::V2026_07_28);
+    let mut side = Side::begun(client);
+    assert!(matches!(&side.due()[..], [ClientEvent::Connected(_)]));
+    let call = side.call("tools/list", "{}");
+    let sent = side.sent();
+    let [probe, request] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!(request.header("Mcp-Method"), Some("tools/list"));
+    assert_eq!(side.answer(probe, 404, &[], ""), []);
+    let initialize = side.sent_one();
+    let minted = ("Mcp-Session-Id", "s-1");
+    let answer = result(initialize.id(), &session(Revision::V2025_11_25));
+    assert_eq!(side.answer(&initialize, 200, &[JSON, minted], &answer).len(), 1);
+    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    // It never named the session, so the session is not lost.
+    let (failed, _) = super::kit::ended(side.answer(request, 404, &[], ""));
+    assert_eq!(failed, call);
+    assert_eq!(side.http.posts().session_id(), Some("s-1"));
+    assert_eq!(side.sent_one().body(), super::kit::INITIALIZED);
+}
+
+/// Proves H-HTTP-232.
+#[test]
+fn what_was_found_out_can_be_given() {
+    let mut client = both();
+    client.known = Some(Revision::V2025_06_18);
+    let mut side = Side::begun(client);
+    let opening = side.sent_one();
+    assert!(opening.text().contains("\"method\":\"initialize\""));
+    let events = side.json(&opening, &result(1, &session(Revision::V2025_06_18)));
+    let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(connected.evidence, Evidence::Known);
+    let mut client = both();
+    client.revisions = RevisionSet::STATELESS;
+    client.probe = false;
+    let mut side = Side::begun(client);
+    assert!(matches!(&side.due()[..], [ClientEvent::Connected(_)]));
+    let (_, request) = side.asks("tools/list", "{}");
+    let headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
+    assert_eq!(request.text(), post(&headers, &super::kit::asked(1, "tools/list", "")));
+}

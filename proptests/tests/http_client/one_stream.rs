@@ -1,0 +1,299 @@
+//! Servers of 2024-11-05, which say everything on one stream and take messages elsewhere.
+
+use mcp_sansio::http::{HttpClientConfig, OneStream, ResponseReader};
+use mcp_sansio::{
+    CarrierFailure, CarrierFailureKind, Cause, ClientEvent, ConnectFailure, Outcome, Revision,
+};
+use mcp_sansio_proptests::config;
+
+use super::kit::{
+    Act, INITIALIZED, JSON, Sent, Side, complete, ended, error, request, result, session,
+};
+
+const URL: &str = "http://h/sse";
+const POSTS: &str = "http://h/messages?id=1";
+const ENDPOINT: &[u8] = b"event: endpoint\ndata: /messages?id=1\n\n";
+const A: Revision = Revision::V2024_11_05;
+
+fn old() -> HttpClientConfig {
+    let mut http = HttpClientConfig::new(URL);
+    http.one_stream = OneStream::Always;
+    http
+}
+
+/// A client that has asked for the one stream, and has it.
+fn streaming() -> (Side, Sent, ResponseReader) {
+    let mut side = Side::begun_with(config::client(), old());
+    let listening = side.sent_one();
+    assert_eq!(listening.text(), request("GET", URL, &[], ""));
+    let stream = side.stream(&listening);
+    (side, listening, stream)
+}
+
+/// A client with a session.
+fn connected() -> (Side, Sent, ResponseReader) {
+    let (mut side, listening, mut stream) = streaming();
+    assert_eq!(side.chunk(&mut stream, ENDPOINT), []);
+    let opening = side.sent_one();
+    assert_eq!(side.answer(&opening, 202, &[], "Accepted"), []);
+    let events = side.says(&mut stream, &result(1, &session(A)));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    let initialized = side.sent_one();
+    assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+    assert_eq!(side.http.posts().exchanges(), 1, "the stream");
+    (side, listening, stream)
+}
+
+/// Proves H-HTTP-212, H-HTTP-219.
+#[test]
+fn nothing_is_said_before_it_is_known_where_to() {
+    let (mut side, _, mut stream) = streaming();
+    side.does_nothing();
+    assert_eq!(side.says(&mut stream, "{}"), []);
+    side.does_nothing();
+    assert_eq!(side.chunk(&mut stream, ENDPOINT), []);
+    assert_eq!(side.waits(), None);
+    let opening = side.sent_one();
+    let initialize = Side::begun(config::client()).sent_one();
+    assert_eq!(opening.text(), request("POST", POSTS, &[], initialize.body()));
+    side.answer(&opening, 202, &[("Mcp-Session-Id", "s-1")], "");
+    assert_eq!(side.says(&mut stream, &result(1, &session(A))).len(), 1);
+    let initialized = side.sent_one();
+    assert_eq!(initialized.text(), request("POST", POSTS, &[], INITIALIZED));
+    assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+    side.does_nothing();
+    let (call, asked) = side.asks("tools/list", "{}");
+    let body = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#;
+    assert_eq!(asked.text(), request("POST", POSTS, &[], body));
+    // The answer may come before that of the POST.
+    let done = r#"{"tools":[]}"#;
+    let event = format!("id: 1\nevent: message\ndata: {}\n\n", result(2, done));
+    assert_eq!(complete(side.chunk(&mut stream, event.as_bytes())).0, call);
+    assert_eq!(side.answer(&asked, 202, &[], ""), []);
+    let event = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(side.says(&mut stream, event), []);
+    let pong = side.sent_one();
+    assert_eq!(pong.text(), request("POST", POSTS, &[], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
+    side.answer(&pong, 200, &[], "ok");
+    // There is nothing to take leave of.
+    side.http.with(|client, _| client.close());
+    assert_eq!(side.due().len(), 1);
+    let acts = side.acts();
+    assert!(matches!(&acts[..], [Act::Abort(_)]), "{acts:?}");
+    assert!(side.http.is_over());
+}
+
+/// Proves H-HTTP-213, H-HTTP-214.
+#[test]
+fn the_place_is_said_once_and_is_not_elsewhere() {
+    let (mut side, _, mut stream) = streaming();
+    side.chunk(&mut stream, ENDPOINT);
+    side.chunk(&mut stream, b"event: endpoint\ndata: /other\n\n");
+    side.chunk(&mut stream, b"event: endpoint\ndata: http://evil/\n\n");
+    assert_eq!(side.sent_one().request.url, POSTS);
+    for place in ["http://evil/m", "https://h/m", "//evil/m", ""] {
+        let (mut side, listening, mut stream) = streaming();
+        let said = format!("event: endpoint\ndata: {place}\n\n");
+        assert_eq!(side.chunk(&mut stream, said.as_bytes()), [], "{place}");
+        side.aborts(listening.exchange);
+        let no_answer = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+        let [ClientEvent::ConnectFailed(failure), ClientEvent::Closed { .. }] = &side.due()[..]
+        else {
+            panic!("{place}")
+        };
+        assert_eq!(*failure, ConnectFailure::Undelivered(no_answer));
+        assert!(side.acts().is_empty());
+        assert!(side.http.is_over());
+    }
+}
+
+/// Proves H-HTTP-215.
+#[test]
+fn whatever_is_said_to_a_post_the_answer_comes_on_the_stream() {
+    for (status, headers, body) in [
+        (200, &[][..], "ok"),
+        (200, &[JSON], "{}"),
+        (200, &[JSON], r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[1]}}"#),
+        (200, &[super::kit::EVENTS], ""),
+        (202, &[("Content-Type", "text/plain")], "Accepted"),
+        (204, &[], ""),
+    ] {
+        let (mut side, _, mut stream) = connected();
+        let (call, asked) = side.asks("tools/list", "{}");
+        assert_eq!(side.answer(&asked, status, headers, body), [], "{status} {body}");
+        let done = r#"{"tools":[]}"#;
+        let events = side.says(&mut stream, &result(2, done));
+        assert_eq!(complete(events), (call, done.into()));
+        assert_eq!(side.http.posts().exchanges(), 1);
+    }
+    for status in [400, 404, 405, 500] {
+        let (mut side, _, _stream) = connected();
+        let (call, asked) = side.asks("tools/list", "{}");
+        let (failed, outcome) = ended(side.answer(&asked, status, &[], ""));
+        assert_eq!(failed, call);
+        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.status, Some(status));
+        side.does_nothing();
+    }
+}
+
+/// Proves H-HTTP-216.
+#[test]
+fn the_end_of_the_stream_is_the_end_of_the_connection() {
+    for breaks in [false, true] {
+        let (mut side, listening, mut stream) = connected();
+        side.chunk(&mut stream, b"id: e1\nretry: 5\n\n");
+        let (call, asked) = side.asks("tools/list", "{}");
+        assert_eq!(if breaks { side.failed(&listening) } else { side.end(&mut stream) }, []);
+        let events = side.due();
+        let [ClientEvent::CallEnded(ended), ClientEvent::Closed { cause: Cause::EndOfInput }] =
+            &events[..]
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!((ended.call, &ended.outcome), (call, &Outcome::Closed(Cause::EndOfInput)));
+        let aborted: Vec<_> = side
+            .acts()
+            .into_iter()
+            .map(|act| match act {
+                Act::Abort(exchange) => exchange,
+                Act::Send(sent) => panic!("{}", sent.text()),
+            })
+            .collect();
+        assert_eq!(aborted, [listening.exchange, asked.exchange]);
+        assert!(side.http.is_over());
+        assert_eq!(side.waits(), None, "it is not resumed");
+    }
+}
+
+/// Proves H-HTTP-217.
+#[test]
+fn a_stream_that_does_not_say_where_to_is_given_up() {
+    let (mut side, listening, _stream) = streaming();
+    assert_eq!(side.waits(), Some(5000));
+    side.elapse(4999);
+    side.does_nothing();
+    side.elapse(1);
+    side.aborts(listening.exchange);
+    let events = side.due();
+    let [ClientEvent::ConnectFailed(_), ClientEvent::Closed { .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert!(side.acts().is_empty());
+    assert!(side.http.is_over());
+}
+
+/// Proves H-HTTP-227, H-HTTP-229.
+#[test]
+fn what_is_refused_in_the_newer_ways_is_said_in_the_oldest() {
+    let mut side = Side::begun_with(config::client_of_both_eras(), HttpClientConfig::new(URL));
+    let probe = side.sent_one();
+    assert_eq!(side.answer(&probe, 404, &[], ""), []);
+    let initialize = side.sent_one();
+    assert_eq!(initialize.request.method, "POST");
+    assert_eq!(side.answer(&initialize, 405, &[], ""), []);
+    let listening = side.sent_one();
+    assert_eq!(listening.text(), request("GET", URL, &[], ""));
+    assert_eq!(side.waits(), Some(5000));
+    let mut stream = side.stream(&listening);
+    assert_eq!(side.chunk(&mut stream, ENDPOINT), []);
+    let again = side.sent_one();
+    assert_eq!(again.text(), request("POST", POSTS, &[], initialize.body()));
+    assert_eq!(side.answer(&again, 202, &[], ""), []);
+    let events = side.says(&mut stream, &result(2, &session(A)));
+    let [ClientEvent::Connected(connected)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(connected.revision, A);
+    let statuses: Vec<_> = side
+        .http
+        .posts()
+        .refusals()
+        .iter()
+        .map(|refusal| (refusal.method, refusal.failure.status))
+        .collect();
+    assert_eq!(statuses, [("POST", Some(404)), ("POST", Some(405))]);
+}
+
+/// Something that comes of asking for the one stream.
+type Way = fn(&mut Side, &Sent) -> Vec<ClientEvent<'static>>;
+
+/// Proves H-HTTP-217, H-HTTP-229.
+#[test]
+fn each_way_is_tried_once_and_all_refusals_are_kept() {
+    // What comes of asking for the one stream, and what that is kept as.
+    let ways: [(Way, Option<u16>); 5] = [
+        (|side, sent| side.answer(sent, 405, &[], ""), Some(405)),
+        (|side, sent| side.answer(sent, 200, &[JSON], "{}"), None),
+        (|side, sent| side.failed(sent), None),
+        (
+            |side, sent| {
+                let mut stream = side.stream(sent);
+                side.end(&mut stream)
+            },
+            None,
+        ),
+        (
+            |side, _| {
+                side.elapse(5000);
+                Vec::new()
+            },
+            None,
+        ),
+    ];
+    for (way, status) in ways {
+        let mut side = Side::begun_with(config::client_of_both_eras(), HttpClientConfig::new(URL));
+        let probe = side.sent_one();
+        side.answer(&probe, 404, &[], "");
+        let initialize = side.sent_one();
+        side.answer(&initialize, 400, &[], "");
+        let listening = side.sent_one();
+        assert_eq!(way(&mut side, &listening), []);
+        side.aborts(listening.exchange);
+        let events = side.due();
+        let [
+            ClientEvent::ConnectFailed(ConnectFailure::Undelivered(failure)),
+            ClientEvent::Closed { .. },
+        ] = &events[..]
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!((failure.kind, failure.status), (CarrierFailureKind::Refused, Some(400)));
+        assert!(side.acts().is_empty(), "nothing else is tried");
+        assert!(side.http.is_over());
+        let kept: Vec<_> = side
+            .http
+            .posts()
+            .refusals()
+            .iter()
+            .map(|refusal| (refusal.method, refusal.failure.status))
+            .collect();
+        assert_eq!(kept, [("POST", Some(404)), ("POST", Some(400)), ("GET", status)]);
+    }
+}
+
+/// Proves H-HTTP-229.
+#[test]
+fn the_oldest_way_has_its_own_reasons() {
+    let tries = |status: u16, headers: &[(&str, &str)], body: &str, http: HttpClientConfig| {
+        let mut side = Side::begun_with(config::client(), http);
+        let initialize = side.sent_one();
+        let events = side.answer(&initialize, status, headers, body);
+        let asks = side
+            .acts()
+            .iter()
+            .any(|act| matches!(act, Act::Send(sent) if sent.request.method == "GET"));
+        assert_eq!(events.is_empty(), asks, "{status}: {events:?}");
+        asks
+    };
+    for status in [400, 404, 405] {
+        assert!(tries(status, &[], "", HttpClientConfig::new(URL)));
+        assert!(tries(status, &[JSON], "{}", HttpClientConfig::new(URL)));
+        // An error of MCP comes from a server that serves what it was asked.
+        assert!(!tries(status, &[JSON], &error(1, -32600), HttpClientConfig::new(URL)));
+        let mut never = HttpClientConfig::new(URL);
+        never.one_stream = OneStream::Never;
+        assert!(!tries(status, &[], "", never));
+    }
+    for status in [401, 403, 406, 415, 500, 503] {
+        assert!(!tries(status, &[], "", HttpClientConfig::new(URL)), "{status}");
+    }
+}

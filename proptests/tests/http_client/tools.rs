@@ -1,0 +1,291 @@
+//! Tools: which are listed, and what is done when their headers turn out to be wrong.
+
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::{Cancellation, CarrierFailureKind, ErrorCode, Outcome, Revision};
+use mcp_sansio_proptests::{ClientSide, config};
+
+use super::kit::{Act, JSON, META, Sent, Side, URL, asked, complete, ended, error, post, result};
+use super::requests::{TOOL, lists};
+
+const CALL: &str = r#"{"name":"t","arguments":{"region":"r"}}"#;
+const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
+
+/// Ten tools whose annotations are wrong, each in another way.
+fn invalid() -> Vec<String> {
+    let tool = |index: usize, properties: &str| {
+        format!(
+            r#"{{"name":"bad{index}","inputSchema":{{"type":"object","properties":{{{properties}}}}}}}"#
+        )
+    };
+    [
+        r#""a":{"type":"string","x-mcp-header":""}"#,
+        r#""a":{"type":"string","x-mcp-header":"a b"}"#,
+        r#""a":{"type":"string","x-mcp-header":"a:b"}"#,
+        r#""a":{"type":"string","x-mcp-header":"\u00e9"}"#,
+        r#""a":{"type":"string","x-mcp-header":1}"#,
+        r#""a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}"#,
+        r#""a":{"type":"number","x-mcp-header":"A"}"#,
+        r#""a":{"type":"object","x-mcp-header":"A"}"#,
+        r#""a":{"type":["string","null"],"x-mcp-header":"A"}"#,
+        r#""a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#,
+    ]
+    .iter()
+    .enumerate()
+    .map(|(index, properties)| tool(index, properties))
+    .collect()
+}
+
+/// Proves H-HTTP-70, H-HR-14.
+#[test]
+fn tools_that_cannot_be_called_are_not_listed() {
+    let mut side = Side::modern();
+    let valid = r#"{"name":"valid","inputSchema":{"type":"object"},"x":"kept  as it is"}"#;
+    let all = format!("{},{valid},{}", invalid()[..5].join(","), invalid()[5..].join(", "));
+    let listed = lists(&mut side, &all);
+    let expected = format!(
+        r#"{{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{valid}]}}"#
+    );
+    assert_eq!(listed, expected);
+    let warned: Vec<String> =
+        side.http.posts().invalid_tools().map(|(name, why)| format!("{name}: {why}")).collect();
+    assert_eq!(warned.len(), 10, "{warned:?}");
+    assert!(warned.iter().all(|warning| warning.starts_with("bad") && 6 < warning.len()));
+    // One of them is called all the same.
+    let call = side.call("tools/call", r#"{"name":"bad0","arguments":{}}"#);
+    assert!(side.acts().is_empty());
+    let (refused, outcome) = ended(side.due());
+    assert_eq!(refused, call);
+    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failure.kind, CarrierFailureKind::Unsayable);
+    // Listed as it should be, it can be.
+    lists(&mut side, r#"{"name":"bad0","inputSchema":{"type":"object"}}"#);
+    side.asks("tools/call", r#"{"name":"bad0","arguments":{}}"#);
+}
+
+/// Proves H-HTTP-70.
+#[test]
+fn tools_are_left_out_of_events_as_well() {
+    let mut side = Side::modern();
+    let (call, request) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&request);
+    let tools = invalid().join(",");
+    let listed = format!(r#"{{"resultType":"complete","tools":[{tools}]}}"#);
+    let events = side.says(&mut stream, &result(2, &listed));
+    assert_eq!(complete(events), (call, r#"{"resultType":"complete","tools":[]}"#.into()));
+}
+
+/// Proves H-HTTP-71.
+#[test]
+fn without_headers_annotations_mean_nothing() {
+    let mut side = ClientSide::with(config::client_of_both_eras());
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert!(side.receive(&result(1, super::kit::DISCOVERY)).is_some());
+    side.call("tools/list");
+    let listed = format!(r#"{{"resultType":"complete","tools":[{}]}}"#, invalid().join(","));
+    let event = side.receive(&result(2, &listed));
+    assert_eq!(complete(event.into_iter().collect()).1, listed);
+}
+
+/// Proves H-HTTP-72.
+#[test]
+fn tools_of_a_session_are_listed_as_they_are() {
+    for revision in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25] {
+        let mut side = Side::session(revision);
+        let (call, request) = side.asks("tools/list", "{}");
+        let listed = format!(r#"{{"tools":[{}]}}"#, invalid().join(","));
+        assert_eq!(complete(side.json(&request, &result(2, &listed))), (call, listed));
+        assert_eq!(side.http.posts().invalid_tools().count(), 0);
+        side.asks("tools/call", r#"{"name":"bad0","arguments":{"a":"x"}}"#);
+    }
+}
+
+/// Proves H-HTTP-81.
+#[test]
+fn a_tool_that_was_not_listed_is_called_without_headers_of_its_own() {
+    let mut side = Side::modern();
+    let (call, sent) = side.asks("tools/call", CALL);
+    assert_eq!(sent.header("Mcp-Param-Region"), None);
+    assert_eq!(complete(side.json(&sent, &result(2, DONE))).0, call);
+    // Only so many are remembered.
+    let mut http = HttpClientConfig::new(URL);
+    http.most_tools = 1;
+    let mut side = Side::modern_with(http);
+    lists(&mut side, TOOL);
+    lists(&mut side, r#"{"name":"other","inputSchema":{"type":"object"}}"#);
+    assert_eq!(side.asks("tools/call", CALL).1.header("Mcp-Param-Region"), None);
+}
+
+/// The question for the tools that is asked because of the call with this id.
+fn again(call: u64, page: u32, cursor: &str) -> String {
+    let version = ("MCP-Protocol-Version", "2026-07-28");
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":"tools-{call}-{page}","method":"tools/list","params":{{{cursor}"_meta":{{{META}}}}}}}"#
+    );
+    post(&[version, ("Mcp-Method", "tools/list")], &body)
+}
+
+/// An answer to that.
+fn page(call: u64, page: u32, rest: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":"tools-{call}-{page}","result":{{"resultType":"complete","ttlMs":0,"cacheScope":"private",{rest}}}}}"#
+    )
+}
+
+/// The call, made again with this id.
+#[track_caller]
+fn is_again(sent: &Sent, id: u64) {
+    let params = r#""name":"t","arguments":{"region":"r"}"#;
+    let headers = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "t"),
+        ("Mcp-Param-Region", "r"),
+    ];
+    assert_eq!(sent.text(), post(&headers, &asked(id, "tools/call", params)));
+}
+
+/// Proves H-HTTP-82, H-HTTP-132.
+#[test]
+fn a_call_with_the_wrong_headers_is_made_again_once() {
+    let ways: [fn(&mut Side, &Sent, u64) -> Vec<_>; 3] = [
+        |side, sent, id| side.answer(sent, 400, &[JSON], &error(id, -32020)),
+        |side, sent, id| side.json(sent, &error(id, -32020)),
+        |side, sent, id| {
+            let mut stream = side.stream(sent);
+            let mut events = side.says(&mut stream, &error(id, -32020));
+            events.extend(side.end(&mut stream));
+            events
+        },
+    ];
+    for refuse in ways {
+        for in_events in [false, true] {
+            let mut side = Side::modern();
+            let (call, sent) = side.asks("tools/call", CALL);
+            assert_eq!(refuse(&mut side, &sent, 2), []);
+            let listing = side.sent_one();
+            assert_eq!(listing.text(), again(2, 0, ""));
+            let tools = page(2, 0, &format!(r#""tools":[{TOOL}]"#));
+            if in_events {
+                let mut stream = side.stream(&listing);
+                let told = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+                assert_eq!(side.says(&mut stream, told), []);
+                assert_eq!(side.says(&mut stream, &tools), []);
+                assert!(stream.is_done());
+            } else {
+                assert_eq!(side.json(&listing, &tools), []);
+            }
+            let repeated = side.sent_one();
+            is_again(&repeated, 3);
+            assert_eq!(side.http.posts().exchanges(), 1);
+            // The second refusal is the outcome.
+            let mut twice = side.clone();
+            let (refused, outcome) = ended(refuse(&mut twice, &repeated, 3));
+            assert_eq!(refused, call);
+            let Outcome::PeerError(error) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(error.code, ErrorCode::HEADER_MISMATCH);
+            twice.does_nothing();
+            assert_eq!(twice.http.posts().exchanges(), 0);
+            // Or it is served.
+            assert_eq!(complete(side.json(&repeated, &result(3, DONE))).0, call);
+            side.does_nothing();
+            // And the next call has its own chance.
+            let (_, next) = side.asks("tools/call", CALL);
+            is_again(&next, 4);
+            assert_eq!(refuse(&mut side, &next, 4), []);
+            assert_eq!(side.sent_one().text(), again(4, 0, ""));
+        }
+    }
+}
+
+/// Proves H-HTTP-82.
+#[test]
+fn the_tools_are_read_until_the_one_is_found() {
+    let mut side = Side::modern();
+    let (_, sent) = side.asks("tools/call", CALL);
+    side.json(&sent, &error(2, -32020));
+    let first = side.sent_one();
+    let other = r#""tools":[{"name":"o","inputSchema":{}}],"nextCursor":"c\"1""#;
+    assert_eq!(side.json(&first, &page(2, 0, other)), []);
+    let second = side.sent_one();
+    assert_eq!(second.text(), again(2, 1, r#""cursor":"c\"1","#));
+    let found = format!(r#""tools":[{TOOL}],"nextCursor":"c2""#);
+    assert_eq!(side.json(&second, &page(2, 1, &found)), []);
+    is_again(&side.sent_one(), 3);
+}
+
+/// Proves H-HTTP-82.
+#[test]
+fn where_the_tools_cannot_be_listed_the_refusal_stands() {
+    let ways: [fn(&mut Side, &Sent) -> Vec<_>; 7] = [
+        |side, sent| side.failed(sent),
+        |side, sent| side.answer(sent, 500, &[], ""),
+        |side, sent| side.answer(sent, 400, &[JSON], &error(None, -32601)),
+        |side, sent| side.answer(sent, 202, &[], ""),
+        |side, sent| {
+            side.json(
+                sent,
+                r#"{"jsonrpc":"2.0","id":"tools-2-0","error":{"code":-32601,"message":"m"}}"#,
+            )
+        },
+        |side, sent| side.json(sent, &result(2, r#"{"resultType":"complete","tools":[]}"#)),
+        |side, sent| {
+            let mut stream = side.stream(sent);
+            side.end(&mut stream)
+        },
+    ];
+    for way in ways {
+        let mut side = Side::modern();
+        let (call, sent) = side.asks("tools/call", CALL);
+        side.answer(&sent, 400, &[JSON], &error(2, -32020));
+        let listing = side.sent_one();
+        let events = way(&mut side, &listing);
+        let [mcp_sansio::ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((ended.call, ended.status), (call, Some(400)));
+        let Outcome::PeerError(error) = &ended.outcome else { panic!("{ended:?}") };
+        assert_eq!(error.code, ErrorCode::HEADER_MISMATCH);
+        assert_eq!(side.http.posts().exchanges(), 0);
+        side.does_nothing();
+    }
+}
+
+/// Proves H-HR-13.
+#[test]
+fn calls_that_are_refused_together_are_each_made_again() {
+    let mut side = Side::modern();
+    let (_, one) = side.asks("tools/call", CALL);
+    let (_, other) = side.asks("tools/call", CALL);
+    side.json(&one, &error(2, -32020));
+    let first = side.sent_one();
+    side.json(&other, &error(3, -32020));
+    let second = side.sent_one();
+    assert_eq!(second.text(), again(3, 0, ""));
+    side.json(&first, &page(2, 0, &format!(r#""tools":[{TOOL}]"#)));
+    let repeated = side.sent_one();
+    is_again(&repeated, 4);
+    side.json(&second, &page(3, 0, &format!(r#""tools":[{TOOL}]"#)));
+    is_again(&side.sent_one(), 5);
+    let (_, outcome) = ended(side.json(&repeated, &error(4, -32020)));
+    assert!(matches!(outcome, Outcome::PeerError(_)), "{outcome:?}");
+}
+
+/// Proves H-HTTP-82, H-HTTP-122.
+#[test]
+fn a_call_can_be_cancelled_while_the_tools_are_listed() {
+    let mut side = Side::modern();
+    let (call, sent) = side.asks("tools/call", CALL);
+    side.json(&sent, &error(2, -32020));
+    let listing = side.sent_one();
+    let given_up = side.http.with(|client, out| client.cancel(call, None, out));
+    assert_eq!(given_up, Ok(Cancellation::Notified));
+    side.aborts(listing.exchange);
+    assert_eq!(side.json(&listing, &page(2, 0, &format!(r#""tools":[{TOOL}]"#))), []);
+    side.does_nothing();
+    // Nor is anything of the kind done in a session, or for anything but a tool.
+    let mut side = Side::session(Revision::V2025_11_25);
+    let (_, sent) = side.asks("tools/call", CALL);
+    assert_eq!(ended(side.json(&sent, &error(2, -32020))).0.index(), call.index());
+    let mut side = Side::modern();
+    let (_, sent) = side.asks("prompts/get", r#"{"name":"p"}"#);
+    ended(side.json(&sent, &error(2, -32020)));
+    assert!(!side.acts().iter().any(|act| matches!(act, Act::Send(_))));
+}

@@ -1,0 +1,67 @@
+//! What is told of an exchange.
+
+use super::posts::Posts;
+use super::reader::ResponseReader;
+use super::verdict::error_in;
+use crate::handle::CallId;
+use crate::peer::{Arrival, ExchangeEnd};
+
+/// Something that has come of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Arrived<'r> {
+    /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this arrival.
+    Messages {
+        /// The text.
+        text: &'r [u8],
+        /// What comes with it.
+        arrival: Arrival,
+    },
+    /// A call has no answer: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
+    Ended {
+        /// The call.
+        call: CallId,
+        /// How its exchange has ended.
+        end: ExchangeEnd<'r>,
+    },
+    /// The server has not taken a notification, or an answer, of ours. That is for a log.
+    NotTaken {
+        /// The status of HTTP, if a response came.
+        status: Option<u16>,
+    },
+    /// The server has ended the session, or does not know it: tell the machine
+    /// ([`Cause::SessionLost`](crate::Cause::SessionLost)). Its
+    /// [`successor`](crate::Client::successor) can ask for another session.
+    SessionLost,
+    /// The one stream of a server of 2024-11-05 has ended, and the connection with it: tell the machine.
+    ConnectionLost,
+}
+
+/// What comes next of a body, without what it borrows of its reader.
+pub(super) enum Step {
+    /// The message in the reader, with this arrival.
+    Message(Arrival),
+    /// The error in the reader ends this call.
+    Error(CallId, u16),
+    /// Nothing that is borrowed.
+    Other(Arrived<'static>),
+}
+
+impl Posts {
+    /// What a step means, with what the reader holds.
+    pub(super) fn arrived<'r>(
+        &self,
+        step: Step,
+        reader: &'r ResponseReader,
+    ) -> Option<Arrived<'r>> {
+        match step {
+            Step::Message(arrival) => Some(Arrived::Messages { text: &reader.message, arrival }),
+            Step::Error(call, status) => {
+                let error = error_in(&reader.message, &self.limits)?;
+                let end = ExchangeEnd::Error { error, status, is_mended: false };
+                Some(Arrived::Ended { call, end })
+            }
+            Step::Other(arrived) => Some(arrived),
+        }
+    }
+}
