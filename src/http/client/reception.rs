@@ -349,7 +349,9 @@ impl Posts {
                 }
                 let has_error =
                     !is_unauthorized && error_in(&reader.message, &self.limits).is_some();
-                let may_be_older = matches!(reader.status, 400 | 404 | 405) && !has_error;
+                // Where nothing can be POSTed, whatever the body says, something else may be served.
+                let may_be_older =
+                    reader.status == 405 || (matches!(reader.status, 400 | 404) && !has_error);
                 if !has_error {
                     self.note_refusal("POST", &refusal);
                 }
