@@ -2,7 +2,8 @@
 
 use mcp_sansio::http::{HttpClientConfig, OneStream, ResponseReader};
 use mcp_sansio::{
-    CarrierFailure, CarrierFailureKind, Cause, ClientEvent, ConnectFailure, Outcome, Revision,
+    CarrierFailure, CarrierFailureKind, Cause, ClientEvent, ConnectFailure, ConnectionNumber,
+    Outcome, Revision,
 };
 use mcp_sansio_proptests::config;
 
@@ -297,4 +298,26 @@ fn the_oldest_way_has_its_own_reasons() {
     for status in [401, 403, 406, 415, 500, 503] {
         assert!(!tries(status, &[], "", HttpClientConfig::new(URL)), "{status}");
     }
+}
+
+/// Proves H-HTTP-216.
+#[test]
+fn the_next_connection_has_a_stream_of_its_own() {
+    let (mut side, _, mut stream) = connected();
+    assert_eq!(side.end(&mut stream), []);
+    assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::EndOfInput }]);
+    assert!(matches!(&side.acts()[..], [Act::Abort(_)]));
+    let now = side.now;
+    side.http.with(|client, posts| {
+        *client = client.successor(ConnectionNumber::new(1));
+        posts.renew();
+        client.connect(now, posts).unwrap();
+    });
+    let listening = side.sent_one();
+    assert_eq!(listening.text(), request("GET", URL, &[], ""));
+    let mut stream = side.stream(&listening);
+    assert_eq!(side.chunk(&mut stream, b"event: endpoint\ndata: /other\n\n"), []);
+    let opening = side.sent_one();
+    assert_eq!(opening.request.url, "http://h/other");
+    assert!(opening.body().contains("\"initialize\""));
 }
