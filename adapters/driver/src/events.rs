@@ -48,6 +48,15 @@ impl<M: Machine> Events<M> {
         self.waiting.is_empty() && !self.is_told
     }
 
+    /// Nobody tells them any more.
+    fn end(&mut self) {
+        self.is_told = false;
+        if self.waiting.is_empty() {
+            // Most connections have one at the beginning and one at the end, and there may be many that idle.
+            self.waiting = VecDeque::new();
+        }
+    }
+
     fn next(&mut self) -> Option<M::Event> {
         let (event, bytes) = self.waiting.pop_front()?;
         self.bytes -= bytes;
@@ -87,10 +96,10 @@ impl<M: Machine> Drop for Telling<M> {
         let wire = self.handle.wire();
         if self.has_begun {
             // What has come meanwhile, or was left by a handler that has panicked, is told by another one.
-            wire.act(|state| state.events.is_told = false);
+            wire.act(|state| state.events.end());
         } else {
             // There was nobody to tell them, and there will not be anybody this very moment.
-            wire.lock().events.is_told = false;
+            wire.lock().events.end();
         }
     }
 }
