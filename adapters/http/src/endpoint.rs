@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use http_body_util::BodyExt;
 use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
@@ -23,6 +24,9 @@ use mcp_sansio_tokio::runtime::{Sleeps, clock, tasks};
 use crate::body::ResponseBody;
 use crate::exchange::{Carried, reply};
 use crate::one_stream::OneStreamPaths;
+
+/// How long a client may pause while it sends a body.
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// How an endpoint is run, apart from what its [`ServerConfig`] says of the protocol.
 #[derive(Clone, Debug, Default)]
@@ -194,7 +198,7 @@ impl Inner {
         }
     }
 
-    /// Reads a body, as far as it may be.
+    /// Reads a body, as far as it may be, and as long as something of it comes.
     pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
@@ -203,13 +207,23 @@ impl Inner {
         if (limit as u64) < body.size_hint().lower() {
             return Err(self.gate.too_large());
         }
-        match Limited::new(body, limit).collect().await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(self.gate.too_large()),
-            Err(_) => {
+        let mut body = pin!(body);
+        let mut read = BytesMut::new();
+        loop {
+            let Ok(frame) = tokio::time::timeout(PAUSE, body.frame()).await else {
+                let text = "the body does not go on";
+                return Err(Reply::refusal(408, ErrorCode::PARSE_ERROR, text));
+            };
+            let Some(frame) = frame else { return Ok(read.freeze()) };
+            let Ok(frame) = frame else {
                 let text = "the body ended too early";
-                Err(Reply::refusal(400, ErrorCode::PARSE_ERROR, text))
+                return Err(Reply::refusal(400, ErrorCode::PARSE_ERROR, text));
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            if limit < read.len() + data.remaining() {
+                return Err(self.gate.too_large());
             }
+            read.put(data);
         }
     }
 
