@@ -88,7 +88,12 @@ impl CarrierFailure<'_> {
 
     /// Whether this is how a server refuses that knows nothing of what it was asked.
     pub(crate) const fn is_refused(&self) -> bool {
-        matches!((self.kind, self.status), (CarrierFailureKind::Refused, Some(400..=499)))
+        match (self.kind, self.status) {
+            // It is asked to come back later, so it may well be known.
+            (CarrierFailureKind::Refused, Some(408 | 425 | 429)) => false,
+            (CarrierFailureKind::Refused, Some(400..=499)) => true,
+            _ => false,
+        }
     }
 }
 

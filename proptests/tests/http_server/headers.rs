@@ -12,7 +12,7 @@ fn mismatch(text: &str) -> super::site::Heard {
     json(400, error("1", -32020, text))
 }
 
-/// Proves H-HTTP-52.
+/// Proves H-HTTP-52, H-HR-20.
 #[test]
 fn the_method_is_in_its_header() {
     let mut site = Site::new();
