@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use mcp_sansio::Principal;
+use mcp_sansio::http::ResponseMode;
 use mcp_sansio_http::EndpointOptions;
 use tokio::io::AsyncWriteExt;
 
-use crate::kit::{Served, server_config};
-use crate::raw::{Raw, legacy, listen, modern, text_of};
+use crate::kit::{Served, server_config, soon};
+use crate::raw::{Raw, http2, legacy, listen, modern, request, text_of};
 
 /// Proves H-HTTP-118, H-HR-01
 #[tokio::test]
@@ -142,4 +144,81 @@ async fn a_storm_of_disconnects_leaves_nothing() {
     let mut raw = Raw::connect(served.address).await;
     raw.send(modern(1, "echo", "afterwards")).await;
     assert_eq!(text_of(&raw.answer().await.json()), "afterwards");
+}
+
+/// A stream of HTTP/2 that is reset is a client that has gone, and the others of its connection are still there.
+///
+/// Proves H-HTTP-118
+#[tokio::test]
+async fn to_reset_a_stream_is_to_cancel() {
+    let mut served = Served::new().await;
+    let client = http2();
+    let lasting = tokio::spawn(client.request(request(&served, modern(1, "gate", "lasting"))));
+    assert_eq!(served.log.next().await, "at the gate lasting");
+    for id in 2..20 {
+        let going = tokio::spawn(client.request(request(&served, modern(id, "wait", "going"))));
+        assert_eq!(served.log.next().await, "waiting going");
+        going.abort();
+        assert_eq!(served.log.next().await, "cancelled going");
+    }
+    assert_eq!(served.endpoint.open_requests(), 1);
+    served.script.gate.add_permits(1);
+    assert_eq!(soon(lasting).await.unwrap().unwrap().status(), 200);
+    assert_eq!(served.log.next().await, "through lasting");
+    served.is_quiet().await;
+}
+
+/// What is said while nobody listens is said once somebody comes back, to the one who came last.
+///
+/// Proves H-HR-08, H-HR-09
+#[tokio::test]
+async fn a_stream_goes_on_where_it_broke_off() {
+    let mut options = EndpointOptions::new();
+    options.http.responses = ResponseMode::EventStream;
+    let mut served = Served::with(server_config(), options, Duration::ZERO).await;
+    let session = Raw::connect(served.address).await.initialize_streaming("2025-11-25").await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(legacy(&session, 1, "gate", "1")).await;
+    raw.head().await;
+    let primed = raw.chunk().await;
+    let id = primed.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+    assert_eq!(served.log.next().await, "at the gate 1");
+    let resume = listen(&session, &format!("Last-Event-ID: {id}\r\n"));
+    // The first one is half dead when the second one comes, and that one goes as well.
+    let mut second = Raw::connect(served.address).await;
+    second.send(&resume).await;
+    second.head().await;
+    assert_eq!(raw.chunk().await, "");
+    drop((raw, second));
+    served.script.gate.add_permits(1);
+    assert_eq!(served.log.next().await, "through 1");
+    for _ in 0..2 {
+        // As often as it likes, as long as it says that it has not seen it.
+        let mut third = Raw::connect(served.address).await;
+        third.send(&resume).await;
+        assert!(third.head().await.starts_with("HTTP/1.1 200 "));
+        let event = third.chunk().await;
+        assert!(event.starts_with("id: ") && event.contains("through 1"), "{event}");
+        assert_eq!(third.chunk().await, "");
+    }
+    assert!(served.log.is_silent());
+}
+
+/// What belongs to somebody else does not exist.
+///
+/// Proves H-HTTP-174
+#[tokio::test]
+async fn a_session_is_its_owners() {
+    let served = Served::new().await;
+    let session = Raw::connect(served.address).await.initialize("2025-06-18").await;
+    let stranger = Principal::new(7);
+    for text in [
+        legacy(&session, 1, "echo", ""),
+        listen(&session, ""),
+        listen(&session, "").replace("GET", "DELETE"),
+    ] {
+        let answer = served.endpoint.handle_as(stranger, request(&served, text)).await;
+        assert_eq!(answer.status(), 404);
+    }
+    assert_eq!(served.endpoint.sessions(), 1);
 }

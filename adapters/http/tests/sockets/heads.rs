@@ -1,17 +1,16 @@
 //! What goes over the wire of HTTP/1.1, to the byte, and what does over HTTP/2.
 
-use http_body_util::{BodyExt, Full};
-use hyper::Request;
-use hyper::body::Bytes;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
 use mcp_sansio_http::EndpointOptions;
 use serde_json::Value;
-use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 use crate::kit::{Served, server_config, soon};
-use crate::raw::{Raw, legacy, listen, modern, modern_body, modern_fields, post, text_of};
+use crate::raw::{
+    Raw, http2, legacy, listen, modern, modern_body, modern_fields, post, request, text_of,
+};
 
 /// Both eras on one endpoint, and on one connection.
 ///
@@ -190,21 +189,71 @@ async fn a_head_has_to_come_in_time() {
     }
 }
 
+/// Nor is anybody who stops in the middle of a body.
+#[tokio::test(start_paused = true)]
+async fn a_body_has_to_go_on() {
+    let mut served = Served::new().await;
+    let whole = modern(1, "note", "slow");
+    let (begun, rest) = whole.split_at(whole.len() - 40);
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(begun).await;
+    let answer = raw.answer().await;
+    assert_eq!((answer.status(), answer.json()["error"]["code"].as_i64()), ("408", Some(-32700)));
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(begun).await;
+    for byte in rest.bytes() {
+        // As slow as it likes, as long as there is something.
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        raw.send([byte]).await;
+    }
+    assert_eq!(raw.answer().await.status(), "200");
+    assert_eq!(served.log.next().await, "note slow");
+    assert!(served.log.is_silent());
+}
+
+/// What is no HTTP is the end of its own connection.
+#[tokio::test]
+async fn what_is_no_http_harms_nobody() {
+    let mut served = Served::new().await;
+    let fine = modern(1, "note", "no");
+    let long = format!("X-Long: {}\r\nHost", "x".repeat(1 << 20));
+    let cases = [
+        "\r\n\r\n\0\0\0\0".repeat(10),
+        "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{fc}\u{3}\u{3}aaaaaaaaaaaaaaaaaaaaaaaa".to_owned(),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(10),
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned() + &"\u{7f}".repeat(100),
+        fine.replace("Mcp-Name: note", "Mcp-Name: no\0te"),
+        fine.replace("Mcp-Name: note", "Mcp-Name: note\r\n X-Folded: yes"),
+        fine.replace("Mcp-Name: note", "Mcp-Name : note"),
+        fine.replace("Content-Length: ", "Content-Length: -"),
+        fine.replace("Content-Length: ", "Content-Length: 99999999999999999999"),
+        fine.replace("Content-Length: ", "Content-Length: 1\r\nContent-Length: "),
+        fine.replace("HTTP/1.1", "HTTP/9.9"),
+        fine.replace("Host", &long),
+    ];
+    for case in cases {
+        let mut raw = Raw::connect(served.address).await;
+        // It may be refused before everything has been sent.
+        _ = soon(raw.stream.write_all(case.as_bytes())).await;
+        _ = raw.stream.shutdown().await;
+        raw.count().await;
+    }
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(modern(1, "note", "yes")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    assert_eq!(served.log.next().await, "note yes");
+    assert!(served.log.is_silent());
+    assert_eq!(served.endpoint.open_requests(), 0);
+}
+
 /// Proves H-HTTP-12
 #[tokio::test]
 async fn both_eras_over_one_connection_of_http2() {
     let mut served = Served::new().await;
-    let client: Client<_, Full<Bytes>> =
-        Client::builder(TokioExecutor::new()).http2_only(true).build_http();
+    let client = http2();
     let send = async |text: String| {
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let mut request = Request::post(served.url());
-        for line in head.lines().skip(1).filter(|line| !line.starts_with("Host")) {
-            let (name, value) = line.split_once(": ").unwrap();
-            request = request.header(name, value);
-        }
-        let request = request.body(Full::new(Bytes::from(body.to_owned()))).unwrap();
-        let (parts, body) = soon(client.request(request)).await.unwrap().into_parts();
+        let answer = soon(client.request(request(&served, text))).await.unwrap();
+        let (parts, body) = answer.into_parts();
         let body = soon(body.collect()).await.unwrap().to_bytes();
         (parts, serde_json::from_slice::<Value>(&body).unwrap_or_default())
     };

@@ -6,11 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::model::{
+    CallToolResult, ElicitParams, InputRequired, ListChanged, ListToolsResult, ObjectSchema,
+    TaskSupport, Tool,
+};
 use mcp_sansio::{
     Call, ChangedList, ErrorCode, Progress, RespondError, Server, ServerConfig, ServerEvent,
 };
-use mcp_sansio_http::{Audience, Endpoint, EndpointOptions, Exchange, Handle, Handler, serve};
+use mcp_sansio_http::{
+    Audience, Endpoint, EndpointOptions, Exchange, Handle, Handler, new_task, serve,
+};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -115,29 +120,17 @@ impl Script {
                 tokio::time::sleep(Duration::from_millis(number)).await;
                 answer(&text)
             }
+            "pause" => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                answer(&text)
+            }
             "stuck" => {
                 self.say(format!("stuck {text}"));
                 pending().await
             }
             "steps" => self.steps(exchange, number).await,
-            "large" => {
-                exchange.progress(Progress::new(1_u32))?;
-                let text = "x".repeat(number.try_into().unwrap());
-                exchange.respond(&CallToolResult::text(text))?;
-                self.say("answered");
-                Ok(())
-            }
-            "later" => {
-                self.say(format!("closed {}", exchange.close_response()));
-                self.gate.acquire().await.unwrap().forget();
-                answer("later")
-            }
-            "change" => {
-                self.audience.list_changed(ChangedList::Tools);
-                answer("changed")
-            }
             "panic" => panic!("as asked"),
-            _ => self.ask(exchange, &call.name.to_str()).await,
+            tool => self.run_odd(exchange, tool, number).await,
         }
     }
 
@@ -156,6 +149,33 @@ impl Script {
         exchange.respond(&CallToolResult::text(format!("{steps} steps")))
     }
 
+    async fn run_odd(
+        &self,
+        exchange: &Exchange,
+        tool: &str,
+        number: u64,
+    ) -> Result<(), RespondError> {
+        match tool {
+            "large" => {
+                exchange.progress(Progress::new(1_u32))?;
+                let text = "x".repeat(number.try_into().unwrap());
+                exchange.respond(&CallToolResult::text(text))?;
+                self.say("answered");
+                Ok(())
+            }
+            "later" => {
+                self.say(format!("closed {}", exchange.close_response()));
+                self.gate.acquire().await.unwrap().forget();
+                exchange.respond(&CallToolResult::text("later"))
+            }
+            "change" => {
+                self.audience.list_changed(ChangedList::Tools);
+                exchange.respond(&CallToolResult::text("changed"))
+            }
+            _ => self.ask(exchange, tool).await,
+        }
+    }
+
     /// Asks the client for something before it answers.
     async fn ask(&self, exchange: &Exchange, tool: &str) -> Result<(), RespondError> {
         match tool {
@@ -167,6 +187,22 @@ impl Script {
                     Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_str())),
                     Err(failure) => exchange.respond(&CallToolResult::text(failure.to_string())),
                 }
+            }
+            "need" => match exchange.request().input("who") {
+                Some(answer) => exchange.respond(&CallToolResult::text(answer.as_str())),
+                None => {
+                    let question = ElicitParams::form("Who?", ObjectSchema::default());
+                    exchange.require_input(&InputRequired::new().elicit("who", question))
+                }
+            },
+            "task" => {
+                if exchange.task_mode(&TaskSupport::Required)?.is_some() {
+                    let task = exchange.begin_task(new_task().unwrap()).unwrap();
+                    self.say("a task");
+                    self.gate.acquire().await.unwrap().forget();
+                    task.complete(&CallToolResult::text("done")).unwrap();
+                }
+                Ok(())
             }
             _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         }

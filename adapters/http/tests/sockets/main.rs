@@ -6,6 +6,7 @@ mod disconnects;
 mod fake;
 mod heads;
 mod kit;
+mod meeting;
 mod mishaps;
 mod raw;
 mod stopping;

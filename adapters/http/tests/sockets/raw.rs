@@ -2,11 +2,17 @@
 
 use std::net::SocketAddr;
 
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::kit::soon;
+use crate::kit::{Served, soon};
 
 /// A connection of TCP.
 pub(crate) struct Raw {
@@ -123,6 +129,20 @@ impl Raw {
 
     /// Opens a session of this version, and gives its id.
     pub(crate) async fn initialize(&mut self, version: &str) -> String {
+        self.ask_for_session(version).await;
+        let answer = self.answer().await;
+        self.begin_session(&answer.head).await
+    }
+
+    /// The same where everything is answered with an event stream.
+    pub(crate) async fn initialize_streaming(&mut self, version: &str) -> String {
+        self.ask_for_session(version).await;
+        let head = self.head().await;
+        while !self.chunk().await.is_empty() {}
+        self.begin_session(&head).await
+    }
+
+    async fn ask_for_session(&mut self, version: &str) {
         let client = json!({"name": "raw", "version": "1"});
         let capabilities = json!({"elicitation": {}});
         let params =
@@ -130,14 +150,32 @@ impl Raw {
         let body =
             json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params});
         self.send(post("", &body.to_string())).await;
-        let answer = self.answer().await;
-        assert_eq!(answer.status(), "200", "{answer:?}");
-        let session = answer.field("mcp-session-id").unwrap().to_string();
+    }
+
+    async fn begin_session(&mut self, head: &str) -> String {
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        let session = field(head, "mcp-session-id").unwrap().to_string();
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         self.send(post(&format!("Mcp-Session-Id: {session}\r\n"), body)).await;
         assert_eq!(self.answer().await.status(), "202");
         session
     }
+}
+
+/// A client of hyper that speaks HTTP/2 from the start.
+pub(crate) fn http2() -> Client<HttpConnector, Full<Bytes>> {
+    Client::builder(TokioExecutor::new()).http2_only(true).build_http()
+}
+
+/// The same request for hyper.
+pub(crate) fn request(served: &Served, text: String) -> Request<Full<Bytes>> {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let mut request = Request::builder().method(head.split(' ').next().unwrap());
+    for line in head.lines().skip(1).filter(|line| !line.starts_with("Host")) {
+        let (name, value) = line.split_once(": ").unwrap();
+        request = request.header(name, value);
+    }
+    request.uri(served.url()).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
 /// A POST with these header fields beside the usual ones.

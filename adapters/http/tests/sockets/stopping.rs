@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Request;
 use mcp_sansio_http::EndpointOptions;
 use serde_json::Value;
 
 use crate::kit::{A_LONG_TIME, Served, server_config, soon};
-use crate::raw::{Raw, legacy, listen, modern, post, text_of};
+use crate::raw::{Raw, legacy, listen, modern, post, request, text_of};
 
 /// Asks to be told when the list of tools changes.
 fn subscribe(id: u32) -> String {
@@ -51,13 +48,7 @@ async fn who_stops_says_what_there_is_to_say() {
     assert_eq!(listening.chunk().await, "");
     assert!(idle.is_over().await);
     // Whoever has another way in is refused.
-    let (head, body) = modern(4, "note", "late").split_once("\r\n\r\n").map(owned).unwrap();
-    let mut request = Request::post("http://localhost/mcp");
-    for line in head.lines().skip(1) {
-        let (name, value) = line.split_once(": ").unwrap();
-        request = request.header(name, value);
-    }
-    let request = request.body(Full::new(Bytes::from(body))).unwrap();
+    let request = request(&served, modern(4, "note", "late"));
     assert_eq!(served.endpoint.handle(request).await.status(), 503);
     assert!(!served.task.is_finished());
     served.script.gate.add_permits(2);
@@ -67,10 +58,6 @@ async fn who_stops_says_what_there_is_to_say() {
     soon(served.task).await.unwrap().unwrap();
     assert_eq!(served.log.sorted(2).await, ["through alone", "through in session"]);
     assert!(served.log.is_silent());
-}
-
-fn owned((head, body): (&str, &str)) -> (String, String) {
-    (head.to_owned(), body.to_owned())
 }
 
 #[tokio::test]
