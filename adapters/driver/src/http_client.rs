@@ -98,11 +98,21 @@ impl Wire<Client> {
         });
     }
 
-    /// A request could not be made, or its response has broken off.
+    /// A request could not be made: see [`Posts::failed`].
     pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber) {
         let now = self.clock.now();
         self.act(|state| {
             if let Some(arrived) = state.posts().and_then(|posts| posts.failed(exchange, now)) {
+                self.arrived(state, arrived, now);
+            }
+        });
+    }
+
+    /// An exchange has broken off: see [`Posts::broken`].
+    pub fn response_broken(self: &Arc<Self>, exchange: ExchangeNumber) {
+        let now = self.clock.now();
+        self.act(|state| {
+            if let Some(arrived) = state.posts().and_then(|posts| posts.broken(exchange, now)) {
                 self.arrived(state, arrived, now);
             }
         });

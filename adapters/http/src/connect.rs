@@ -28,15 +28,28 @@ pub trait Transport: Clone + Send + Sync + 'static {
     fn send(
         &self,
         request: Request<Full<Bytes>>,
-    ) -> impl Future<Output = Result<Response<Incoming>, Box<dyn Error + Send + Sync>>> + Send;
+    ) -> impl Future<Output = Result<Response<Incoming>, SendError>> + Send;
+}
+
+/// Why there is no response.
+#[derive(Debug)]
+#[allow(
+    clippy::exhaustive_enums,
+    reason = "either the server can have seen the request, or it cannot"
+)]
+pub enum SendError {
+    /// There was nobody to connect to, so nobody has seen the request.
+    Unreachable(Box<dyn Error + Send + Sync>),
+    /// Something went wrong later. The server may have taken the request.
+    BrokenOff(Box<dyn Error + Send + Sync>),
 }
 
 impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C, Full<Bytes>> {
-    async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, Box<dyn Error + Send + Sync>> {
-        Ok(self.request(request).await?)
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        self.request(request).await.map_err(|error| match error.is_connect() {
+            true => SendError::Unreachable(error.into()),
+            false => SendError::BrokenOff(error.into()),
+        })
     }
 }
 
@@ -148,8 +161,10 @@ async fn exchanged(
     request: HttpRequest,
 ) {
     let Some(request) = translated(request) else { return wire.response_failed(exchange) };
-    let Ok(response) = transport.send(request).await else {
-        return wire.response_failed(exchange);
+    let response = match transport.send(request).await {
+        Ok(response) => response,
+        Err(SendError::Unreachable(_)) => return wire.response_failed(exchange),
+        Err(SendError::BrokenOff(_)) => return wire.response_broken(exchange),
     };
     let (parts, mut body) = response.into_parts();
     let fields: Vec<(&str, &[u8])> =
@@ -163,7 +178,7 @@ async fn exchanged(
                     wire.response_chunk(&mut reader, data);
                 }
             }
-            Some(Err(_)) => return wire.response_failed(exchange),
+            Some(Err(_)) => return wire.response_broken(exchange),
             None => break,
         }
     }

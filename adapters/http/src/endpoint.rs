@@ -171,19 +171,16 @@ impl Inner {
         let head = head(&parts, &fields);
         let headers = head.headers;
         let admitted = self.gate.admit(&head)?;
-        if self.is_closing() {
-            return Err(closing());
-        }
         match admitted {
             Admitted::Post => {
                 let body = self.read(body).await?;
-                if self.is_closing() {
-                    return Err(closing());
-                }
                 self.post(principal, headers, &body).await
             }
             Admitted::Listen { session, last_event } => {
                 let wire = self.find(session, principal)?;
+                if self.is_closing() {
+                    return Err(closing());
+                }
                 let response = wire.listen(last_event)?;
                 Ok(Carried::new(wire, response).respond().await)
             }
@@ -234,7 +231,12 @@ impl Inner {
         body: &[u8],
     ) -> Result<Response<ResponseBody>, Reply> {
         let tool = |name: &str| self.options.tools.get(name).cloned();
-        let carried = match self.gate.post(headers, body, &tool)? {
+        let destination = self.gate.post(headers, body, &tool)?;
+        // In a session there may be something to say before it ends; its machine takes nothing new.
+        if self.is_closing() && !matches!(destination, Destination::Session(_)) {
+            return Err(closing());
+        }
+        let carried = match destination {
             Destination::Alone => self.alone(principal, body)?,
             Destination::Opening => self.open(principal, body)?,
             Destination::Assumed(revision) => self.assumed(principal, body, revision)?,

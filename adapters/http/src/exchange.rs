@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::Response;
 use mcp_sansio::Server;
-use mcp_sansio::http::{Content, Reply, ResponseHead, ResponseId, ResponsePart};
+use mcp_sansio::http::{Content, Gate, Reply, ResponseHead, ResponseId, ResponsePart};
 use mcp_sansio_driver::{Drive, Elsewhere, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
@@ -74,8 +74,9 @@ impl Carried {
     /// Waits for the head, and makes a response of it.
     pub(crate) async fn respond(mut self) -> Response<ResponseBody> {
         let ResponsePart::Head(head) = poll_fn(|context| self.poll_part(context)).await else {
-            // The connection has ended meanwhile.
-            return reply(Reply::empty(503));
+            // The connection has ended meanwhile; if it was a session there is none any more.
+            let is_session = self.keeper.is_none();
+            return reply(if is_session { Gate::no_session() } else { Reply::empty(503) });
         };
         let body = match head.content {
             Content::Events => ResponseBody::events(self),

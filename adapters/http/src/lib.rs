@@ -20,7 +20,7 @@ mod prompt;
 mod serve;
 
 pub use body::ResponseBody;
-pub use connect::{Transport, connect, connect_with, plain};
+pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{

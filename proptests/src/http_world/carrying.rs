@@ -213,8 +213,13 @@ impl HttpWorld {
         let Some(at) = self.one(which, |_| true) else { return Ok(()) };
         let number = self.carried[at].number;
         self.note(format_args!("broken"));
+        let has_arrived = self.carried[at].request.is_none();
         self.drop_carried(at)?;
-        let arrived = self.posts.failed(number, self.now);
+        let arrived = if has_arrived {
+            self.posts.broken(number, self.now)
+        } else {
+            self.posts.failed(number, self.now)
+        };
         arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
     }
 

@@ -192,6 +192,16 @@ impl HttpClient {
         self.ended(arrived, now)
     }
 
+    /// The exchange has broken off: see [`Posts::broken`].
+    pub fn broken(
+        &mut self,
+        exchange: ExchangeNumber,
+        now: Instant,
+    ) -> Option<ClientEvent<'static>> {
+        let arrived = self.posts.broken(exchange, now)?;
+        self.ended(arrived, now)
+    }
+
     /// Hands on the next message.
     fn stepped<'r>(
         &mut self,

@@ -100,8 +100,23 @@ impl Posts {
         self.arrived(step, reader)
     }
 
-    /// The request could not be made, or its response broke off before the head.
+    /// The request could not be made: nothing of it can have reached the server.
     pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, CarrierFailureKind::Unreachable, now)
+    }
+
+    /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
+    /// request.
+    pub fn broken(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, CarrierFailureKind::BrokenOff, now)
+    }
+
+    fn ended_without(
+        &mut self,
+        exchange: ExchangeNumber,
+        kind: CarrierFailureKind,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
         self.has_begun(exchange);
         let known = self.exchanges.get(&exchange)?;
         if known.has_head || known.last_event.is_some() {
@@ -112,10 +127,8 @@ impl Posts {
                 self.try_again(exchange, now);
                 None
             }
-            Purpose::OneStream => {
-                self.fall_short(exchange, CarrierFailure::new(CarrierFailureKind::Unreachable))
-            }
-            _ => self.fail(exchange, CarrierFailure::new(CarrierFailureKind::Unreachable)),
+            Purpose::OneStream => self.fall_short(exchange, CarrierFailure::new(kind)),
+            _ => self.fail(exchange, CarrierFailure::new(kind)),
         }
     }
 }

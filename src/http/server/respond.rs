@@ -176,7 +176,7 @@ impl<E: EventStore> Streams<E> {
         let Self { streams, events, .. } = self;
         let Some(stream) = streams.get_mut(&number) else { return ResponsePart::End };
         let is_complete = stream.is_complete();
-        let Stream { response: Some(response), latest, outbox, .. } = stream else {
+        let Stream { response: Some(response), latest, outbox, .. } = &mut **stream else {
             return ResponsePart::End;
         };
         let name = is_named.then_some("message");

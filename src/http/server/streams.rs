@@ -1,11 +1,12 @@
 //! The streams of one connection: where the output of its machine goes.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::config::{HttpServerConfig, ResponseMode};
+use super::config::HttpServerConfig;
 use super::events::{EventStore, MemoryEvents};
 use super::reply::Reply;
 use super::session_id::SessionId;
@@ -15,9 +16,8 @@ use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::handle::InboundId;
 use crate::limits::Limits;
-use crate::peer::{Arrival, Lane, Observation, Outlets};
+use crate::peer::{Arrival, Lane};
 use crate::server::{Call, ServerEvent};
-use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -37,11 +37,12 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     limits: Limits,
     pub(super) manner: Manner,
-    pub(super) streams: BTreeMap<u32, Stream>,
+    /// In boxes, because a node of the map has room for eleven, and most sessions have one.
+    pub(super) streams: BTreeMap<u32, Box<Stream>>,
     /// The stream of each request that has not ended, by its index.
     requests: Vec<Option<(InboundId, u32)>>,
     /// The stream with which a message is being received.
-    current: Option<u32>,
+    pub(super) current: Option<u32>,
     pub(super) next_number: u32,
     /// Streams that have broken off and can be come back for, the latest last.
     pub(super) kept: VecDeque<u32>,
@@ -55,11 +56,11 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) opening: Option<u32>,
     pub(super) events: E,
     /// What is said to nobody.
-    nowhere: Outbox,
+    pub(super) nowhere: Outbox,
     /// How many bytes may wait on one stream.
-    most_bytes: usize,
+    pub(super) most_bytes: usize,
     /// The machine takes no new requests.
-    is_draining: bool,
+    pub(super) is_draining: bool,
     /// The machine has ended, so that nothing more is said.
     is_finished: bool,
 }
@@ -123,7 +124,7 @@ impl Streams {
         if let Some(response) = &mut stream.response {
             response.preface = Some(("endpoint", endpoint));
         }
-        streams.streams.insert(STANDALONE, stream);
+        streams.streams.insert(STANDALONE, Box::new(stream));
         streams.wake(STANDALONE);
         (streams, ResponseId { stream: STANDALONE, generation: 0 })
     }
@@ -143,7 +144,7 @@ impl<E: EventStore> Streams<E> {
         standalone.outbox.set_limit(streams.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
         standalone.response = None;
-        streams.streams.insert(STANDALONE, standalone);
+        streams.streams.insert(STANDALONE, Box::new(standalone));
         streams.opening = Some(STANDALONE + 1);
         streams
     }
@@ -230,7 +231,7 @@ impl<E: EventStore> Streams<E> {
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.next_number;
         self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
-        self.streams.insert(stream, Stream::new(&self.limits, now));
+        self.streams.insert(stream, Box::new(Stream::new(&self.limits, now)));
         self.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }
@@ -295,7 +296,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// The stream of a request, which is the one that is being received if it has none yet.
-    fn stream_of(&mut self, id: InboundId) -> Option<u32> {
+    pub(super) fn stream_of(&mut self, id: InboundId) -> Option<u32> {
         if let Some(number) = self.stream_of_request(id) {
             return Some(number);
         }
@@ -312,7 +313,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// A request has been answered, or never will be.
-    fn ended(&mut self, id: InboundId) {
+    pub(super) fn ended(&mut self, id: InboundId) {
         let Some(entry) = self.requests.get_mut(id.index()) else { return };
         let Some((_, number)) = entry.take_if(|(known, _)| *known == id) else { return };
         if let Some(stream) = self.streams.get_mut(&number) {
@@ -323,7 +324,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// Everything that came with this stream has been answered at once.
-    fn ended_together(&mut self, number: u32) {
+    pub(super) fn ended_together(&mut self, number: u32) {
         for entry in &mut self.requests {
             entry.take_if(|(_, stream)| *stream == number);
         }
@@ -390,104 +391,5 @@ impl<E: EventStore> Streams<E> {
     /// Whether this response has to say under which id the session goes on.
     pub(super) fn opens_session(&self, response: ResponseId) -> bool {
         self.opening == Some(response.stream) && self.revision.is_some()
-    }
-}
-
-/// What is said on a stream of which nobody carries on goes nowhere.
-impl<E: EventStore> Streams<E> {
-    fn number_of(&mut self, lane: Lane) -> Option<u32> {
-        if self.manner == Manner::OneStream {
-            return Some(STANDALONE);
-        }
-        match lane {
-            Lane::Stream(number) => Some(number),
-            Lane::Exchange(id) => self.stream_of(id),
-            _ if self.manner == Manner::Alone => self.streams.keys().next().copied(),
-            // Nothing else reaches the client of a session that there is not.
-            _ => Some(STANDALONE),
-        }
-    }
-
-    /// Status of an answer: transport faults have one of their own; without sessions so have others.
-    fn status(&self, code: ErrorCode, is_own: bool) -> u16 {
-        let is_malformed = matches!(code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST);
-        match (self.manner, code) {
-            _ if is_own && is_malformed => 400,
-            (_, ErrorCode::INTERNAL_ERROR) if is_own && self.is_draining => 503,
-            (Manner::Assumed | Manner::Session(_) | Manner::OneStream, _) => 200,
-            (Manner::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
-            (
-                Manner::Alone,
-                ErrorCode::HEADER_MISMATCH
-                | ErrorCode::MISSING_CLIENT_CAPABILITY
-                | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
-            ) => 400,
-            (Manner::Alone, ErrorCode::INVALID_PARAMS) if is_own => 400,
-            (Manner::Alone, _) => 200,
-        }
-    }
-}
-
-impl<E: EventStore> Outlets for Streams<E> {
-    fn lane(&mut self, lane: Lane) -> &mut Outbox {
-        let number = self.number_of(lane);
-        match number.and_then(|number| self.streams.get_mut(&number)) {
-            Some(stream) => {
-                if stream.purpose != Purpose::Standalone || self.manner == Manner::OneStream {
-                    stream.outbox.set_limit(self.most_bytes);
-                }
-                &mut stream.outbox
-            }
-            None => {
-                self.nowhere.messages().for_each(drop);
-                &mut self.nowhere
-            }
-        }
-    }
-
-    fn observe(&mut self, observation: &Observation<'_>) {
-        let (method, error, lane) = match *observation {
-            Observation::Sent { method, error, lane, .. } => (method, error, lane),
-            Observation::Received { method: Some(_), id: Some(_), .. }
-                if self.manner != Manner::OneStream =>
-            {
-                let current = self.current.and_then(|current| self.streams.get_mut(&current));
-                return current.into_iter().for_each(|stream| stream.brought_request = true);
-            }
-            Observation::Phase { to, .. } => {
-                self.is_draining |= to == Phase::Draining;
-                return;
-            }
-            _ => return,
-        };
-        let Some(number) = self.number_of(lane) else { return };
-        let is_own = matches!(lane, Lane::Stream(_));
-        let status = error.map_or(200, |code| self.status(code, is_own));
-        if let Some(stream) = self.streams.get_mut(&number)
-            && method.is_none()
-        {
-            stream.was_asked = true;
-            stream.status = status;
-        }
-        self.wake(number);
-        match lane {
-            Lane::Exchange(id) if method.is_none() => self.ended(id),
-            Lane::Stream(number) if method.is_none() => self.ended_together(number),
-            _ => {}
-        }
-        if self.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
-            self.lane(lane).messages().for_each(drop);
-        }
-    }
-
-    fn can_ask(&self, lane: Lane) -> bool {
-        let has_listener =
-            self.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some());
-        match (self.manner, lane) {
-            (Manner::OneStream, _) => true,
-            (Manner::Alone | Manner::Assumed, _) => false,
-            (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
-            (Manner::Session(_), _) => true,
-        }
     }
 }

@@ -118,7 +118,7 @@ async fn a_session_ends_with_everything_in_it() {
     assert_eq!(raw.answer().await.status(), "200");
     assert_eq!(served.log.next().await, "cancelled 1");
     assert_eq!(events.chunk().await, "");
-    assert_eq!(call.answer().await.status(), "503");
+    assert_eq!(call.answer().await.status(), "404");
     raw.send(legacy(&session, 2, "echo", "")).await;
     assert_eq!(raw.answer().await.status(), "404");
     assert_eq!(served.endpoint.sessions(), 0);

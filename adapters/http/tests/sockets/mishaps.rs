@@ -74,9 +74,9 @@ async fn works(connection: &Connection, fake: &Fake) {
 async fn a_call_that_fails_leaves_the_others() {
     let fake = Fake::new().await;
     for connection in [modern(&fake).await, legacy(&fake).await] {
-        // Without a head nobody knows whether it has arrived.
+        // It has taken the request, and may have served it.
         let lost = failed(&connection, &fake, async |asked| drop(asked)).await;
-        assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::Unreachable));
+        assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::BrokenOff));
         let lost = failed(&connection, &fake, async |mut asked| asked.events().await).await;
         assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::BrokenOff));
         let lost = failed(&connection, &fake, async |asked| {
