@@ -66,6 +66,7 @@ impl Revision {
     /// What a message of a session is taken for that comes over HTTP and says neither which session it
     /// belongs to nor which revision it is
     /// ([protocol version header](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header)).
+    #[cfg(feature = "http")]
     pub(crate) const UNNAMED: Self = Self::V2025_03_26;
 
     /// The newest revision whose requests stand alone.

@@ -1,8 +1,13 @@
 //! Clients and servers with HTTP between them, under faults, from seeds.
 
 use std::hash::Hasher;
+use std::sync::Arc;
 
+use mcp_sansio::http::{
+    Action, Headers, HttpClient, HttpClientConfig, HttpServer, HttpServerConfig,
+};
 use mcp_sansio::testing::{Choices, Digest};
+use mcp_sansio::{ClientConfig, Frames, Instant, Principal, ServerConfig};
 use mcp_sansio_proptests::http_world::{HttpTrial, trace};
 
 /// How many seeds, unless `HTTP_SEEDS` says otherwise.
@@ -60,6 +65,41 @@ fn everything_comes_about_over_http() {
         let often = lines.iter().filter(|line| line.contains(wanted)).count();
         assert!(5 < often, "{wanted}: {often}");
     }
+}
+
+/// Promise 10, over HTTP: `Debug` shows no header values, no ids of sessions and no messages.
+#[test]
+fn promise_10_debug_shows_no_payload_over_http() {
+    let now = Instant::from_millis(1);
+    let mut config = HttpClientConfig::new("http://localhost/mcp?key=SECRET");
+    config.header("Authorization", "Bearer SECRET").unwrap();
+    let client = Arc::new(ClientConfig::new("client", "1"));
+    let mut client = HttpClient::new(Arc::new(config.clone()), client);
+    client.connect(now).unwrap();
+    let action = client.poll_action(now).unwrap();
+    let server = ServerConfig::new("server", "1");
+    let mut http = HttpServer::new(Arc::new(HttpServerConfig::default()), Arc::new(server));
+    let Action::Send { exchange, request } = &action else { panic!("{action:?}") };
+    let mut fields: Vec<(&str, &[u8])> =
+        request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
+    fields.push(("Host", b"localhost"));
+    let headers = Headers::from(&*fields);
+    let random = [7; 16];
+    let posted =
+        http.post(headers, &request.body, Principal::default(), random, now, &|_| None).unwrap();
+    let limits = http.limits().clone();
+    for frame in Frames::of(&request.body, &limits) {
+        assert_eq!(http.receive(posted.unwrap(), frame, now), None);
+    }
+    let mut said = Vec::new();
+    http.next(posted.unwrap(), now, &mut said);
+    let refused = http.post(headers, b"{SECRET", Principal::default(), random, now, &|_| None);
+    let fields: [(&str, &[u8]); 2] =
+        [("Content-Type", b"application/json"), ("Mcp-Session-Id", b"SECRET")];
+    let mut reader = client.head(*exchange, 200, Headers::from(&fields[..]), now).unwrap();
+    assert_eq!(client.chunk(&mut reader, &mut &b"SECRET"[..], now), None);
+    let shown = format!("{config:?}{client:?}{action:?}{http:?}{refused:?}{reader:?}{headers:?}");
+    assert!(!shown.contains("SECRET") && !shown.contains("83, 69, 67"), "{shown}");
 }
 
 /// The same seeds have the same happen.

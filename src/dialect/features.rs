@@ -21,6 +21,7 @@ pub(crate) enum Feature {
     /// A resource that is not there has an error code of its own.
     ResourceNotFoundCode,
     /// Streams of events that begin with an id, so that a client can come back for the rest of any of them.
+    #[cfg(feature = "http")]
     PrimedStreams,
     /// Requests of HTTP say their version. None is harmed by it before it was asked for, in 2025-06-18.
     #[cfg(feature = "http")]
@@ -32,9 +33,9 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
-            Self::ElicitationIds | Self::Tasks | Self::PrimedStreams => {
-                RevisionSet::only(Revision::V2025_11_25)
-            }
+            Self::ElicitationIds | Self::Tasks => RevisionSet::only(Revision::V2025_11_25),
+            #[cfg(feature = "http")]
+            Self::PrimedStreams => RevisionSet::only(Revision::V2025_11_25),
             Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
             #[cfg(feature = "http")]
             Self::VersionHeader => RevisionSet::since(Revision::V2025_03_26),

@@ -157,11 +157,13 @@ impl<'a> Frames<'a> {
     }
 
     /// Goes on with a body where [`rest`](Self::rest) was asked for.
+    #[cfg(feature = "http")]
     pub(crate) fn resume(body: &'a [u8], rest: Rest) -> Self {
         Self { body: trim(body), rest }
     }
 
     /// What is still to come, for whoever cannot keep the body borrowed.
+    #[cfg(feature = "http")]
     pub(crate) fn rest(self) -> Rest {
         self.rest
     }

@@ -1,5 +1,7 @@
 //! What is told of an exchange.
 
+use core::fmt;
+
 use super::posts::Posts;
 use super::reader::ResponseReader;
 use super::verdict::error_in;
@@ -7,7 +9,7 @@ use crate::handle::CallId;
 use crate::peer::{Arrival, ExchangeEnd};
 
 /// Something that has come of an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Arrived<'r> {
     /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this arrival.
@@ -35,6 +37,27 @@ pub enum Arrived<'r> {
     SessionLost,
     /// The one stream of a server of 2024-11-05 has ended, and the connection with it: tell the machine.
     ConnectionLost,
+}
+
+/// Without the text of messages.
+impl fmt::Debug for Arrived<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Messages { text, arrival } => formatter
+                .debug_struct("Messages")
+                .field("bytes", &text.len())
+                .field("arrival", arrival)
+                .finish(),
+            Self::Ended { call, end } => {
+                formatter.debug_struct("Ended").field("call", call).field("end", end).finish()
+            }
+            Self::NotTaken { status } => {
+                formatter.debug_struct("NotTaken").field("status", status).finish()
+            }
+            Self::SessionLost => formatter.write_str("SessionLost"),
+            Self::ConnectionLost => formatter.write_str("ConnectionLost"),
+        }
+    }
 }
 
 /// What comes next of a body, without what it borrows of its reader.

@@ -2,6 +2,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 /// How a client behaves over HTTP, apart from what its [`ClientConfig`](crate::ClientConfig) says of the
@@ -15,7 +16,7 @@ use core::time::Duration;
 /// config.header("Authorization", "Bearer token").unwrap();
 /// config.header("Mcp-Method", "tools/call").unwrap_err(); // that is for the protocol to say
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpClientConfig {
     /// The URL of the endpoint.
@@ -44,6 +45,21 @@ pub struct HttpClientConfig {
     pub most_tools: usize,
     /// Header fields that go with every request.
     headers: Vec<(String, String)>,
+}
+
+/// Without the values of header fields, and without what stands behind the path of the URL: they may be secrets.
+impl fmt::Debug for HttpClientConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
+        let place = self.url.split(['?', '#']).next().unwrap_or_default();
+        formatter
+            .debug_struct("HttpClientConfig")
+            .field("url", &place)
+            .field("headers", &names)
+            .field("listens", &self.listens)
+            .field("one_stream", &self.one_stream)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whether the transport of 2024-11-05 is used: an event stream for everything that the server says, and POSTs to

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::config::{HttpClientConfig, OneStream};
 use super::exchange::{Asked, Exchange, ExchangeNumber, Purpose};
@@ -29,7 +30,7 @@ use crate::version::Revision;
 ///
 /// A call that is cancelled, or has timed out, is cancelled as its era has it: without a session by breaking the
 /// exchange off, in one by a notification.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Posts {
     pub(super) config: Arc<HttpClientConfig>,
     pub(super) limits: Limits,
@@ -52,6 +53,20 @@ pub struct Posts {
     /// Calls of tools that are about to be made again.
     pub(super) mended: Vec<CallId>,
     is_finished: bool,
+}
+
+/// Without the id of the session, and without what is said: both are nobody's business.
+impl fmt::Debug for Posts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Posts")
+            .field("revision", &self.revision)
+            .field("has_session", &self.session.is_some())
+            .field("outbox", &self.outbox)
+            .field("exchanges", &self.exchanges)
+            .field("actions", &self.actions)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request of HTTP that was refused while it was being found out how the server is to be spoken to.

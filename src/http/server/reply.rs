@@ -1,7 +1,7 @@
 //! Responses that are complete from the start: refusals, and the empty ones.
 
 use alloc::vec::Vec;
-use core::fmt::Display;
+use core::fmt::{self, Display};
 
 use crate::error::ErrorCode;
 use crate::json::Writer;
@@ -9,7 +9,7 @@ use crate::peer::Detail;
 use crate::rpc::{Answer, Fault, Id, write_error};
 
 /// A whole response, without the help of a machine: the client is refused, or there is nothing to say.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Reply {
     /// The status of HTTP.
@@ -18,6 +18,18 @@ pub struct Reply {
     pub allow: Option<&'static str>,
     /// A JSON-RPC error, or nothing.
     pub body: Vec<u8>,
+}
+
+/// Without the body, in which there is something of the client.
+impl fmt::Debug for Reply {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Reply")
+            .field("status", &self.status)
+            .field("allow", &self.allow)
+            .field("bytes", &self.body.len())
+            .finish()
+    }
 }
 
 impl Reply {

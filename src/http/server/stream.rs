@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::config::ResponseMode;
 use super::reply::Reply;
@@ -55,7 +56,7 @@ pub(super) enum Purpose {
 }
 
 /// A response that carries a stream.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Response {
     pub(super) form: Form,
     /// When it began, or something was last sent on it.
@@ -71,7 +72,7 @@ pub(super) struct Response {
 }
 
 /// How far a response has come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// Its head has not been given out.
     Undecided,
@@ -81,6 +82,19 @@ pub(super) enum Form {
     Events,
     /// There is nothing left of it.
     Over,
+}
+
+/// Without what is said.
+impl fmt::Debug for Response {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = match &self.form {
+            Form::Undecided => "Undecided",
+            Form::Whole(_) => "Whole",
+            Form::Events => "Events",
+            Form::Over => "Over",
+        };
+        formatter.debug_struct("Response").field("form", &form).finish_non_exhaustive()
+    }
 }
 
 /// What a response begins with.
