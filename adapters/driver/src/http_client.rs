@@ -17,7 +17,8 @@ use crate::wire::{State, Wire};
 /// Whoever makes the requests of HTTP.
 #[derive(Default)]
 pub(crate) struct Requests {
-    waiting: Option<Waker>,
+    /// With the time at which it asks again anyway.
+    waiting: Option<(Waker, Option<Instant>)>,
     /// The server has ended a session, and another one is being asked for.
     is_renewing: bool,
 }
@@ -43,7 +44,8 @@ impl Wire<Client> {
                     Some(action) => return Poll::Ready(Some(action)),
                     None if is_given_up || posts.is_over() => return Poll::Ready(None),
                     None => {
-                        state.http.waiting = Some(context.waker().clone());
+                        let deadline = posts.poll_timeout();
+                        state.http.waiting = Some((context.waker().clone(), deadline));
                         return Poll::Pending;
                     }
                 }
@@ -148,9 +150,6 @@ impl Wire<Client> {
         bytes: usize,
     ) {
         let Some(event) = event else { return };
-        if matches!(event, ClientEvent::Connected(_)) {
-            state.http.is_renewing = false;
-        }
         state.out.watch(&event);
         self.deliver(state, Happening::from(event), bytes);
     }
@@ -158,9 +157,13 @@ impl Wire<Client> {
     /// The server has ended the session. Everything in it ends, and another one is asked for under the same handles;
     /// the application is told by a second [`Connected`](ClientEvent::Connected).
     fn renew(self: &Arc<Self>, state: &mut State<Client>, now: Instant) {
+        let is_ending = matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
+        let has_worked = state.posts().is_some_and(|posts| posts.session_has_worked());
+        // Once is enough, unless there was something to be had of it.
+        let is_vain = state.http.is_renewing && !has_worked;
         state.machine.disconnected(Cause::SessionLost, now);
-        if state.http.is_renewing || !state.machine.was_connected() {
-            // Once is enough. There is no session to take leave of.
+        if is_ending || is_vain || !state.machine.was_connected() {
+            // There is no session to take leave of.
             return state.posts().into_iter().for_each(Posts::renew);
         }
         while let Some(event) = state.machine.handle_timeout(now, &mut state.out) {
@@ -172,6 +175,7 @@ impl Wire<Client> {
             Some(tasks) => tasks.next_connection(),
             None => ConnectionNumber::new(state.machine.connection().get().wrapping_add(1)),
         };
+        let old = state.machine.connection();
         state.machine = state.machine.successor(number);
         state.http.is_renewing = true;
         if let Some(posts) = state.posts() {
@@ -182,7 +186,9 @@ impl Wire<Client> {
             state.machine.disconnected(Cause::SessionLost, now);
         }
         if let Some(tasks) = &self.tasks {
-            tasks.lock().link(number, self.weak());
+            let mut tasks = tasks.lock();
+            tasks.unlink(old);
+            tasks.link(number, self.weak());
         }
     }
 }
@@ -199,13 +205,17 @@ impl State<Client> {
 impl<M: Machine> State<M> {
     /// Finds out whether there is something to do with HTTP.
     pub(crate) fn wake_requests(&mut self) {
-        if let Out::Requests(posts) = &self.out
-            && (posts.has_actions()
-                || posts.is_over()
-                || posts.poll_timeout().is_some()
-                || self.machine.phase() == Phase::Closed)
-        {
-            self.follow.wakers.extend(self.http.waiting.take());
+        let (Out::Requests(posts), Some((_, known))) = (&self.out, &self.http.waiting) else {
+            return;
+        };
+        let is_sooner = match (posts.poll_timeout(), known) {
+            (Some(deadline), Some(known)) => deadline < *known,
+            (deadline, None) => deadline.is_some(),
+            (None, Some(_)) => false,
+        };
+        let is_over = posts.is_over() || self.output.writing == Writing::Over || self.has_ended();
+        if is_sooner || is_over || posts.has_actions() {
+            self.follow.wakers.extend(self.http.waiting.take().map(|(waker, _)| waker));
         }
     }
 }

@@ -57,6 +57,9 @@ impl Wire<Server> {
     /// A POST has come. Gives the response to it.
     pub fn post(self: &Arc<Self>, body: &[u8], principal: Principal) -> Option<ResponseId> {
         self.act(|state| {
+            if state.machine.phase() == Phase::Closed {
+                return None;
+            }
             let now = self.clock.now();
             let streams = state.streams()?;
             let response = streams.begin(now);

@@ -64,10 +64,10 @@ impl Out {
 
     /// Whether so much waits that no new work should be begun. A response that is not read holds up its own
     /// request only.
-    pub(crate) const fn is_congested(&self) -> bool {
+    pub(crate) fn is_congested(&self) -> bool {
         match self {
             Self::Stream(outbox) => outbox.is_congested(),
-            Self::Responses(_) => false,
+            Self::Responses(streams) => streams.is_congested(),
             Self::Requests(posts) => posts.outbox().is_congested(),
         }
     }

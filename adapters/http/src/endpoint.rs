@@ -29,7 +29,7 @@ use crate::one_stream::OneStreamPaths;
 const PAUSE: Duration = Duration::from_secs(30);
 
 /// How an endpoint is run, apart from what its [`ServerConfig`] says of the protocol.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EndpointOptions {
     /// How it uses HTTP.
@@ -39,9 +39,24 @@ pub struct EndpointOptions {
     /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
     /// they say there is compared with the arguments. A tool that is not in here is not checked.
     pub tools: BTreeMap<String, Arc<ParamHeaders>>,
+    /// How many requests that stand alone are answered at a time, subscriptions included. Default 10,000; one more
+    /// is refused with 503.
+    pub most_open: usize,
     /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
     /// their messages go. By default there are none.
     pub one_stream: Option<OneStreamPaths>,
+}
+
+impl Default for EndpointOptions {
+    fn default() -> Self {
+        Self {
+            http: HttpServerConfig::default(),
+            connection: ConnectionOptions::default(),
+            tools: BTreeMap::new(),
+            most_open: 10_000,
+            one_stream: None,
+        }
+    }
 }
 
 impl EndpointOptions {
@@ -186,9 +201,9 @@ impl Inner {
             }
             Admitted::End { session } => {
                 self.find(session, principal)?;
-                if let Some(wire) = self.sessions().remove(session, principal) {
-                    wire.end_now();
-                }
+                // Not under the lock, because that wakes others.
+                let removed = self.sessions().remove(session, principal);
+                removed.into_iter().for_each(|wire| wire.end_now());
                 Ok(reply(Reply::empty(200)))
             }
             _ => Err(Reply::empty(501)),
@@ -284,9 +299,9 @@ impl Inner {
         let carried = Carried::alone(wire, response);
         let mut open = lock(&self.open);
         // Whoever shuts down finds it in there, or it finds that out here.
-        if self.is_closing() {
+        if self.is_closing() || self.options.most_open <= open.len() {
             drop(open);
-            return Err(closing());
+            return Err(if self.is_closing() { closing() } else { crowded() });
         }
         open.insert(number, known);
         drop(open);
@@ -422,6 +437,10 @@ pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> R
 
 pub(crate) fn full() -> Reply {
     Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
+}
+
+fn crowded() -> Reply {
+    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "too many requests are being answered")
 }
 
 pub(crate) fn closing() -> Reply {

@@ -261,7 +261,7 @@ fn inspect_answers_the_server() {
 
 #[test]
 fn inspect_explains_wrong_arguments() {
-    let table: [(&[&str], &str); 10] = [
+    let table: [(&[&str], &str); 12] = [
         (
             &["--call", "echo", "[1]"],
             "the arguments of --call echo cannot be used: not a JSON object",
@@ -274,7 +274,9 @@ fn inspect_explains_wrong_arguments() {
         (&["--timeout", "soon"], "not a number"),
         (&["--timeout", "0"], "not a sensible number of seconds"),
         (&["--call", "echo"], "2 values required"),
-        (&["server"], "unexpected argument 'server'"),
+        (&["server"], "a program to start comes after --"),
+        (&["https://localhost/mcp"], "this example has no TLS"),
+        (&["--header", "name", "http://localhost/mcp"], "not of the form NAME: VALUE"),
     ];
     for (arguments, text) in table {
         let (stdout, stderr) = texts(&inspect(arguments), 2);

@@ -191,10 +191,20 @@ fn a_session_that_is_lost_is_followed_by_another() {
         assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
         let initialized = side.sent_one();
         assert_eq!(initialized.text(), post(&[minted, VERSION], INITIALIZED));
-        // That can be lost in its turn.
-        lost(&mut side, &initialized);
+        // That can be lost in its turn, if it was good for anything.
+        assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+        let listening = side.sent_one();
+        lost(&mut side, &listening);
         assert_eq!(side.due(), []);
-        assert_eq!(side.sent_one().text(), post(&[], &initialize(1, "2025-11-25")));
+        let opening = side.sent_one();
+        assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
+        // A server that knows no session that it has opened will not know the next one either.
+        let events = side.answer(&opening, 200, &[JSON, minted], &result(1, &session(D)));
+        assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+        let initialized = side.sent_one();
+        lost(&mut side, &initialized);
+        assert_eq!(side.due(), [ClientEvent::Closed { cause: Cause::SessionLost }]);
+        assert!(side.acts().is_empty() && side.http.is_over());
     }
 }
 

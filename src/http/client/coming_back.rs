@@ -76,7 +76,12 @@ impl Posts {
             self.exchanges.remove(&exchange);
             return;
         }
-        let delay = known.retry.unwrap_or_else(|| delay(first, most, known.attempts));
+        let usual = delay(first, most, known.attempts);
+        // A server that has it come back at once, and has nothing to say each time, does not know what it says.
+        let is_empty = PATIENCE < known.empty_streams;
+        let least = if is_empty { first } else { Duration::ZERO };
+        let delay = known.retry.map_or(usual, |retry| retry.max(least));
+        known.empty_streams += 1;
         known.attempts += 1;
         known.due = Some(now + delay);
     }
@@ -91,6 +96,9 @@ impl Posts {
         }
     }
 }
+
+/// How many streams in a row may bring nothing before the server is not asked again as soon as it wants.
+const PATIENCE: u32 = 8;
 
 /// Half as long again each time.
 fn delay(first: Duration, most: Duration, attempts: u32) -> Duration {

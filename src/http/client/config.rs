@@ -52,6 +52,8 @@ impl fmt::Debug for HttpClientConfig {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
         let place = self.url.split(['?', '#']).next().unwrap_or_default();
+        // A name and a password may stand in front of the host.
+        let place = place.rsplit('@').next().unwrap_or_default();
         formatter
             .debug_struct("HttpClientConfig")
             .field("url", &place)

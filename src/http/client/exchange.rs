@@ -13,7 +13,7 @@ use crate::time::Instant;
 pub struct ExchangeNumber(pub(super) u64);
 
 /// A request of HTTP, or one that is to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Exchange {
     pub(super) purpose: Purpose,
     /// It belongs to a session, so nothing that happens to it is a cancellation.
@@ -30,6 +30,8 @@ pub(super) struct Exchange {
     pub(super) retry: Option<Duration>,
     /// How often it has been asked to in vain.
     pub(super) attempts: u32,
+    /// How many streams in a row have brought nothing.
+    pub(super) empty_streams: u32,
     /// When to ask, if nothing is being asked now.
     pub(super) due: Option<Instant>,
 }
@@ -85,6 +87,19 @@ impl core::fmt::Debug for Asked {
     }
 }
 
+/// Without the id of an event, by which others could read on.
+impl core::fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        formatter
+            .debug_struct("Exchange")
+            .field("purpose", &self.purpose)
+            .field("has_head", &self.has_head)
+            .field("is_answered", &self.is_answered)
+            .field("due", &self.due)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Exchange {
     pub(super) const fn new(purpose: Purpose, in_session: bool) -> Self {
         Self {
@@ -96,6 +111,7 @@ impl Exchange {
             last_event: None,
             retry: None,
             attempts: 0,
+            empty_streams: 0,
             due: None,
         }
     }

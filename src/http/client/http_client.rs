@@ -238,11 +238,14 @@ impl HttpClient {
                 self.watched(event)
             }
             Arrived::SessionLost => {
+                let is_ending = matches!(self.client.phase(), Phase::Draining | Phase::Closed);
+                // Once is enough, unless there was something to be had of it.
+                let is_vain = self.renewal == Renewal::Asked && !self.posts.session_has_worked();
                 self.client.disconnected(Cause::SessionLost, now);
-                // Once is enough, and there is no session to take leave of.
-                if self.renewal == Renewal::No && self.client.was_connected() {
+                if !is_ending && !is_vain && self.client.was_connected() {
                     self.renewal = Renewal::Due;
                 }
+                // There is no session to take leave of.
                 self.posts.renew();
                 None
             }
@@ -257,9 +260,6 @@ impl HttpClient {
 
     fn watched<'r>(&mut self, event: Option<ClientEvent<'r>>) -> Option<ClientEvent<'r>> {
         let event = event?;
-        if matches!(event, ClientEvent::Connected(_)) {
-            self.renewal = Renewal::No;
-        }
         self.posts.watch(&event);
         Some(event)
     }

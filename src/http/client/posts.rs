@@ -17,7 +17,7 @@ use crate::handle::CallId;
 use crate::http::name;
 use crate::json::{Raw, Str, member};
 use crate::limits::Limits;
-use crate::peer::{CarrierFailure, CarrierFailureKind, Lane, Outlets};
+use crate::peer::{CarrierFailure, CarrierFailureKind, Lane, Outlets, SubscriptionNews};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -41,6 +41,8 @@ pub struct Posts {
     pub(super) manner: Manner,
     /// The id of the session.
     pub(super) session: Option<String>,
+    /// A request of the session has been taken.
+    pub(super) has_worked: bool,
     /// The revision that was agreed on.
     pub(super) revision: Option<Revision>,
     /// The end of the handshake is on its way, and nothing may overtake it.
@@ -132,6 +134,7 @@ impl Posts {
             actions: VecDeque::new(),
             manner,
             session: None,
+            has_worked: false,
             revision: None,
             completing: None,
             opening: None,
@@ -173,6 +176,12 @@ impl Posts {
         &mut self.outbox
     }
 
+    /// Whether the server has taken anything in the session that it has given an id to: if not, another one will
+    /// most likely not do any better.
+    pub const fn session_has_worked(&self) -> bool {
+        self.has_worked
+    }
+
     /// How many exchanges are open.
     pub fn exchanges(&self) -> usize {
         self.exchanges.len()
@@ -183,11 +192,21 @@ impl Posts {
         match event {
             ClientEvent::Connected(connected) => {
                 self.revision = Some(connected.revision);
-                if !connected.revision.is_stateless() {
+                if connected.revision.is_stateless() {
+                    self.session = None;
+                } else {
                     self.give_up_probes();
                 }
             }
-            ClientEvent::CallEnded(ended) => _ = self.is_mended(ended.call),
+            ClientEvent::CallEnded(ended) => {
+                self.is_mended(ended.call);
+                self.drop_exchange_of(ended.call);
+            }
+            ClientEvent::Subscription(update)
+                if matches!(update.news, SubscriptionNews::Ended(_)) =>
+            {
+                self.drop_exchange_of(update.call);
+            }
             ClientEvent::ConnectFailed(_) | ClientEvent::Closed { .. } => self.finish(),
             _ => {}
         }
@@ -219,7 +238,7 @@ impl Posts {
     /// Begins anew, for another session, because the server has ended the one before. What has not been sent of that
     /// is forgotten.
     pub fn renew(&mut self) {
-        (self.session, self.is_finished) = (None, true);
+        (self.session, self.is_finished, self.has_worked) = (None, true, false);
         self.break_off();
         self.is_finished = false;
         (self.completing, self.opening, self.revision) = (None, None, None);
@@ -239,6 +258,19 @@ impl Posts {
         if self.session.is_some() {
             let request = HttpRequest::delete(&self.config.url);
             self.send(Exchange::new(Purpose::Farewell, true), request);
+        }
+    }
+
+    /// A call has ended in another way than by the answer on its exchange, so nobody reads that any more.
+    fn drop_exchange_of(&mut self, call: CallId) {
+        if self.manner != Manner::Streamable {
+            // There all answers come elsewhere.
+            return;
+        }
+        let is_it = |exchange: &Exchange| exchange.waiting_call() == Some(call);
+        let found = self.exchanges.iter().find(|(_, exchange)| is_it(exchange));
+        if let Some(number) = found.map(|(number, _)| *number) {
+            self.abort(number);
         }
     }
 
@@ -304,9 +336,11 @@ impl Posts {
             return;
         }
         let said = Said::read(&message);
-        let stands_alone = match &said.version {
-            Some(_) => true,
-            None => self.revision.is_some_and(Revision::is_stateless),
+        let opens = said.method.as_ref().is_some_and(|method| *method == "initialize");
+        let stands_alone = match self.revision {
+            _ if opens => false,
+            Some(revision) => revision.is_stateless(),
+            None => said.version.is_some(),
         };
         if said.method.as_ref().is_some_and(|method| *method == "notifications/cancelled") {
             let id = said.params.and_then(|params| member(params, "requestId"));
@@ -321,7 +355,7 @@ impl Posts {
             (Tag::Call(call), Some(id)) => {
                 let method = said.method.clone().unwrap_or_else(|| Str::from(""));
                 let lists_tools = stands_alone && method == "tools/list";
-                let opens = (method == "initialize").then(|| message.clone());
+                let opens = opens.then(|| message.clone());
                 let called = if stands_alone { CalledTool::read(&said) } else { None };
                 let is_mended = self.is_mended(call);
                 let probes = method == "server/discover";

@@ -53,6 +53,7 @@ impl Posts {
             }
             _ => Form::Unusable,
         };
+        self.has_worked |= known.names_session && is_fine;
         let opens =
             matches!(&known.purpose, Purpose::Request(asked) if asked.opens.is_some()) && is_fine;
         if opens && self.manner == Manner::Streamable {
@@ -148,12 +149,17 @@ impl Posts {
             return None;
         }
         match form {
-            Form::Ignored | Form::Unusable => None,
+            // Nothing that comes matters, however long it goes on.
+            Form::Ignored | Form::Unusable => {
+                *chunk = &[];
+                self.take_end(reader, now)
+            }
             Form::Json(body) if *most_bytes < body.len() + chunk.len() => {
                 if refusal.is_some() {
                     // What the status says is enough.
                     *form = Form::Unusable;
-                    return None;
+                    *chunk = &[];
+                    return self.take_end(reader, now);
                 }
                 *is_done = true;
                 let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
@@ -203,6 +209,9 @@ impl Posts {
         let Some(text) = event.message().filter(|text| !text.is_empty() && !is_early) else {
             return (None, false);
         };
+        if let Some(known) = self.exchanges.get_mut(&exchange) {
+            known.empty_streams = 0;
+        }
         if is_refresh {
             let arrived = self.refreshed(exchange, text);
             // Another exchange may go on with the next page.
@@ -455,6 +464,9 @@ fn known_to_resume(
     exchanges.get(&exchange).is_some_and(|known| known.last_event.is_some())
 }
 
+/// How long the id of an event may be for it to be sent back.
+const LONGEST_ID: usize = 1024;
+
 fn no_answer(call: CallId) -> Arrived<'static> {
     let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
     Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }
@@ -463,7 +475,8 @@ fn no_answer(call: CallId) -> Arrived<'static> {
 impl Exchange {
     fn note_id(&mut self, id: &str) {
         // What no header field can hold cannot be sent back; an empty one takes the last one back.
-        let is_sayable = id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let is_sayable =
+            id.len() <= LONGEST_ID && id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if self.in_session && is_sayable {
             self.last_event = (!id.is_empty()).then(|| String::from(id));
         }

@@ -74,6 +74,10 @@ impl HttpServer {
         streams: Streams,
         principal: Principal,
     ) -> u32 {
+        // After all of them come those again that are free: some sessions last.
+        while self.connections.contains_key(&self.next_number) {
+            self.next_number = self.next_number.wrapping_add(1);
+        }
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
         let server = Server::numbered(config, ConnectionNumber::new(number));

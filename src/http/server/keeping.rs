@@ -168,11 +168,19 @@ impl<E: EventStore> Streams<E> {
             stream.outbox.messages().for_each(drop);
             return self.drop_if_unwanted(number);
         }
+        stream.outbox.release();
         self.kept.push_back(number);
-        if self.config.kept_streams < self.kept.len()
-            && let Some(oldest) = self.kept.pop_front()
-        {
-            self.forget(oldest);
+        if self.config.kept_streams < self.kept.len() {
+            // First one of which the client most likely has everything.
+            let streams = &self.streams;
+            let is_told = |number: &u32| {
+                streams
+                    .get(number)
+                    .is_none_or(|stream| stream.is_complete() && stream.outbox.is_empty())
+            };
+            let at = self.kept.iter().position(is_told).unwrap_or_default();
+            let oldest = self.kept.remove(at);
+            oldest.into_iter().for_each(|oldest| self.forget(oldest));
         }
         self.set_deadline(number, Some(now + self.config.kept_for));
     }

@@ -24,6 +24,9 @@ use crate::version::Revision;
 /// The number of the stream that belongs to no request.
 pub(super) const STANDALONE: u32 = 0;
 
+/// The number of no stream: of a request that has ended.
+const NOWHERE: u32 = u32::MAX;
+
 /// The outlets of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
 /// belongs to no request.
 ///
@@ -193,6 +196,13 @@ impl<E: EventStore> Streams<E> {
         self.most_bytes = bytes;
     }
 
+    /// Whether so much waits for a client whose whole session is one event stream that no new work should be begun
+    /// for it. A response that is not read otherwise holds up its own request only.
+    pub fn is_congested(&self) -> bool {
+        let congests = |stream: &Stream| stream.outbox.is_congested();
+        self.manner == Manner::OneStream && self.streams.values().any(|stream| congests(stream))
+    }
+
     /// Whether no response is open any more, so that nobody asks for anything unless somebody comes back.
     pub fn is_over(&self) -> bool {
         self.streams.values().all(|stream| stream.response.is_none())
@@ -314,8 +324,13 @@ impl<E: EventStore> Streams<E> {
 
     /// A request has been answered, or never will be.
     pub(super) fn ended(&mut self, id: InboundId) {
-        let Some(entry) = self.requests.get_mut(id.index()) else { return };
-        let Some((_, number)) = entry.take_if(|(known, _)| *known == id) else { return };
+        let Some(Some(entry)) = self.requests.get_mut(id.index()) else { return };
+        if entry.0 != id {
+            return;
+        }
+        // What is still said because of it, such as that something is not wanted any more, must not go out with
+        // whatever is being received now.
+        let number = core::mem::replace(&mut entry.1, NOWHERE);
         if let Some(stream) = self.streams.get_mut(&number) {
             stream.open = stream.open.saturating_sub(1);
         }
@@ -325,8 +340,10 @@ impl<E: EventStore> Streams<E> {
 
     /// Everything that came with this stream has been answered at once.
     pub(super) fn ended_together(&mut self, number: u32) {
-        for entry in &mut self.requests {
-            entry.take_if(|(_, stream)| *stream == number);
+        for (_, stream) in self.requests.iter_mut().flatten() {
+            if *stream == number {
+                *stream = NOWHERE;
+            }
         }
         if let Some(stream) = self.streams.get_mut(&number) {
             stream.open = 0;
