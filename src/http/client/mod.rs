@@ -10,6 +10,7 @@ mod reader;
 mod reception;
 mod refresh;
 mod request;
+mod sending;
 mod tools;
 mod url;
 mod verdict;
