@@ -1,0 +1,28 @@
+//! Does one piece of work, for a profiler to watch.
+//!
+//! ```text
+//! valgrind --tool=callgrind --toggle-collect='*stage_everything*' work call mcp-sansio
+//! ```
+
+use clap::Parser;
+use mcp_sansio_benches::stage::stage_everything;
+use mcp_sansio_benches::{Case, Contender, rounds};
+
+#[derive(Parser)]
+struct Arguments {
+    case: Case,
+    contender: Contender,
+    /// How often; as often as the case is measured with unless said.
+    #[arg(long)]
+    rounds: Option<usize>,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let Some(mut work) = rounds(arguments.case, arguments.contender) else {
+        eprintln!("{} has nothing to do with {}", arguments.contender, arguments.case);
+        std::process::exit(2);
+    };
+    let rounds = arguments.rounds.unwrap_or(arguments.case.rounds());
+    stage_everything(|| work(rounds));
+}

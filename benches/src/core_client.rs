@@ -1,0 +1,125 @@
+//! The work of a client, done by mcp-sansio.
+
+use std::hint::black_box;
+use std::io::Write;
+use std::sync::Arc;
+
+use mcp_sansio::{
+    CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Limits,
+    Outbox, RevisionSet,
+};
+
+use crate::messages::{self, CallParams};
+use crate::stage::{stage_framing, stage_receiving, stage_sending, stage_writing};
+use crate::{Case, Rounds};
+
+/// The work of a case that is the client's.
+pub(crate) fn rounds(case: Case) -> Option<Rounds> {
+    match case {
+        Case::ClientCall => Some(calls()),
+        Case::ClientProgress => Some(progress()),
+        _ => None,
+    }
+}
+
+/// A client in a session, with its buffers.
+pub(crate) struct Asking {
+    pub(crate) client: Client,
+    pub(crate) inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    /// How many calls have been made.
+    made: u64,
+}
+
+impl Asking {
+    pub(crate) fn new() -> Self {
+        let limits = Limits::default();
+        let mut config = ClientConfig::new("bench", "1");
+        config.revisions = RevisionSet::HANDSHAKE;
+        let mut client = Client::new(Arc::new(config));
+        let mut outbox = Outbox::new(Framing::Lines, &limits);
+        client.connect(Instant::EPOCH, &mut outbox).unwrap();
+        let result = concat!(
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","#,
+            r#""capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}"#
+        );
+        let event = client.receive(result, Instant::EPOCH, &mut outbox);
+        assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+        outbox.sent(usize::MAX);
+        Self { client, inbox: Inbox::new(&limits), outbox, made: 1 }
+    }
+
+    pub(crate) fn call(&mut self, options: CallOptions) -> CallId {
+        let Self { client, outbox, .. } = self;
+        self.made += 1;
+        let params = CallParams::of(messages::TEXT);
+        let call = || client.call_method("tools/call", &params, options, Instant::EPOCH, outbox);
+        stage_writing(call).unwrap()
+    }
+
+    /// Takes bytes in, and gives how many calls have ended.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> usize {
+        let Self { client, inbox, outbox, .. } = self;
+        let mut ended = 0;
+        while !bytes.is_empty() {
+            let taken = stage_framing(|| inbox.feed(bytes));
+            bytes = &bytes[taken..];
+            while let Some(frame) = stage_framing(|| inbox.next()) {
+                let event = stage_receiving(|| client.receive(frame, Instant::EPOCH, outbox));
+                ended += usize::from(matches!(black_box(event), Some(ClientEvent::CallEnded(_))));
+            }
+        }
+        ended
+    }
+
+    pub(crate) fn send(&mut self) -> usize {
+        stage_sending(|| {
+            let length = black_box(self.outbox.unsent()).len();
+            self.outbox.sent(length);
+            length
+        })
+    }
+}
+
+fn calls() -> Rounds {
+    let mut asking = Asking::new();
+    // Ids count up, so the answers are there before the calls are.
+    let mut answer = Vec::with_capacity(1_000);
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            asking.call(CallOptions::new());
+            assert_ne!(asking.send(), 0);
+            answer.clear();
+            answer.extend_from_slice(ANSWER_OPEN);
+            write!(answer, "{}", asking.made).unwrap();
+            answer.extend_from_slice(ANSWER_CLOSE.as_bytes());
+            assert_eq!(asking.feed(&answer), 1);
+        }
+    })
+}
+
+const ANSWER_OPEN: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+const ANSWER_CLOSE: &str = concat!(
+    r#","result":{"content":[{"type":"text","text":"The quick brown fox jumps over it"}]}}"#,
+    "\n"
+);
+
+fn progress() -> Rounds {
+    let mut asking = Asking::new();
+    asking.call(CallOptions::new().progress());
+    let id = asking.made;
+    let mut done = 0_u64;
+    let mut report = Vec::with_capacity(1_000);
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            done += 1;
+            report.clear();
+            writeln!(
+                report,
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{done}}}}}"#
+            )
+            .unwrap();
+            assert_eq!(asking.feed(&report), 0);
+        }
+    })
+}

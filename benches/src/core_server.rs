@@ -1,0 +1,177 @@
+//! The work of a server, done by mcp-sansio.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use mcp_sansio::json::{Envelope, Raw};
+use mcp_sansio::model::{ListChanged, ListToolsResult, Tool};
+use mcp_sansio::{
+    Call, Framing, InboundId, Inbox, Instant, Limits, Outbox, Progress, Server, ServerConfig,
+    ServerEvent,
+};
+use serde::Serialize;
+
+use crate::messages::{self, Echo};
+use crate::stage::{stage_framing, stage_handling, stage_receiving, stage_sending, stage_writing};
+use crate::{Case, Rounds};
+
+/// The depth to which messages may nest.
+const DEPTH: u8 = 128;
+
+/// The work of a case that is the server's.
+pub(crate) fn rounds(case: Case) -> Option<Rounds> {
+    let large = || messages::call(&messages::large_text());
+    let rounds = match case {
+        Case::ScanPing => scans(messages::PING),
+        Case::ScanCall => scans(&messages::call(messages::TEXT)),
+        Case::ScanLargeCall => scans(&large()),
+        Case::Ping => answers(messages::PING),
+        Case::Call => answers(&messages::call(messages::TEXT)),
+        Case::StatelessCall => answers(&messages::stateless_call(messages::TEXT)),
+        Case::LargeCall => answers(&large()),
+        Case::ListTools => lists(ListToolsResult::new(tools())),
+        Case::ListPreparedTools => lists(prepared_tools()),
+        Case::Progress => reports(),
+        _ => return None,
+    };
+    Some(rounds)
+}
+
+fn scans(message: &str) -> Rounds {
+    let message = message.to_owned();
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            black_box(Envelope::scan(black_box(message.as_bytes()), DEPTH));
+        }
+    })
+}
+
+/// A server in a session, with its buffers, as an event loop has them.
+pub(crate) struct Serving {
+    pub(crate) server: Server,
+    pub(crate) inbox: Inbox,
+    pub(crate) outbox: Outbox,
+}
+
+impl Serving {
+    pub(crate) fn new() -> Self {
+        let mut config = ServerConfig::new("bench", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        let limits = Limits::default();
+        let mut serving = Self {
+            server: Server::new(Arc::new(config)),
+            inbox: Inbox::new(&limits),
+            outbox: Outbox::new(Framing::Lines, &limits),
+        };
+        for message in [messages::INITIALIZE, messages::INITIALIZED] {
+            _ = serving.server.receive(message, Instant::EPOCH, &mut serving.outbox);
+        }
+        serving.send();
+        serving
+    }
+
+    /// Feeds bytes and has the events that come of them handled.
+    pub(crate) fn feed<H>(&mut self, mut bytes: &[u8], handle: &mut H)
+    where
+        H: FnMut(&mut Server, ServerEvent<'_>, &mut Outbox),
+    {
+        let Self { server, inbox, outbox } = self;
+        while !bytes.is_empty() {
+            let taken = stage_framing(|| inbox.feed(bytes));
+            bytes = &bytes[taken..];
+            while let Some(frame) = stage_framing(|| inbox.next()) {
+                let event = stage_receiving(|| server.receive(frame, Instant::EPOCH, outbox));
+                if let Some(event) = event {
+                    stage_handling(|| handle(server, event, outbox));
+                }
+            }
+        }
+    }
+
+    /// Sends everything. Gives its length.
+    pub(crate) fn send(&mut self) -> usize {
+        stage_sending(|| {
+            let length = black_box(self.outbox.unsent()).len();
+            self.outbox.sent(length);
+            length
+        })
+    }
+}
+
+/// Answers a call with what it was called with.
+pub(crate) fn echo(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox) {
+    let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+    let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
+    let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
+    let text = text.as_ref().and_then(Raw::string).unwrap();
+    let text = text.as_plain().unwrap();
+    stage_writing(|| server.respond(request.id, &Echo::of(text), out)).unwrap();
+}
+
+fn answers(message: &str) -> Rounds {
+    let line = messages::line(message);
+    let mut serving = Serving::new();
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            serving.feed(black_box(&line), &mut echo);
+            assert_ne!(serving.send(), 0);
+        }
+    })
+}
+
+/// Tools, as values of the model.
+fn tools() -> Vec<Tool<'static>> {
+    let tools = (0..messages::TOOLS).map(|index| {
+        let mut tool = Tool::new(messages::tool_name(index), Raw::new(messages::SCHEMA).unwrap());
+        tool.description = Some(messages::tool_description(index).into());
+        tool
+    });
+    tools.collect()
+}
+
+/// Tools, as JSON.
+fn prepared_tools() -> Raw<'static> {
+    Raw::new(&serde_json::to_string(&ListToolsResult::new(tools())).unwrap()).unwrap().into_owned()
+}
+
+fn lists<T: Serialize + 'static>(result: T) -> Rounds {
+    let line = messages::line(messages::LIST);
+    let mut serving = Serving::new();
+    let mut list = move |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        stage_writing(|| server.respond(request.id, &result, out)).unwrap();
+    };
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            serving.feed(black_box(&line), &mut list);
+            assert_ne!(serving.send(), 0);
+        }
+    })
+}
+
+/// Reports of the progress of one request, which goes on and on.
+fn reports() -> Rounds {
+    let mut serving = Serving::new();
+    let call = messages::call(messages::TEXT)
+        .replace(r#""name""#, r#""_meta":{"progressToken":1},"name""#);
+    let mut request: Option<InboundId> = None;
+    serving.feed(
+        &messages::line(&call),
+        &mut |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+            if let ServerEvent::Request(of) = event {
+                request = Some(of.id);
+            }
+        },
+    );
+    let (request, mut done) = (request.unwrap(), 0_u64);
+    Box::new(move |rounds| {
+        for _ in 0..rounds {
+            done += 1;
+            let progress = Progress::new(done);
+            let now = Instant::from_millis(done * 1_000);
+            stage_writing(|| serving.server.progress(request, progress, now, &mut serving.outbox))
+                .unwrap();
+            assert_ne!(serving.send(), 0);
+        }
+    })
+}

@@ -1,0 +1,38 @@
+//! What is measured of mcp-sansio, and what it is compared with.
+//!
+//! A [`Case`] is a piece of work, a [`Contender`] is somebody who does it, and [`rounds`] gives the
+//! two together as something that can be run again and again. The programs in `src/bin` count
+//! instructions and allocations of it, the benchmarks in `benches` take the time.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark fails by panicking")]
+
+pub mod case;
+mod core_client;
+mod core_server;
+mod floor;
+pub mod messages;
+mod sealed;
+pub mod stage;
+
+pub use case::{Case, Contender};
+
+/// Runs a piece of work so many times.
+pub type Rounds = Box<dyn FnMut(usize)>;
+
+/// A piece of work done by somebody, warm: every buffer has grown. `None` if the contender has
+/// nothing to do with it.
+pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
+    let mut rounds = match contender {
+        Contender::Core => core_rounds(case)?,
+        Contender::SerdeJson => floor::serde_json(case)?,
+        Contender::Sonic => floor::sonic(case)?,
+        Contender::Rmcp => return None,
+    };
+    rounds(2 * case.rounds());
+    Some(rounds)
+}
+
+fn core_rounds(case: Case) -> Option<Rounds> {
+    let client = || core_client::rounds(case);
+    core_server::rounds(case).or_else(client).or_else(|| sealed::rounds(case))
+}

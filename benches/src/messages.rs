@@ -1,0 +1,139 @@
+//! What goes over the wire in each case.
+
+use serde::Serialize;
+
+/// What opens a session with a server.
+pub const INITIALIZE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#
+);
+
+/// What opens it for the client.
+pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// The text that is called with, and answered with.
+pub const TEXT: &str = "The quick brown fox jumps over it";
+
+/// A ping.
+pub const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// A list of tools is asked for.
+pub const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+
+/// How many tools there are.
+pub const TOOLS: usize = 50;
+
+/// A call of a tool that echoes a text, with something nested beside it.
+pub fn call(text: &str) -> String {
+    format!(
+        concat!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","#,
+            r#""arguments":{{"nested":{{"list":[1,[2,{{"deep":true}}]],"unit":"cm"}},"text":"{}"}}}}}}"#
+        ),
+        text
+    )
+}
+
+/// The same where there are no sessions.
+pub fn stateless_call(text: &str) -> String {
+    let call = call(text);
+    let call = call.strip_suffix("}}").unwrap();
+    format!("{call},{STATELESS_META}}}}}")
+}
+
+/// Everything that `_meta` of such a call can hold.
+const STATELESS_META: &str = concat!(
+    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{"tools":{}}},"#,
+    r#""io.modelcontextprotocol/logLevel":"info","progressToken":"a-token-of-38-bytes-as-uuids-are-one","#,
+    r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}"#
+);
+
+/// A text of 1 MB.
+pub fn large_text() -> String {
+    "x".repeat(1_000_000)
+}
+
+/// The line that a message is.
+pub fn line(message: &str) -> Vec<u8> {
+    let mut line = message.as_bytes().to_vec();
+    line.push(b'\n');
+    line
+}
+
+/// The result of a call.
+#[derive(Serialize)]
+pub struct Echo<'a> {
+    /// One text.
+    pub content: [Text<'a>; 1],
+}
+
+/// A block of content.
+#[derive(Serialize)]
+pub struct Text<'a> {
+    r#type: &'static str,
+    text: &'a str,
+}
+
+impl<'a> Echo<'a> {
+    /// The echo of a text.
+    pub fn of(text: &'a str) -> Self {
+        Self { content: [Text { r#type: "text", text }] }
+    }
+}
+
+/// The params of a call.
+#[derive(Serialize)]
+pub struct CallParams<'a> {
+    name: &'a str,
+    arguments: Arguments<'a>,
+}
+
+#[derive(Serialize)]
+struct Arguments<'a> {
+    nested: Nested<'a>,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct Nested<'a> {
+    list: (u32, (u32, Deep)),
+    unit: &'a str,
+}
+
+#[derive(Serialize)]
+struct Deep {
+    deep: bool,
+}
+
+impl<'a> CallParams<'a> {
+    /// As [`call`] has them.
+    pub fn of(text: &'a str) -> Self {
+        let nested = Nested { list: (1, (2, Deep { deep: true })), unit: "cm" };
+        Self { name: "echo", arguments: Arguments { nested, text } }
+    }
+}
+
+/// The schema of the arguments of a tool.
+pub const SCHEMA: &str = concat!(
+    r#"{"type":"object","properties":{"text":{"type":"string","description":"What to work on"},"#,
+    r#""count":{"type":"integer"}},"required":["text"]}"#
+);
+
+/// The name of a tool.
+pub fn tool_name(index: usize) -> String {
+    format!("tool_{index:02}")
+}
+
+/// What a tool is said to do.
+pub fn tool_description(index: usize) -> String {
+    format!("Does what tool {index:02} is there for, and says so")
+}
+
+/// The bytes of an answer to a call of the client, a line.
+pub fn answer(id: u64, text: &str) -> Vec<u8> {
+    line(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+    ))
+}
