@@ -33,17 +33,17 @@ pub(crate) struct Asking {
 
 impl Asking {
     pub(crate) fn new() -> Self {
-        let limits = Limits::default();
+        Self::with(Limits::default())
+    }
+
+    pub(crate) fn with(limits: Limits) -> Self {
         let mut config = ClientConfig::new("bench", "1");
         config.revisions = RevisionSet::HANDSHAKE;
+        config.connection.limits = limits.clone();
         let mut client = Client::new(Arc::new(config));
         let mut outbox = Outbox::new(Framing::Lines, &limits);
         client.connect(Instant::EPOCH, &mut outbox).unwrap();
-        let result = concat!(
-            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","#,
-            r#""capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}"#
-        );
-        let event = client.receive(result, Instant::EPOCH, &mut outbox);
+        let event = client.receive(messages::INITIALIZE_RESULT, Instant::EPOCH, &mut outbox);
         assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
         outbox.sent(usize::MAX);
         Self { client, inbox: Inbox::new(&limits), outbox, made: 1 }

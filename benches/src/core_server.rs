@@ -55,9 +55,13 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn new() -> Self {
+        Self::with(Limits::default())
+    }
+
+    pub(crate) fn with(limits: Limits) -> Self {
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
-        let limits = Limits::default();
+        config.connection.limits = limits.clone();
         let mut serving = Self {
             server: Server::new(Arc::new(config)),
             inbox: Inbox::new(&limits),

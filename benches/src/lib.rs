@@ -10,7 +10,10 @@ pub mod case;
 mod core_client;
 mod core_server;
 mod floor;
+pub mod footprint;
+pub mod growth;
 pub mod messages;
+pub mod plot;
 mod sealed;
 pub mod stage;
 

@@ -8,6 +8,12 @@ pub const INITIALIZE: &str = concat!(
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#
 );
 
+/// What the server answers to that, if a client of the core has asked.
+pub const INITIALIZE_RESULT: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","#,
+    r#""capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}}"#
+);
+
 /// What opens it for the client.
 pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
@@ -64,6 +70,7 @@ pub fn line(message: &str) -> Vec<u8> {
 
 /// The result of a call.
 #[derive(Serialize)]
+#[non_exhaustive]
 pub struct Echo<'a> {
     /// One text.
     pub content: [Text<'a>; 1],

@@ -23,6 +23,6 @@ fn main() {
         eprintln!("{} has nothing to do with {}", arguments.contender, arguments.case);
         std::process::exit(2);
     };
-    let rounds = arguments.rounds.unwrap_or(arguments.case.rounds());
+    let rounds = arguments.rounds.unwrap_or_else(|| arguments.case.rounds());
     stage_everything(|| work(rounds));
 }

@@ -1,0 +1,84 @@
+//! How much memory idle sessions take.
+//!
+//! ```text
+//! cargo run --release --package mcp-sansio-benches --bin footprint
+//! ```
+
+use clap::Parser;
+use mcp_sansio::{Client, Inbox, Outbox, Server};
+use mcp_sansio_benches::footprint::{IdleClient, IdleServer};
+use mcp_sansio_proptests::allocations::{Counting, held};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();
+
+#[derive(Parser)]
+struct Arguments {
+    /// How many sessions there are at once.
+    #[arg(long, default_value_t = 1_000_000)]
+    sessions: usize,
+}
+
+/// What the kernel says is in memory of this process, in bytes.
+fn resident() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+fn print_session(what: &str, stack: usize, heap: usize) {
+    println!("{what}\t{stack}\t{heap}\t{}", stack + heap);
+}
+
+fn print_sizes() {
+    println!("type\tbytes");
+    println!("Server\t{}", size_of::<Server>());
+    println!("Client\t{}", size_of::<Client>());
+    println!("Inbox\t{}", size_of::<Inbox>());
+    println!("Outbox\t{}", size_of::<Outbox>());
+}
+
+/// What is shared by all sessions has been made before.
+fn print_sessions() {
+    println!("\nidle session\tof itself\ton the heap\ttogether");
+    let (server, client) = (IdleServer::config(), IdleClient::config());
+    let (mut session, heap) = held(|| IdleServer::new(&server));
+    print_session("server, with its buffers", size_of_val(&session), heap);
+    let ((), released) = held(|| session.release());
+    print_session("server, released", size_of_val(&session), heap.wrapping_add(released));
+    let (mut session, heap) = held(|| IdleClient::new(&client));
+    print_session("client, with its buffers", size_of_val(&session), heap);
+    let ((), released) = held(|| session.release());
+    print_session("client, released", size_of_val(&session), heap.wrapping_add(released));
+}
+
+fn print_many(count: usize) {
+    let config = IdleServer::config();
+    let before = resident();
+    let (sessions, bytes) = held(|| {
+        let mut sessions = Vec::with_capacity(count);
+        sessions.extend((0..count).map(|_| {
+            let mut session = IdleServer::new(&config);
+            session.release();
+            session
+        }));
+        sessions
+    });
+    println!("\n{} idle servers\tbytes\tper session", sessions.len());
+    println!("allocated\t{bytes}\t{:.1}", bytes as f64 / count as f64);
+    match (before, resident()) {
+        (Some(before), Some(after)) => {
+            let bytes = after.saturating_sub(before);
+            println!("resident\t{bytes}\t{:.1}", bytes as f64 / count as f64);
+        }
+        _ => eprintln!("NOT MEASURED: what is resident; there is no /proc/self/status."),
+    }
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    print_sizes();
+    print_sessions();
+    print_many(arguments.sessions);
+}

@@ -1,0 +1,67 @@
+//! Messages of any size, in pieces of any size.
+
+use std::hint::black_box;
+
+use mcp_sansio::{Inbox, Limits, Outbox, Server, ServerEvent};
+
+use super::{Meter, Round, Work};
+use crate::core_server::Serving;
+use crate::messages::{self, Echo};
+
+/// Of the largest size, byte by byte, there would be nothing to learn for minutes.
+const IN_PIECES: &[usize] = &[10_000, 100_000];
+
+pub(super) const ALL: &[Work] = &[
+    Work::of_bytes(
+        "server: call with a large argument",
+        &[1_000, 10_000, 100_000, 1_000_000, 10_000_000],
+        calls,
+    ),
+    Work::of_bytes("framing: whole", IN_PIECES, |size| frames(size, usize::MAX)),
+    Work::of_bytes("framing: in chunks of 64 bytes", IN_PIECES, |size| frames(size, 64)),
+    Work::of_bytes("framing: byte by byte", IN_PIECES, |size| frames(size, 1)),
+];
+
+/// The line of a call with an argument of so many bytes.
+fn line_of(size: usize) -> Vec<u8> {
+    messages::line(&messages::call(&"x".repeat(size)))
+}
+
+/// A call is taken in and answered with a few words.
+fn calls(size: usize) -> Round {
+    let line = line_of(size);
+    let mut serving = Serving::new();
+    let mut answer = |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        server.respond(request.id, &Echo::of(messages::TEXT), out).unwrap();
+    };
+    Box::new(move |meter: &Meter| {
+        meter.count(|| {
+            serving.feed(black_box(&line), &mut answer);
+            assert_ne!(serving.send(), 0);
+        });
+        line.len() as u64
+    })
+}
+
+/// A line is fed in pieces, and after each of them the frame is asked for.
+fn frames(size: usize, piece: usize) -> Round {
+    let line = line_of(size);
+    let mut inbox = Inbox::new(&Limits::default());
+    Box::new(move |meter: &Meter| {
+        let frames = meter.count(|| {
+            let mut frames = 0;
+            for mut bytes in black_box(&line).chunks(piece) {
+                while !bytes.is_empty() {
+                    bytes = &bytes[inbox.feed(bytes)..];
+                    while black_box(inbox.next()).is_some() {
+                        frames += 1;
+                    }
+                }
+            }
+            frames
+        });
+        assert_eq!(frames, 1);
+        line.len() as u64
+    })
+}

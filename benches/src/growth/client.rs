@@ -1,0 +1,150 @@
+//! A client with calls in flight.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use mcp_sansio::{CallId, CallOptions, Cancellation, ClientEvent, Instant, Timeout};
+
+use super::{Dice, Meter, Round, Work, limits};
+use crate::core_client::Asking;
+use crate::messages::{self, CallParams};
+
+pub(super) const ALL: &[Work] = &[
+    Work::in_flight("client: call and answer", |in_flight| answers(Busy::timed(in_flight))),
+    Work::in_flight("client: call and answer, without timers", |in_flight| {
+        answers(Busy::untimed(in_flight))
+    }),
+    Work::in_flight("client: call cancelled", cancellations),
+    Work::in_flight("client: progress taken in", |in_flight| reports(Busy::timed(in_flight))),
+    Work::in_flight("client: progress taken in, without timers", |in_flight| {
+        reports(Busy::untimed(in_flight))
+    }),
+];
+
+/// A client that has made calls which have not been answered.
+pub(super) struct Busy {
+    pub(super) asking: Asking,
+    /// The calls, each with its id on the wire.
+    pub(super) open: Vec<(u64, CallId)>,
+    /// The latest id on the wire. The first is that of `initialize`.
+    latest: u64,
+    pub(super) now: Instant,
+    options: CallOptions,
+    pub(super) dice: Dice,
+}
+
+impl Busy {
+    /// Calls that time out when the configuration says so.
+    pub(super) fn timed(in_flight: usize) -> Self {
+        Self::with(in_flight, CallOptions::new().progress())
+    }
+
+    /// Calls that never time out.
+    pub(super) fn untimed(in_flight: usize) -> Self {
+        let options = CallOptions::new().progress();
+        Self::with(in_flight, options.idle(Timeout::Never).total(Timeout::Never))
+    }
+
+    fn with(in_flight: usize, options: CallOptions) -> Self {
+        let mut busy = Self {
+            asking: Asking::with(limits()),
+            open: Vec::new(),
+            latest: 1,
+            now: Instant::EPOCH,
+            options,
+            dice: Dice::new(),
+        };
+        busy.call_many(in_flight);
+        busy
+    }
+
+    /// Makes so many calls that wait.
+    pub(super) fn call_many(&mut self, count: usize) {
+        for _ in 0..count {
+            let call = self.call(self.options);
+            self.open.push(call);
+        }
+    }
+
+    /// Makes a call and sends it.
+    pub(super) fn call(&mut self, options: CallOptions) -> (u64, CallId) {
+        let Asking { client, outbox, .. } = &mut self.asking;
+        let params = CallParams::of(messages::TEXT);
+        let call = client.call_method("tools/call", &params, options, self.now, outbox).unwrap();
+        assert_ne!(self.asking.send(), 0);
+        self.latest += 1;
+        (self.latest, call)
+    }
+
+    /// Takes a line in, and gives which call it was about.
+    fn feed(&mut self, line: &[u8]) -> Option<CallId> {
+        let Asking { client, inbox, outbox, .. } = &mut self.asking;
+        assert_eq!(inbox.feed(line), line.len());
+        let frame = inbox.next()?;
+        match black_box(client.receive(frame, self.now, outbox))? {
+            ClientEvent::CallEnded(ended) => Some(ended.call),
+            ClientEvent::Progress(update) => Some(update.call),
+            event => panic!("{event:?}"),
+        }
+    }
+
+    /// Takes in the answer to a call.
+    pub(super) fn answer(&mut self, (id, call): (u64, CallId)) {
+        let answer = messages::answer(id, messages::TEXT);
+        assert_eq!(self.feed(&answer), Some(call));
+    }
+
+    /// A moment passes.
+    fn wait(&mut self) {
+        self.now = self.now + Duration::from_millis(1);
+    }
+}
+
+/// A call is made, and one of those that wait is answered.
+fn answers(mut busy: Busy) -> Round {
+    Box::new(move |meter: &Meter| {
+        busy.wait();
+        let at = busy.dice.roll(busy.open.len());
+        let (id, answered) = busy.open[at];
+        let answer = messages::answer(id, messages::TEXT);
+        meter.count(|| {
+            busy.open[at] = busy.call(busy.options);
+            assert_eq!(busy.feed(black_box(&answer)), Some(answered));
+        });
+        1
+    })
+}
+
+/// One of the calls that wait is given up.
+fn cancellations(in_flight: usize) -> Round {
+    let mut busy = Busy::timed(in_flight);
+    Box::new(move |meter: &Meter| {
+        busy.wait();
+        let call = busy.call(busy.options);
+        let at = busy.dice.roll(in_flight);
+        let (_, cancelled) = std::mem::replace(&mut busy.open[at], call);
+        meter.count(|| {
+            let Asking { client, outbox, .. } = &mut busy.asking;
+            let cancelled = client.cancel(cancelled, None, outbox);
+            assert_eq!(cancelled, Ok(Cancellation::Notified));
+            assert_ne!(busy.asking.send(), 0);
+        });
+        1
+    })
+}
+
+/// Progress with one of the calls that wait, which may take longer because of that.
+fn reports(mut busy: Busy) -> Round {
+    let mut done = 100_000_u64;
+    Box::new(move |meter: &Meter| {
+        busy.wait();
+        done += 1;
+        let at = busy.dice.roll(busy.open.len());
+        let (id, call) = busy.open[at];
+        let line = messages::line(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{done}}}}}"#
+        ));
+        meter.count(|| assert_eq!(busy.feed(black_box(&line)), Some(call)));
+        1
+    })
+}

@@ -1,0 +1,130 @@
+//! A server with requests in flight.
+
+use std::hint::black_box;
+
+use mcp_sansio::{InboundId, Instant, Outbox, Progress, Server, ServerEvent};
+
+use super::{Dice, Meter, Round, Work, limits, spread};
+use crate::core_server::Serving;
+use crate::messages::{self, Echo};
+
+pub(super) const ALL: &[Work] = &[
+    Work::in_flight("server: call and answer", calls),
+    Work::in_flight("server: cancellation taken in", cancellations),
+    Work::in_flight("server: progress reported", reports),
+    Work::in_flight("server: nothing due", polls),
+];
+
+/// A server that has taken requests in and not answered them.
+struct Busy {
+    serving: Serving,
+    /// The requests, each with the number that its id was made of.
+    open: Vec<(u64, InboundId)>,
+    /// How many requests there have been.
+    taken: u64,
+    dice: Dice,
+}
+
+impl Busy {
+    fn with(in_flight: usize) -> Self {
+        let serving = Serving::with(limits());
+        let mut busy = Self { serving, open: Vec::new(), taken: 0, dice: Dice::new() };
+        for _ in 0..in_flight {
+            let line = busy.next_line();
+            let request = busy.take_in(&line);
+            busy.open.push(request);
+        }
+        busy
+    }
+
+    /// What the next request will be.
+    fn next_line(&self) -> Vec<u8> {
+        let id = spread(self.taken);
+        let call = messages::call(messages::TEXT)
+            .replace(r#""id":1"#, &format!(r#""id":{id}"#))
+            .replace(r#""name""#, &format!(r#""_meta":{{"progressToken":{id}}},"name""#));
+        messages::line(&call)
+    }
+
+    fn take_in(&mut self, line: &[u8]) -> (u64, InboundId) {
+        let mut request = None;
+        self.serving.feed(line, &mut |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+            if let ServerEvent::Request(of) = event {
+                request = Some(of.id);
+            }
+        });
+        self.taken += 1;
+        (self.taken - 1, request.unwrap())
+    }
+}
+
+/// A request is taken in, and one of those that wait is answered.
+fn calls(in_flight: usize) -> Round {
+    let mut busy = Busy::with(in_flight);
+    Box::new(move |meter: &Meter| {
+        let line = busy.next_line();
+        let at = busy.dice.roll(in_flight);
+        meter.count(|| {
+            let request = busy.take_in(black_box(&line));
+            let (_, answered) = std::mem::replace(&mut busy.open[at], request);
+            let Serving { server, outbox, .. } = &mut busy.serving;
+            server.respond(answered, &Echo::of(messages::TEXT), outbox).unwrap();
+            assert_ne!(busy.serving.send(), 0);
+        });
+        1
+    })
+}
+
+/// One of the requests that wait is cancelled.
+fn cancellations(in_flight: usize) -> Round {
+    let mut busy = Busy::with(in_flight);
+    Box::new(move |meter: &Meter| {
+        let line = busy.next_line();
+        let request = busy.take_in(&line);
+        let at = busy.dice.roll(in_flight);
+        let (number, cancelled) = std::mem::replace(&mut busy.open[at], request);
+        let line = messages::line(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#,
+            spread(number)
+        ));
+        let mut told = None;
+        let mut hear = |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+            if let ServerEvent::Cancelled(cancelled) = event {
+                told = Some(cancelled.id);
+            }
+        };
+        meter.count(|| busy.serving.feed(black_box(&line), &mut hear));
+        assert_eq!(told, Some(cancelled));
+        1
+    })
+}
+
+/// Progress with one of the requests that wait.
+fn reports(in_flight: usize) -> Round {
+    let mut busy = Busy::with(in_flight);
+    let mut done = 100_000_u64;
+    Box::new(move |meter: &Meter| {
+        done += 1;
+        let at = busy.dice.roll(in_flight);
+        let (_, request) = busy.open[at];
+        meter.count(|| {
+            let Serving { server, outbox, .. } = &mut busy.serving;
+            server.progress(request, Progress::new(done), Instant::EPOCH, outbox).unwrap();
+            assert_ne!(busy.serving.send(), 0);
+        });
+        1
+    })
+}
+
+/// Looks for what is due.
+fn polls(in_flight: usize) -> Round {
+    let mut busy = Busy::with(in_flight);
+    Box::new(move |meter: &Meter| {
+        meter.count(|| {
+            let Serving { server, outbox, .. } = &mut busy.serving;
+            black_box(server.poll_timeout());
+            assert!(server.handle_timeout(Instant::EPOCH, outbox).is_none());
+        });
+        1
+    })
+}
