@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use mcp_sansio::json::{Envelope, Raw};
-use mcp_sansio::model::{ListChanged, ListToolsResult, Tool};
+use mcp_sansio::model::{ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
     Call, Framing, InboundId, Inbox, Instant, Limits, Outbox, Progress, Server, ServerConfig,
     ServerEvent,
@@ -61,6 +61,9 @@ impl Serving {
     pub(crate) fn with(limits: Limits) -> Self {
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
+        let mut resources = ResourcesCapability::default();
+        resources.subscribe = Some(true);
+        config.capabilities.resources = Some(resources);
         config.connection.limits = limits.clone();
         let mut serving = Self {
             server: Server::new(Arc::new(config)),

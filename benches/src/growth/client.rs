@@ -3,7 +3,9 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use mcp_sansio::{CallId, CallOptions, Cancellation, ClientEvent, Instant, Timeout};
+use mcp_sansio::{
+    CallError, CallId, CallOptions, Cancellation, ClientEvent, Instant, Limits, Timeout,
+};
 
 use super::{Dice, Meter, Round, Work, limits};
 use crate::core_client::Asking;
@@ -14,11 +16,14 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("client: call and answer, without timers", |in_flight| {
         answers(Busy::untimed(in_flight))
     }),
+    Work::in_flight("client: call refused, there is no room", refusals),
     Work::in_flight("client: call cancelled", cancellations),
+    Work::in_flight("client: call taken back, nothing has been sent", withdrawals),
     Work::in_flight("client: progress taken in", |in_flight| reports(Busy::timed(in_flight))),
     Work::in_flight("client: progress taken in, without timers", |in_flight| {
         reports(Busy::untimed(in_flight))
     }),
+    Work::in_flight("client: change of a list taken in", changes),
 ];
 
 /// A client that has made calls which have not been answered.
@@ -46,16 +51,20 @@ impl Busy {
     }
 
     fn with(in_flight: usize, options: CallOptions) -> Self {
-        let mut busy = Self {
-            asking: Asking::with(limits()),
+        let mut busy = Self::idle(limits(), options);
+        busy.call_many(in_flight);
+        busy
+    }
+
+    fn idle(limits: Limits, options: CallOptions) -> Self {
+        Self {
+            asking: Asking::with(limits),
             open: Vec::new(),
             latest: 1,
             now: Instant::EPOCH,
             options,
             dice: Dice::new(),
-        };
-        busy.call_many(in_flight);
-        busy
+        }
     }
 
     /// Makes so many calls that wait.
@@ -68,12 +77,16 @@ impl Busy {
 
     /// Makes a call and sends it.
     pub(super) fn call(&mut self, options: CallOptions) -> (u64, CallId) {
-        let Asking { client, outbox, .. } = &mut self.asking;
-        let params = CallParams::of(messages::TEXT);
-        let call = client.call_method("tools/call", &params, options, self.now, outbox).unwrap();
+        let call = self.try_call(options).unwrap();
         assert_ne!(self.asking.send(), 0);
         self.latest += 1;
         (self.latest, call)
+    }
+
+    fn try_call(&mut self, options: CallOptions) -> Result<CallId, CallError> {
+        let Asking { client, outbox, .. } = &mut self.asking;
+        let params = CallParams::of(messages::TEXT);
+        client.call_method("tools/call", &params, options, self.now, outbox)
     }
 
     /// Takes a line in, and gives which call it was about.
@@ -84,6 +97,7 @@ impl Busy {
         match black_box(client.receive(frame, self.now, outbox))? {
             ClientEvent::CallEnded(ended) => Some(ended.call),
             ClientEvent::Progress(update) => Some(update.call),
+            ClientEvent::Notification(_) => None,
             event => panic!("{event:?}"),
         }
     }
@@ -111,6 +125,35 @@ fn answers(mut busy: Busy) -> Round {
             busy.open[at] = busy.call(busy.options);
             assert_eq!(busy.feed(black_box(&answer)), Some(answered));
         });
+        1
+    })
+}
+
+/// There are as many calls as there may be.
+fn refusals(in_flight: usize) -> Round {
+    let mut limits = limits();
+    limits.outbound_calls = u32::try_from(in_flight).unwrap();
+    let mut busy = Busy::idle(limits, CallOptions::new());
+    busy.call_many(in_flight);
+    Box::new(move |meter: &Meter| {
+        let refused = meter.count(|| busy.try_call(busy.options));
+        assert_eq!(refused, Err(CallError::TooManyCalls));
+        1
+    })
+}
+
+/// One of the calls that wait to be sent is given up.
+fn withdrawals(in_flight: usize) -> Round {
+    let mut busy = Busy::timed(0);
+    let call = |busy: &mut Busy| busy.try_call(busy.options).unwrap();
+    let mut calls: Vec<_> = (0..in_flight).map(|_| call(&mut busy)).collect();
+    Box::new(move |meter: &Meter| {
+        let at = busy.dice.roll(in_flight);
+        let call = busy.try_call(busy.options).unwrap();
+        let cancelled = std::mem::replace(&mut calls[at], call);
+        let Asking { client, outbox, .. } = &mut busy.asking;
+        let cancelled = meter.count(|| client.cancel(cancelled, None, outbox));
+        assert_eq!(cancelled, Ok(Cancellation::Withdrawn));
         1
     })
 }
@@ -145,6 +188,16 @@ fn reports(mut busy: Busy) -> Round {
             r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{done}}}}}"#
         ));
         meter.count(|| assert_eq!(busy.feed(black_box(&line)), Some(call)));
+        1
+    })
+}
+
+/// The server says that its tools are others now.
+fn changes(in_flight: usize) -> Round {
+    let mut busy = Busy::timed(in_flight);
+    let line = messages::line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    Box::new(move |meter: &Meter| {
+        meter.count(|| assert_eq!(busy.feed(black_box(&line)), None));
         1
     })
 }

@@ -12,6 +12,7 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("server: call and answer", calls),
     Work::in_flight("server: cancellation taken in", cancellations),
     Work::in_flight("server: progress reported", reports),
+    Work::in_flight("server: subscription taken in", subscriptions),
     Work::in_flight("server: nothing due", polls),
 ];
 
@@ -110,6 +111,24 @@ fn reports(in_flight: usize) -> Round {
         meter.count(|| {
             let Serving { server, outbox, .. } = &mut busy.serving;
             server.progress(request, Progress::new(done), Instant::EPOCH, outbox).unwrap();
+            assert_ne!(busy.serving.send(), 0);
+        });
+        1
+    })
+}
+
+/// A subscription to a resource is taken in and granted, beside requests that are none.
+fn subscriptions(in_flight: usize) -> Round {
+    let mut busy = Busy::with(in_flight);
+    Box::new(move |meter: &Meter| {
+        let line = messages::line(&format!(
+            r#"{{"jsonrpc":"2.0","id":{},"method":"resources/subscribe","params":{{"uri":"file:///a"}}}}"#,
+            spread(busy.taken)
+        ));
+        meter.count(|| {
+            let (_, request) = busy.take_in(black_box(&line));
+            let Serving { server, outbox, .. } = &mut busy.serving;
+            server.respond(request, &serde_json::Map::new(), outbox).unwrap();
             assert_ne!(busy.serving.send(), 0);
         });
         1
