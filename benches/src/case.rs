@@ -86,6 +86,14 @@ named! {
 }
 
 impl Case {
+    /// How many rounds are done at once: no number of rounds is possible but multiples of this.
+    pub const fn batch(self) -> usize {
+        match self {
+            Self::RoundTripOf64 => 64,
+            _ => 1,
+        }
+    }
+
     /// How often it is done to be measured.
     pub const fn rounds(self) -> usize {
         match self {

@@ -1,7 +1,6 @@
 //! The work of a client, done by mcp-sansio.
 
 use std::hint::black_box;
-use std::io::Write;
 use std::sync::Arc;
 
 use mcp_sansio::{
@@ -10,8 +9,8 @@ use mcp_sansio::{
 };
 
 use crate::messages::{self, CallParams};
-use crate::stage::{stage_framing, stage_receiving, stage_sending, stage_writing};
-use crate::{Case, Rounds};
+use crate::stage::{stage_driving, stage_framing, stage_receiving, stage_sending, stage_writing};
+use crate::{Case, Rounds, sent};
 
 /// The work of a case that is the client's.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
@@ -74,7 +73,7 @@ impl Asking {
 
     pub(crate) fn send(&mut self) -> usize {
         stage_sending(|| {
-            let length = black_box(self.outbox.unsent()).len();
+            let length = sent::send(self.outbox.unsent());
             self.outbox.sent(length);
             length
         })
@@ -89,20 +88,11 @@ fn calls() -> Rounds {
         for _ in 0..rounds {
             asking.call(CallOptions::new());
             assert_ne!(asking.send(), 0);
-            answer.clear();
-            answer.extend_from_slice(ANSWER_OPEN);
-            write!(answer, "{}", asking.made).unwrap();
-            answer.extend_from_slice(ANSWER_CLOSE.as_bytes());
+            stage_driving(|| messages::answer(asking.made, &mut answer));
             assert_eq!(asking.feed(&answer), 1);
         }
     })
 }
-
-const ANSWER_OPEN: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
-const ANSWER_CLOSE: &str = concat!(
-    r#","result":{"content":[{"type":"text","text":"The quick brown fox jumps over it"}]}}"#,
-    "\n"
-);
 
 fn progress() -> Rounds {
     let mut asking = Asking::new();
@@ -113,12 +103,7 @@ fn progress() -> Rounds {
     Box::new(move |rounds| {
         for _ in 0..rounds {
             done += 1;
-            report.clear();
-            writeln!(
-                report,
-                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{done}}}}}"#
-            )
-            .unwrap();
+            stage_driving(|| messages::report(id, done, &mut report));
             assert_eq!(asking.feed(&report), 0);
         }
     })

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::messages::{self, Echo};
 use crate::stage::{stage_framing, stage_handling, stage_receiving, stage_sending, stage_writing};
-use crate::{Case, Rounds};
+use crate::{Case, Rounds, sent};
 
 /// The depth to which messages may nest.
 const DEPTH: u8 = 128;
@@ -98,7 +98,7 @@ impl Serving {
     /// Sends everything. Gives its length.
     pub(crate) fn send(&mut self) -> usize {
         stage_sending(|| {
-            let length = black_box(self.outbox.unsent()).len();
+            let length = sent::send(self.outbox.unsent());
             self.outbox.sent(length);
             length
         })

@@ -15,6 +15,7 @@ pub mod growth;
 pub mod messages;
 pub mod plot;
 mod sealed;
+mod sent;
 pub mod stage;
 
 pub use case::{Case, Contender};
@@ -27,12 +28,18 @@ pub type Rounds = Box<dyn FnMut(usize)>;
 pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
     let mut rounds = match contender {
         Contender::Core => core_rounds(case)?,
-        Contender::SerdeJson => floor::serde_json(case)?,
-        Contender::Sonic => floor::sonic(case)?,
+        Contender::SerdeJson => floor::serde_json(case),
+        Contender::Sonic => floor::sonic(case),
         Contender::Rmcp => return None,
     };
     rounds(2 * case.rounds());
     Some(rounds)
+}
+
+/// What a contender sends in one round, warm. `None` if it has nothing to do with the case.
+pub fn output(case: Case, contender: Contender) -> Option<Vec<u8>> {
+    let mut rounds = rounds(case, contender)?;
+    Some(sent::listen(|| rounds(case.batch())))
 }
 
 fn core_rounds(case: Case) -> Option<Rounds> {

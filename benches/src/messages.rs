@@ -1,5 +1,7 @@
 //! What goes over the wire in each case.
 
+use std::io::Write;
+
 use serde::Serialize;
 
 /// What opens a session with a server.
@@ -138,9 +140,25 @@ pub fn tool_description(index: usize) -> String {
     format!("Does what tool {index:02} is there for, and says so")
 }
 
-/// The bytes of an answer to a call of the client, a line.
-pub fn answer(id: u64, text: &str) -> Vec<u8> {
-    line(&format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
-    ))
+/// Makes a line of the answer to a call of the client.
+pub fn answer(id: u64, line: &mut Vec<u8>) {
+    line.clear();
+    line.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write!(line, "{id}").unwrap();
+    line.extend_from_slice(ANSWER_END.as_bytes());
+}
+
+const ANSWER_END: &str = concat!(
+    r#","result":{"content":[{"type":"text","text":"The quick brown fox jumps over it"}]}}"#,
+    "\n"
+);
+
+/// Makes a line of a report of progress.
+pub fn report(token: u64, progress: u64, line: &mut Vec<u8>) {
+    line.clear();
+    writeln!(
+        line,
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+    )
+    .unwrap();
 }

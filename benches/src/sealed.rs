@@ -9,8 +9,7 @@ use crate::{Case, Rounds};
 /// The work of a case that needs both.
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     match case {
-        Case::RoundTrip => Some(round_trips(1)),
-        Case::RoundTripOf64 => Some(round_trips(64)),
+        Case::RoundTrip | Case::RoundTripOf64 => Some(round_trips(case.batch())),
         _ => None,
     }
 }

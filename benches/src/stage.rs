@@ -22,6 +22,10 @@ stages! {
     stage_writing
     /// Bytes leave the outbox.
     stage_sending
+    /// Somebody who knows JSON and nothing else reads a message.
+    stage_reading
+    /// The benchmark itself makes the bytes that come in. This is nobody's work.
+    stage_driving
     /// Everything together.
     stage_everything
 }
