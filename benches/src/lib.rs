@@ -14,9 +14,12 @@ pub mod footprint;
 pub mod growth;
 pub mod messages;
 pub mod plot;
+mod rmcp_client;
+mod rmcp_server;
 mod sealed;
 mod sent;
 pub mod stage;
+mod wire;
 
 pub use case::{Case, Contender};
 
@@ -30,7 +33,7 @@ pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
         Contender::Core => core_rounds(case)?,
         Contender::SerdeJson => floor::serde_json(case),
         Contender::Sonic => floor::sonic(case),
-        Contender::Rmcp => return None,
+        Contender::Rmcp => rmcp_rounds(case)?,
     };
     rounds(2 * case.rounds());
     Some(rounds)
@@ -45,4 +48,8 @@ pub fn output(case: Case, contender: Contender) -> Option<Vec<u8>> {
 fn core_rounds(case: Case) -> Option<Rounds> {
     let client = || core_client::rounds(case);
     core_server::rounds(case).or_else(client).or_else(|| sealed::rounds(case))
+}
+
+fn rmcp_rounds(case: Case) -> Option<Rounds> {
+    rmcp_server::rounds(case).or_else(|| rmcp_client::rounds(case))
 }

@@ -1,8 +1,9 @@
 //! Everybody sends the same.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use mcp_sansio_benches::{Case, Contender, output};
+use serde_json::{Value, json};
 
 /// Cases in which nothing is sent.
 const SILENT: [Case; 4] =
@@ -21,4 +22,38 @@ fn the_floor_sends_the_same_bytes() {
             assert!(sent(case, contender) == ours, "{contender} sends something else in {case}");
         }
     }
+}
+
+/// A message without what a peer may do as it likes: count its requests, say who it is, ask for
+/// progress, and write a whole number with a point.
+fn essence(message: &str) -> Value {
+    let mut message: Value = serde_json::from_str(message).unwrap();
+    message["id"].take();
+    for part in ["params", "result"] {
+        if let Some(part) = message.get_mut(part).and_then(Value::as_object_mut) {
+            part.remove("_meta");
+            if let Some(progress) = part.get_mut("progress") {
+                *progress = json!(progress.as_f64());
+            }
+        }
+    }
+    message
+}
+
+/// Between its client and its server nobody listens.
+#[test]
+fn the_official_sdk_sends_the_same_messages() {
+    let mut compared = 0;
+    for &case in Case::ALL {
+        let ours = sent(case, Contender::Core);
+        let Some(theirs) = output(case, Contender::Rmcp) else { continue };
+        let theirs = String::from_utf8(theirs).unwrap();
+        let linked = matches!(case, Case::RoundTrip | Case::RoundTripOf64);
+        assert_eq!(theirs.is_empty(), linked || SILENT.contains(&case), "{case}");
+        if !theirs.is_empty() {
+            assert!(essence(&ours) == essence(&theirs), "{case}: {theirs}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 7);
 }
