@@ -6,12 +6,15 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark fails by panicking")]
 
+pub mod callgrind;
 pub mod case;
 mod core_client;
 mod core_server;
 mod floor;
 pub mod footprint;
 pub mod growth;
+pub mod guard;
+pub mod measure;
 pub mod messages;
 pub mod plot;
 mod rmcp_client;
@@ -19,6 +22,7 @@ mod rmcp_server;
 mod sealed;
 mod sent;
 pub mod stage;
+pub mod table;
 mod wire;
 
 pub use case::{Case, Contender};

@@ -5,6 +5,7 @@
 //! ```
 
 use clap::Parser;
+use mcp_sansio_benches::measure::NOTHING_TO_DO;
 use mcp_sansio_benches::stage::stage_everything;
 use mcp_sansio_benches::{Case, Contender, rounds};
 
@@ -21,7 +22,7 @@ fn main() {
     let arguments = Arguments::parse();
     let Some(mut work) = rounds(arguments.case, arguments.contender) else {
         eprintln!("{} has nothing to do with {}", arguments.contender, arguments.case);
-        std::process::exit(2);
+        std::process::exit(NOTHING_TO_DO);
     };
     let rounds = arguments.rounds.unwrap_or_else(|| arguments.case.rounds());
     stage_everything(|| work(rounds));

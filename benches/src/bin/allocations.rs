@@ -1,0 +1,21 @@
+//! Counts the allocations of every case and contender: a line each, with tabs between its case, its
+//! contender, and the allocations of one round.
+
+use mcp_sansio_benches::{Case, Contender, rounds};
+use mcp_sansio_proptests::allocations::{Counting, count};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();
+
+fn main() {
+    for &case in Case::ALL {
+        for &contender in Contender::ALL {
+            let Some(mut work) = rounds(case, contender) else { continue };
+            let ((), counted) = count(|| work(case.rounds()));
+            let each = counted as f64 / case.rounds() as f64;
+            // Buffers of the official SDK grow now and then.
+            let each = (each * 1_000.0).round() / 1_000.0;
+            println!("{case}\t{contender}\t{each}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Counts what every case costs every contender: instructions, with callgrind, and allocations.
+//!
+//! It runs the other programs of this package, so they have to be built, and built anew, before it:
+//!
+//! ```text
+//! cargo build --release --package mcp-sansio-benches --bins
+//! cargo run --release --package mcp-sansio-benches --bin count
+//! ```
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use mcp_sansio_benches::Case;
+use mcp_sansio_benches::guard::{HOW_TO_WRITE, Record, judge};
+use mcp_sansio_benches::measure::{Costs, measure};
+use mcp_sansio_benches::table::Table;
+
+/// What mcp-sansio is recorded to cost.
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/counts.txt");
+
+/// Counts instructions and allocations of one round.
+#[derive(Parser)]
+struct Arguments {
+    /// Fails if mcp-sansio costs more than recorded, or more than the others allow.
+    #[arg(long)]
+    check: bool,
+    /// Records what mcp-sansio costs.
+    #[arg(long, conflicts_with_all = ["check", "only"])]
+    write: bool,
+    /// Prints the tables as Markdown.
+    #[arg(long)]
+    markdown: bool,
+    /// Counts one case, and no other.
+    #[arg(long, value_name = "CASE")]
+    only: Option<Case>,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), String> {
+    if cfg!(debug_assertions) {
+        return Err("without --release, the numbers mean nothing".to_owned());
+    }
+    let record = arguments.check.then(|| Record::read(Path::new(RECORD))).transpose()?;
+    let only = arguments.only.map(|case| [case]);
+    let cases = only.as_ref().map_or(Case::ALL, |only| only);
+    let costs = measure(cases)?;
+    let tables = [
+        ("Instructions of one round", Table::of_instructions(cases, &costs)),
+        ("Allocations of one round", Table::of_allocations(cases, &costs)),
+    ];
+    for (name, table) in tables {
+        let text = if arguments.markdown { table.markdown() } else { table.plain() };
+        println!("{name}\n\n{text}");
+    }
+    if arguments.write {
+        let written = fs::write(RECORD, Record::of(&costs).write());
+        written.map_err(|error| format!("{RECORD}: {error}"))?;
+    }
+    record.map_or(Ok(()), |record| check(&record, &costs))
+}
+
+fn check(record: &Record, costs: &Costs) -> Result<(), String> {
+    let verdict = judge(record, costs);
+    for note in &verdict.notes {
+        println!("note: {note}");
+    }
+    if verdict.failures.is_empty() {
+        println!("mcp-sansio costs no more than recorded, and less than the others.");
+        return Ok(());
+    }
+    let failures = verdict.failures.join("\n");
+    Err(format!(
+        "{failures}\n\nIf this has to be, give the reason in the commit and record it:\n\n\
+         {HOW_TO_WRITE}"
+    ))
+}

@@ -1,0 +1,124 @@
+//! Tables, of numbers that are easy to compare.
+
+use std::fmt::Write;
+
+use crate::measure::Costs;
+use crate::{Case, Contender};
+
+/// Cells in rows below a row of names. The first column has names as well.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without numbers.
+    fn new(names: &[&str]) -> Self {
+        Self { rows: vec![names.iter().map(ToString::to_string).collect()] }
+    }
+
+    /// Instructions of one round, in all and by stages, and how much more others take.
+    pub fn of_instructions(cases: &[Case], costs: &Costs) -> Self {
+        let mut table = Self::new(&[
+            "case",
+            "mcp-sansio",
+            "framing",
+            "receiving",
+            "handling",
+            "writing",
+            "sending",
+            "serde_json",
+            "reading",
+            "writing",
+            "sonic-rs",
+            "rmcp",
+            "serde_json ÷",
+            "rmcp ÷",
+        ]);
+        for &case in cases {
+            let cost = |contender| costs.get(&(case, contender));
+            let total = |contender| cost(contender).map(|cost| cost.instructions);
+            let stage = |contender, name| cost(contender).map(|cost| cost.stage(name));
+            let ours = |name| stage(Contender::Core, name);
+            let times = |contender| {
+                let (theirs, ours) = (total(contender)?, total(Contender::Core)?);
+                Some(theirs as f64 / ours as f64)
+            };
+            let times = |contender| times(contender).map(|times| format!("{times:.2}"));
+            let mut row = vec![case.to_string(), whole(total(Contender::Core))];
+            row.extend(
+                ["framing", "receiving", "handling", "writing", "sending"].map(ours).map(whole),
+            );
+            row.push(whole(total(Contender::SerdeJson)));
+            row.extend(["reading", "writing"].map(|name| whole(stage(Contender::SerdeJson, name))));
+            row.extend([Contender::Sonic, Contender::Rmcp].map(total).map(whole));
+            row.extend([Contender::SerdeJson, Contender::Rmcp].map(times).map(or_nothing));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// Allocations of one round.
+    pub fn of_allocations(cases: &[Case], costs: &Costs) -> Self {
+        let mut names = vec!["case"];
+        names.extend(Contender::ALL.iter().map(|contender| contender.name()));
+        let mut table = Self::new(&names);
+        for &case in cases {
+            let mut row = vec![case.to_string()];
+            row.extend(Contender::ALL.iter().map(|&contender| {
+                let cost = costs.get(&(case, contender));
+                or_nothing(cost.map(|cost| cost.allocations.to_string()))
+            }));
+            table.rows.push(row);
+        }
+        table
+    }
+
+    /// In columns.
+    pub fn plain(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (index, (cell, width)) in row.iter().zip(self.widths()).enumerate() {
+                _ = match index {
+                    0 => write!(line, "{cell:<width$}"),
+                    _ => write!(line, "  {cell:>width$}"),
+                };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            _ = writeln!(text, "| {} |", row.join(" | "));
+            if index == 0 {
+                _ = writeln!(text, "|---|{}", "---:|".repeat(row.len() - 1));
+            }
+        }
+        text
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        (0..columns).map(width).collect()
+    }
+}
+
+fn whole(number: Option<u64>) -> String {
+    or_nothing(number.map(|number| number.to_string()))
+}
+
+/// A cell of somebody who has nothing to do with it says so.
+fn or_nothing(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
+}

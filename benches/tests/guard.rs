@@ -1,0 +1,177 @@
+//! The guard says no when it should, and why.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use mcp_sansio_benches::callgrind::Profile;
+use mcp_sansio_benches::guard::{HOW_TO_WRITE, Record, TOLERANCE, Verdict, judge};
+use mcp_sansio_benches::measure::{Cost, Costs};
+use mcp_sansio_benches::{Case, Contender};
+
+const RECORD: &str = "# a comment\n\nping\t1000\t0\nprogress\t2000\t0.5\n";
+
+/// What a ping costs everybody, and the report of progress us.
+fn costs() -> Costs {
+    let cost = |instructions, allocations| {
+        let mut cost = Cost::default();
+        (cost.instructions, cost.allocations) = (instructions, allocations);
+        cost
+    };
+    Costs::from([
+        ((Case::Ping, Contender::Core), cost(1_000, 0.0)),
+        ((Case::Ping, Contender::SerdeJson), cost(2_000, 1.0)),
+        ((Case::Ping, Contender::Rmcp), cost(30_000, 100.0)),
+        ((Case::Progress, Contender::Core), cost(2_000, 0.5)),
+    ])
+}
+
+/// The verdict after something has become different.
+fn verdict(case: Case, contender: Contender, change: impl FnOnce(&mut Cost)) -> Verdict {
+    let mut costs = costs();
+    change(costs.get_mut(&(case, contender)).unwrap());
+    judge(&Record::parse(RECORD).unwrap(), &costs)
+}
+
+/// What there is to object to it: one thing.
+fn failure(case: Case, contender: Contender, change: impl FnOnce(&mut Cost)) -> String {
+    let verdict = verdict(case, contender, change);
+    assert_eq!((verdict.failures.len(), verdict.notes.len()), (1, 0), "{verdict:?}");
+    verdict.failures[0].clone()
+}
+
+#[test]
+fn what_costs_the_same_or_little_more_passes() {
+    assert_eq!(judge(&Record::parse(RECORD).unwrap(), &costs()), Verdict::default());
+    let most = 2_000 * (100 + TOLERANCE) / 100;
+    let verdict = verdict(Case::Progress, Contender::Core, |cost| cost.instructions = most);
+    assert_eq!(verdict, Verdict::default());
+}
+
+#[test]
+fn more_instructions_fail() {
+    let said = failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_102);
+    assert_eq!(
+        said,
+        "progress: 2102 instructions, +5.1 % beside the recorded 2000; 5 % more are tolerated"
+    );
+    failure(Case::Progress, Contender::Core, |cost| cost.instructions = 2_101);
+}
+
+#[test]
+fn one_more_allocation_fails() {
+    let said = failure(Case::Ping, Contender::Core, |cost| cost.allocations = 1.0);
+    assert_eq!(said, "ping: 1 allocations, where 0 are recorded; not one more is tolerated");
+    // Also one in many rounds.
+    failure(Case::Progress, Contender::Core, |cost| cost.allocations = 0.508);
+}
+
+#[test]
+fn fewer_instructions_are_noted() {
+    let verdict = verdict(Case::Progress, Contender::Core, |cost| cost.instructions = 1_799);
+    assert!(verdict.failures.is_empty(), "{verdict:?}");
+    assert_eq!(
+        verdict.notes,
+        [
+            "progress: 1799 instructions, -10.1 % beside the recorded 2000; the record could be tighter"
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_below_the_floor_fails() {
+    let said = failure(Case::Ping, Contender::SerdeJson, |cost| cost.instructions = 1_000);
+    assert_eq!(said, "ping: 1000 instructions are not below the floor, serde_json's 1000");
+}
+
+#[test]
+fn the_official_sdk_that_comes_too_near_fails() {
+    let said = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 14_900);
+    assert_eq!(
+        said,
+        "ping: rmcp takes 14.9 times the instructions (14900, and 1000); promised are 15"
+    );
+    failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 14_999);
+}
+
+#[test]
+fn a_case_without_a_record_fails() {
+    let verdict = judge(&Record::parse("ping\t1000\t0\n").unwrap(), &costs());
+    assert_eq!(verdict.failures, ["progress: it is not recorded"]);
+}
+
+#[test]
+fn the_record_says_how_it_is_moved() {
+    let text = Record::of(&costs()).write();
+    assert_eq!(Record::parse(&text).unwrap(), Record::parse(RECORD).unwrap());
+    assert!(text.contains(&format!("{TOLERANCE} % more")), "{text}");
+    for command in HOW_TO_WRITE.lines() {
+        assert!(text.contains(command), "{text}");
+    }
+    let missing = Record::read(Path::new("no such file")).unwrap_err();
+    assert!(missing.contains("no such file") && missing.contains(HOW_TO_WRITE), "{missing}");
+}
+
+#[test]
+fn a_wrong_record_is_none() {
+    for line in ["ping", "ping\t1\t2\t3", "ping\tmany\t0", "ping\t1\tmany", "sing\t1\t0"] {
+        assert!(Record::parse(line).is_err(), "{line}");
+    }
+    assert!(Record::parse("ping\t1\t0\nping\t1\t0").is_err());
+}
+
+/// Two rounds: 20 instructions beside the stages, 30 of framing, 100 of writing, 60 of them for the
+/// application, which takes 10 by itself, and 40 to make what came in.
+const PROFILE: &str = "\
+positions: line
+events: Ir
+
+fn=(1) stage_everything
+0 20
+cfn=(2) a::stage_framing
+calls=2 0
+0 30
+cfi=(9) a file
+cfn=(3) a::stage_handling
+calls=2 0
+* 70
+cfn=(4) a::stage_writing
+calls=2 +5
+0 40
+cfn=(6) a::stage_driving
+calls=2 0
+0 40
+
+fn=(3)
+0 6
+cfn=(5) echo
+calls=2 0
+0 64
+
+fn=(5)
+0 4
+cfn=(4)
+calls=2 0
+0 60
+
+totals: 200
+";
+
+#[test]
+fn stages_are_told_from_one_another() {
+    let profile = Profile::parse(PROFILE).unwrap();
+    assert_eq!(profile.total(), 200);
+    assert_eq!(profile.inclusive("stage_writing"), 100);
+    assert_eq!(profile.inside("stage_handling", "stage_writing"), 60);
+    let cost = Cost::of(&profile, 2);
+    assert_eq!(cost.instructions, 80);
+    let stages = ["framing", "receiving", "handling", "writing", "sending", "reading"];
+    assert_eq!(stages.map(|stage| cost.stage(stage)), [15, 0, 5, 50, 0, 0]);
+}
+
+#[test]
+fn what_is_no_profile_is_refused() {
+    for text in ["", "totals: many", "calls=1 0\n0 1\ntotals: 1", "fn=(1)\ntotals: 1"] {
+        assert!(Profile::parse(text).is_err(), "{text}");
+    }
+}
