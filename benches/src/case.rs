@@ -4,10 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 macro_rules! named {
-    ($(#[$attribute:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+    (
+        $(#[$attribute:meta])*
+        $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(clippy::exhaustive_enums, reason = "whoever adds one wants to be told where it counts")]
+        #[allow(
+            clippy::exhaustive_enums,
+            reason = "whoever adds one wants to be told where it counts"
+        )]
         pub enum $type { $($(#[$doc])* $variant,)* }
 
         impl $type {
