@@ -81,7 +81,7 @@ fn check(record: &Record, costs: &Costs) -> Result<(), String> {
     }
     let failures = verdict.failures.join("\n");
     Err(format!(
-        "{failures}\n\nIf this has to be, give the reason in the commit and record it:\n\n\
-         {HOW_TO_WRITE}"
+        "{failures}\n\nWhat is above the record for a reason is recorded anew, with the reason in the \
+         commit:\n\n{HOW_TO_WRITE}"
     ))
 }
