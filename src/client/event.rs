@@ -3,7 +3,7 @@
 use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
 use crate::handle::{CallId, InboundId};
-use crate::json::{Raw, Str};
+use crate::json::{Object, Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
     OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
@@ -146,10 +146,11 @@ impl<'a> ClientRequest<'a> {
         id: InboundId,
         context: RequestContext,
         call: ClientCall<'a>,
-        request: IncomingRequest<'a>,
+        request: IncomingRequest<'_, 'a>,
     ) -> Self {
         let IncomingRequest { method, params, meta, .. } = request;
-        let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
+        let raw = |object: Object<'_, 'a>| Raw::trusted(object.text());
+        let (params, meta) = (params.map(raw), meta.map(raw));
         Self { id, context, call, method, params, meta, needed_for: None }
     }
 

@@ -174,7 +174,9 @@ impl Client {
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
         let arrival = arrival.into();
-        let Some(incoming) = self.peer.receive(&self.config.connection, frame.into(), arrival, out)
+        let mut scanned = None;
+        let Some(incoming) =
+            self.peer.receive(&self.config.connection, frame.into(), arrival, &mut scanned, out)
         else {
             self.peer.end_reception(out);
             return None;
@@ -231,7 +233,7 @@ impl Client {
 
     fn incoming<'f>(
         &mut self,
-        incoming: Incoming<'f>,
+        incoming: Incoming<'_, 'f>,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
@@ -267,10 +269,10 @@ impl Client {
     fn request<'f>(
         &mut self,
         kind: Option<RequestKind>,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let Some(call) = ClientCall::read(kind, request.params) else {
+        let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         match self.peer.admit(&self.config.connection, kind, &request) {
@@ -286,7 +288,7 @@ impl Client {
     fn refuse<'f>(
         &mut self,
         kind: ViolationKind,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         let event = self.peer.refuse(&self.config.connection, kind, request, out)?;

@@ -32,7 +32,8 @@ pub(crate) fn is_refusal(result: &str) -> bool {
 
 /// Whether content has what the schema requires, and nothing that contradicts it.
 fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
-    let content: BTreeMap<Str<'_>, &str> = MemberTexts::of(content).collect();
+    let content: BTreeMap<Str<'_>, &str> =
+        MemberTexts::of(content).map(|(name, value)| (name.into_string(), value)).collect();
     let required = member(schema, "required").unwrap_or_default();
     for name in strings(required) {
         if !content.contains_key(&name) {
@@ -40,7 +41,7 @@ fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
         }
     }
     for (name, field) in MemberTexts::of(member(schema, "properties").unwrap_or_default()) {
-        if let Some(value) = content.get(&name) {
+        if let Some(value) = content.get(&name.into_string()) {
             check_field(field, value)?;
         }
     }

@@ -47,10 +47,11 @@ impl Batch {
 fn count(bytes: &[u8], depth: u8) -> Result<u32, JsonError> {
     let mut count = 0_u32;
     let mut scanner = Scanner::new(bytes, depth);
-    scanner.array(|scanner| {
+    let walked = scanner.array(|scanner| {
         count = count.saturating_add(1);
         scanner.value(0).map(|_| ())
-    })?;
+    });
+    walked.map_err(|_| scanner.error())?;
     scanner.end()?;
     Ok(count)
 }

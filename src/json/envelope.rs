@@ -3,7 +3,8 @@
 use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
-use super::scan::{Scanner, Span};
+use super::place::{Object, Places};
+use super::scan::{Broken, Key, Scanner, Span};
 use super::string::Str;
 
 /// The members that [`Envelope::scan`] looks for.
@@ -34,8 +35,9 @@ pub enum Member {
 impl Member {
     const COUNT: usize = 9;
 
-    /// The member of the envelope that this key names. The key is text between two quotes.
-    fn of_envelope(key: &[u8]) -> Option<Self> {
+    /// The member of the envelope that this key names.
+    #[inline]
+    fn of_envelope(key: &[u8], has_escapes: bool) -> Option<Self> {
         Some(match key {
             b"jsonrpc" => Self::Jsonrpc,
             b"id" => Self::Id,
@@ -43,25 +45,22 @@ impl Member {
             b"params" => Self::Params,
             b"result" => Self::Result,
             b"error" => Self::Error,
-            _ => return Self::escaped(key, &Self::ENVELOPE),
+            _ if has_escapes => return Self::escaped(key, &Self::ENVELOPE),
+            _ => return None,
         })
     }
 
-    fn of_params(key: &[u8]) -> Option<Self> {
-        match key {
-            b"_meta" => Some(Self::ParamsMeta),
-            _ => Self::escaped(key, &[("_meta", Self::ParamsMeta)]),
+    /// The member of `params`, or of `result`, that this key names.
+    #[inline]
+    fn of_payload(self, key: &[u8], has_escapes: bool) -> Option<Self> {
+        let names: &[_] = match self {
+            Self::Params => &[("_meta", Self::ParamsMeta)],
+            _ => &[("_meta", Self::ResultMeta), ("resultType", Self::ResultType)],
+        };
+        if has_escapes {
+            return Self::escaped(key, names);
         }
-    }
-
-    fn of_result(key: &[u8]) -> Option<Self> {
-        match key {
-            b"_meta" => Some(Self::ResultMeta),
-            b"resultType" => Some(Self::ResultType),
-            _ => {
-                Self::escaped(key, &[("_meta", Self::ResultMeta), ("resultType", Self::ResultType)])
-            }
-        }
+        names.iter().find(|(name, _)| key == name.as_bytes()).map(|(_, member)| *member)
     }
 
     const ENVELOPE: [(&'static str, Self); 6] = [
@@ -74,10 +73,8 @@ impl Member {
     ];
 
     /// The same for a key that is written with escapes: `"\u0069d"` is `"id"` to every JSON parser.
+    #[cold]
     fn escaped(key: &[u8], names: &[(&str, Self)]) -> Option<Self> {
-        if !key.contains(&b'\\') {
-            return None;
-        }
         let key = Str::trusted(core::str::from_utf8(key).ok()?);
         names.iter().find(|(name, _)| key == **name).map(|(_, member)| *member)
     }
@@ -107,10 +104,15 @@ pub struct Envelope<'a> {
     bytes: &'a [u8],
     /// The same bytes once they are known to be UTF-8.
     text: Option<&'a str>,
-    spans: [Option<Span>; Member::COUNT],
+    /// Of the members that are complete.
+    spans: [Span; Member::COUNT],
+    complete: u16,
     /// Members whose key was read, even if the value was not.
     begun: u16,
     duplicated: u16,
+    /// Where the members of `params` are, or else of `result`, and of the `_meta` in it.
+    payload: Places,
+    meta: Places,
     defect: Option<JsonError>,
 }
 
@@ -120,29 +122,44 @@ impl<'a> Envelope<'a> {
     /// The work is linear in the length of the frame, nothing is allocated, and the stack does not
     /// grow with the nesting. A frame longer than `u32::MAX` is not looked at.
     pub fn scan(bytes: &'a [u8], depth: u8) -> Self {
-        let mut envelope = Self {
+        let mut envelope = Self::unread(bytes);
+        envelope.read(depth);
+        envelope
+    }
+
+    /// A frame that has not been looked at. It is larger than what one likes to move, so whoever is in
+    /// a hurry puts it where it is to stay and then [reads](Self::read) it.
+    #[inline]
+    pub(crate) const fn unread(bytes: &'a [u8]) -> Self {
+        Self {
             bytes,
             text: None,
-            spans: [None; Member::COUNT],
+            spans: [Span::EMPTY; Member::COUNT],
+            complete: 0,
             begun: 0,
             duplicated: 0,
+            payload: Places::NONE,
+            meta: Places::NONE,
             defect: None,
-        };
-        if u32::try_from(bytes.len()).is_err() {
-            envelope.defect = Some(JsonError::new(JsonErrorKind::Ended, 0));
-            return envelope;
+        }
+    }
+
+    /// Scans a frame that has not been looked at.
+    pub(crate) fn read(&mut self, depth: u8) {
+        if u32::try_from(self.bytes.len()).is_err() {
+            self.defect = Some(JsonError::new(JsonErrorKind::Ended, 0));
+            return;
         }
         let mut not_utf8 = None;
-        match core::str::from_utf8(bytes) {
-            Ok(text) => envelope.text = Some(text),
+        match core::str::from_utf8(self.bytes) {
+            Ok(text) => self.text = Some(text),
             Err(error) => {
                 not_utf8 = Some(JsonError::new(JsonErrorKind::NotUtf8, error.valid_up_to()));
             }
         }
-        let mut scanner = Scanner::new(bytes, depth);
-        let broken = envelope.members(&mut scanner).err();
-        envelope.defect = broken.or(not_utf8).or_else(|| scanner.flaw());
-        envelope
+        let mut scanner = Scanner::new(self.bytes, depth);
+        let broken = self.members(&mut scanner).err();
+        self.defect = broken.or(not_utf8).or_else(|| scanner.flaw());
     }
 
     /// The member as it stands on the wire, strings with their quotes.
@@ -167,6 +184,12 @@ impl<'a> Envelope<'a> {
         self.duplicated & member.bit() != 0
     }
 
+    /// Whether any of them does.
+    #[inline]
+    pub(crate) const fn has_duplicates(&self) -> bool {
+        self.duplicated != 0
+    }
+
     /// What is wrong with the frame as JSON, if anything is.
     ///
     /// If it [keeps the structure](JsonErrorKind::keeps_structure) the members are complete
@@ -180,8 +203,24 @@ impl<'a> Envelope<'a> {
         self.bytes
     }
 
+    /// `params`, `result` or the `_meta` of one of them, with where its members are.
+    #[inline]
+    pub(crate) fn object(&self, member: Member) -> Option<Object<'_, 'a>> {
+        let text = self.get(member)?;
+        let places = match member {
+            Member::Params | Member::Result => &self.payload,
+            _ => &self.meta,
+        };
+        Some(match self.text {
+            Some(frame) if text.starts_with('{') => Object::noted(text, frame, places),
+            _ => Object::of(text),
+        })
+    }
+
+    #[inline]
     fn span(&self, member: Member) -> Option<Span> {
-        self.spans.get(member as usize).copied().flatten()
+        let span = self.spans.get(member as usize)?;
+        (self.complete & member.bit() != 0).then_some(*span)
     }
 
     fn members(&mut self, scanner: &mut Scanner<'a>) -> Result<(), JsonError> {
@@ -189,57 +228,83 @@ impl<'a> Envelope<'a> {
             Some(b'{') => {}
             Some(_) => {
                 let offset = scanner.offset();
-                scanner.value(0)?;
+                scanner.value(0).map_err(|_| scanner.error())?;
                 scanner.end()?;
                 return Err(JsonError::new(JsonErrorKind::NotAnObject, offset));
             }
             None => return Err(JsonError::new(JsonErrorKind::Ended, scanner.offset())),
         }
-        let bytes = self.bytes;
-        scanner.object(0, |scanner, key| {
-            let key = bytes.get(key.range()).unwrap_or_default();
-            let Some(member) = Member::of_envelope(key) else {
-                return scanner.value(1).map(|_| ());
-            };
-            self.duplicated |= self.begun & member.bit();
-            self.begun |= member.bit();
-            let span = match member {
-                Member::Params => self.nested(scanner, Member::of_params)?,
-                Member::Result => self.nested(scanner, Member::of_result)?,
-                _ => scanner.value(1)?,
-            };
-            if !self.is_duplicated(member) {
-                self.set(member, span);
-            }
-            Ok(())
-        })?;
+        let walked = scanner.object(0, |scanner, key| self.member(scanner, key));
+        walked.map_err(|_| scanner.error())?;
         scanner.end()
     }
 
-    /// Passes over `params` or `result` and notes the reserved members in it.
-    fn nested(
-        &mut self,
-        scanner: &mut Scanner<'a>,
-        name: impl Fn(&[u8]) -> Option<Member>,
-    ) -> Result<Span, JsonError> {
+    /// Passes over a member of the envelope and notes where it is.
+    #[inline]
+    fn member(&mut self, scanner: &mut Scanner<'a>, key: Key) -> Result<(), Broken> {
+        let name = self.bytes.get(key.span.range()).unwrap_or_default();
+        let Some(member) = Member::of_envelope(name, key.has_escapes) else {
+            return scanner.value(1).map(|_| ());
+        };
+        self.duplicated |= self.begun & member.bit();
+        self.begun |= member.bit();
+        let span = match member {
+            Member::Params | Member::Result => self.payload(scanner, member)?,
+            _ => scanner.value(1)?,
+        };
+        if !self.is_duplicated(member) {
+            self.set(member, span);
+        }
+        Ok(())
+    }
+
+    /// Passes over `params` or `result` and notes the members in it.
+    fn payload(&mut self, scanner: &mut Scanner<'a>, of: Member) -> Result<Span, Broken> {
         if scanner.peek() != Some(b'{') {
             return scanner.value(1);
         }
-        let bytes = self.bytes;
-        scanner.object(1, |scanner, key| {
-            let member = name(bytes.get(key.range()).unwrap_or_default());
-            let span = scanner.value(2)?;
+        // Of two payloads only the first is ever looked at, and not by this way.
+        let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
+            && !self.is_duplicated(of);
+        let span = scanner.object(1, |scanner, key| {
+            let name = self.bytes.get(key.span.range()).unwrap_or_default();
+            let member = of.of_payload(name, key.has_escapes);
+            let span = match member {
+                Some(Member::ParamsMeta | Member::ResultMeta) => self.noted_meta(scanner)?,
+                _ => scanner.value(2)?,
+            };
+            self.payload.note(key, span);
             if let Some(member) = member {
                 self.begun |= member.bit();
                 self.set(member, span);
             }
             Ok(())
+        })?;
+        if !is_first {
+            self.payload.forget();
+            self.meta.forget();
+        }
+        Ok(span)
+    }
+
+    /// Passes over a `_meta` and notes the members in it.
+    fn noted_meta(&mut self, scanner: &mut Scanner<'a>) -> Result<Span, Broken> {
+        if scanner.peek() != Some(b'{') {
+            return scanner.value(2);
+        }
+        self.meta.clear();
+        scanner.object(2, |scanner, key| {
+            let span = scanner.value(3)?;
+            self.meta.note(key, span);
+            Ok(())
         })
     }
 
+    #[inline]
     fn set(&mut self, member: Member, span: Span) {
         if let Some(place) = self.spans.get_mut(member as usize) {
-            *place = Some(span);
+            *place = span;
+            self.complete |= member.bit();
         }
     }
 }

@@ -2,6 +2,7 @@
 //! tables do, whatever the peer sent.
 
 use super::number::Number;
+use super::place::Object;
 use super::raw::{Elements, MemberTexts};
 use super::shape::{Form, Misfit, Problem, Record, Shape, Sight, Strictness};
 use super::string::Str;
@@ -17,9 +18,10 @@ use crate::version::Revision;
 /// # Errors
 ///
 /// The first [`Misfit`]. The peer is at fault.
-pub(crate) fn fits(form: Form, object: Option<&str>) -> Result<CapabilitySet, Misfit> {
+pub(crate) fn fits(form: Form, object: Option<&Object<'_, '_>>) -> Result<CapabilitySet, Misfit> {
     let mut comparison = Comparison { revision: form.revision, needs: CapabilitySet::NONE };
-    comparison.record(form.record, object.unwrap_or("{}"))?;
+    let absent = Object::of("{}");
+    comparison.record(form.record, object.unwrap_or(&absent))?;
     Ok(comparison.needs)
 }
 
@@ -29,12 +31,12 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn record(&mut self, record: &'static Record, object: &str) -> Result<(), Misfit> {
-        if !object.starts_with('{') {
+    fn record(&mut self, record: &'static Record, object: &Object<'_, '_>) -> Result<(), Misfit> {
+        if !object.text().starts_with('{') {
             return Err(Misfit::new(Problem::WrongType));
         }
         let mut sight = Sight::of(record);
-        for (key, value) in MemberTexts::of(object) {
+        for (key, value) in object.members() {
             let found = record.fields.iter().enumerate().find(|(_, field)| key == field.name);
             let Some((index, field)) = found else { continue };
             let is_absent = value == "null" && !matches!(field.shape, Shape::Any);
@@ -43,7 +45,7 @@ impl Comparison {
             }
             self.value(field.shape, value).map_err(|misfit| misfit.inside(field.name))?;
             sight.see(index);
-            if record.kinds.as_ref().is_some_and(|kinds| kinds.tag == field.name) {
+            if record.is_tag(index) {
                 let value = Str::from_literal(value);
                 let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
                 sight.tag(self.revision, Strictness::Tolerant, is_it)?;
@@ -90,13 +92,13 @@ impl Comparison {
                 return self.list(each, value);
             }
             Shape::Map(each) => return self.map(each, value),
-            Shape::Record(record) => return self.record(record, value),
+            Shape::Record(record) => return self.record(record, &Object::of(value)),
             Shape::OneOrMany { one, many } => {
                 if first == Some(&b'[') && many.contains(self.revision) {
                     return Elements::of(value)
-                        .try_for_each(|element| self.record(one, element.as_str()));
+                        .try_for_each(|element| self.record(one, &Object::of(element.as_str())));
                 }
-                return self.record(one, value);
+                return self.record(one, &Object::of(value));
             }
         };
         if fits { Ok(()) } else { Err(Misfit::new(Problem::WrongType)) }

@@ -11,13 +11,16 @@
 //!   the application serialises.
 
 mod additions;
+mod append;
 mod envelope;
 mod error;
 mod fits;
 mod minify;
+mod name;
 mod number;
 mod object;
 mod payload;
+mod place;
 mod raw;
 mod raw_write;
 mod run;
@@ -40,7 +43,9 @@ pub use write::EncodeError;
 pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use envelope::shown;
 pub(crate) use fits::{fits, is_integral};
+pub(crate) use name::Name;
 pub(crate) use payload::{Empty, Payload};
+pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, member};
 pub(crate) use scan::{Scanner, trim};
 #[cfg(feature = "http")]

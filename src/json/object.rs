@@ -10,6 +10,7 @@ use serde::ser::{
 };
 
 use super::additions::{Additions, MetaAdditions};
+use super::append::Separator;
 use super::payload::Payload;
 use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
 use super::string::Str;
@@ -22,7 +23,12 @@ use crate::version::Revision;
 pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     writer: &'w mut Writer<'a>,
     members: Members,
-    additions: Additions<'x>,
+    /// What the machine has written into it, which the application cannot write again.
+    own: &'x [(&'static str, &'x str)],
+    /// What the machine writes into it unless the application does.
+    defaults: &'x [(&'static str, &'x str)],
+    /// What the machine writes into its `_meta`.
+    meta: &'x MetaAdditions<'x>,
     /// Keys that are dropped.
     reserved: &'static [&'static str],
     /// The defaults that the application has written something else for, one bit each.
@@ -31,7 +37,7 @@ pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     meta_written: bool,
     pending: Pending,
     /// A member that only some kinds have, written before the kind was known, and where it ends.
-    doubtful: Option<(KnownMember, usize)>,
+    doubtful: Option<Doubtful>,
 }
 
 /// What is known of the members.
@@ -61,27 +67,59 @@ enum Pending {
 
 #[derive(Clone, Copy)]
 struct KnownMember {
+    /// Which of the fields it is.
     index: usize,
     field: &'static Field,
-    is_tag: bool,
+    standing: Standing,
+    place: Place,
+}
+
+/// Whether a member that the tables know may be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Sure,
     /// It is written only to see what kind of object this is.
-    read_only: bool,
-    /// Whether it may be there depends on the kind of object, which is not known yet.
-    doubtful: bool,
+    ReadOnly,
+    /// That depends on the kind of object, which is not known yet.
+    Doubtful,
+}
+
+/// Where a member is in what has been written.
+#[derive(Clone, Copy, Default)]
+struct Place {
     /// Where it began, its comma included, and whether it is the first one.
     start: usize,
     is_first: bool,
     value_start: usize,
 }
 
+/// A doubtful member that has been written, and where it ends.
+#[derive(Clone, Copy)]
+struct Doubtful {
+    field: &'static Field,
+    place: Place,
+    end: usize,
+}
+
 impl<'w, 'a> ObjectWriter<'w, 'a, 'static> {
     pub(super) fn open(writer: &'w mut Writer<'a>) -> Result<Self> {
-        Self::with(writer, Additions::default())
+        Self::with(writer, &Additions::NONE)
     }
 }
 
 impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
-    pub(super) fn with(writer: &'w mut Writer<'a>, additions: Additions<'x>) -> Result<Self> {
+    pub(super) fn with(writer: &'w mut Writer<'a>, additions: &'x Additions<'x>) -> Result<Self> {
+        let Additions { members: own, defaults, meta } = additions;
+        Self::of(writer, own, defaults, meta)
+    }
+
+    #[inline]
+    fn of(
+        writer: &'w mut Writer<'a>,
+        own: &'x [(&'static str, &'x str)],
+        defaults: &'x [(&'static str, &'x str)],
+        meta: &'x MetaAdditions<'x>,
+    ) -> Result<Self> {
         let members = match writer.take_expected() {
             Shape::Any | Shape::Object => Members::Free,
             Shape::Map(each) => Members::Alike(each),
@@ -95,7 +133,9 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         let mut object = Self {
             writer,
             members,
-            additions,
+            own,
+            defaults,
+            meta,
             reserved: &[],
             overridden: 0,
             is_empty: true,
@@ -103,7 +143,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             pending,
             doubtful: None,
         };
-        for (name, value) in additions.members {
+        for (name, value) in own {
             let separator = object.separator();
             object.writer.push_key(separator, name)?;
             object.writer.push(value.as_bytes())?;
@@ -112,13 +152,13 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     /// The `_meta` of an object, with what the machine adds to it.
-    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: MetaAdditions<'x>) -> Result<Self> {
+    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: &'x MetaAdditions<'x>) -> Result<Self> {
         let MetaAdditions { members, text, reserved } = meta;
-        let mut object = Self::with(writer, Additions { members, ..Additions::default() })?;
+        let mut object = Self::of(writer, members, &[], &MetaAdditions::NONE)?;
         object.reserved = reserved;
         if !text.is_empty() {
             let separator = object.separator();
-            object.writer.push(separator)?;
+            object.writer.push(separator.text())?;
             object.writer.push(text.as_bytes())?;
         }
         Ok(object)
@@ -145,36 +185,25 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         }
         let separator = self.separator();
         match wire {
-            Some(wire) => {
-                self.writer.push(separator)?;
-                self.writer.push(b"\"")?;
-                self.writer.push(wire.as_bytes())?;
-                self.writer.push(b"\":")?;
-            }
+            Some(wire) => self.writer.push_wire_key(separator, wire)?,
             None => self.writer.push_key(separator, key)?,
         }
         if let Pending::Known(member) = &mut self.pending {
-            (member.start, member.is_first) = (start, is_first);
-            member.value_start = self.writer.position();
+            member.place = Place { start, is_first, value_start: self.writer.position() };
         }
         Ok(())
     }
 
     /// What becomes of the member with this key.
     fn fate(&mut self, key: &str) -> Result<Pending> {
-        if self.reserved.contains(&key) {
+        if self.reserved.contains(&key) || self.own.iter().any(|(name, _)| *name == key) {
             return Ok(Pending::Skipped);
         }
-        if !self.additions.is_empty() {
-            if self.additions.members.iter().any(|(name, _)| *name == key) {
-                return Ok(Pending::Skipped);
-            }
-            self.note_override(key);
-            if key == "_meta" && !self.additions.meta.is_empty() {
-                // A second `_meta`, which only raw JSON can hold, is dropped.
-                let is_first = !core::mem::replace(&mut self.meta_written, true);
-                return Ok(if is_first { Pending::Meta } else { Pending::Skipped });
-            }
+        self.note_override(key);
+        if key == "_meta" && !self.meta.is_empty() {
+            // A second `_meta`, which only raw JSON can hold, is dropped.
+            let is_first = !core::mem::replace(&mut self.meta_written, true);
+            return Ok(if is_first { Pending::Meta } else { Pending::Skipped });
         }
         match &self.members {
             Members::Free => Ok(Pending::Plain),
@@ -192,7 +221,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
                 value.serialize(&mut *self.writer)?;
                 if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
             }
-            Pending::Meta => value.serialize(Payload::meta(self.writer, self.additions.meta)),
+            Pending::Meta => value.serialize(Payload::meta(self.writer, self.meta)),
             Pending::Known(member) => {
                 self.writer.expect(member.field.shape);
                 let written = value.serialize(&mut *self.writer);
@@ -200,7 +229,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
                     && member.field.presence == Presence::Fitting
                 {
                     self.writer.expect(Shape::Any);
-                    self.take_out(&member);
+                    self.take_out(member.place);
                     return Ok(());
                 }
                 written
@@ -216,15 +245,16 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             // Absent and `null` mean the same, and only the former is ever sent. The object around it is
             // there all the same.
             self.writer.expect(Shape::Any);
-            self.take_out(member);
+            self.take_out(member.place);
             self.forget_override(member.field.name);
             return Ok(());
         }
         let revision = self.writer.revision();
         if let Members::Known(sight) = &mut self.members {
             sight.see(member.index);
-            if member.is_tag {
-                let literal = core::str::from_utf8(self.writer.since(member.value_start)).ok();
+            if sight.record().is_tag(member.index) {
+                let written = self.writer.since(member.place.value_start);
+                let literal = core::str::from_utf8(written).ok();
                 let value = literal.and_then(Str::from_literal);
                 let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
                 sight.tag(revision, Strictness::Exact, is_it)?;
@@ -233,52 +263,53 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         if let Some(gate) = member.field.gate {
             self.writer.need(CapabilitySet::NONE.with(gate));
         }
-        if member.read_only {
-            self.take_out(member);
-        }
-        if member.doubtful {
-            self.doubtful = Some((*member, self.writer.position()));
+        match member.standing {
+            Standing::Sure => {}
+            Standing::ReadOnly => self.take_out(member.place),
+            Standing::Doubtful => {
+                let KnownMember { field, place, .. } = *member;
+                self.doubtful = Some(Doubtful { field, place, end: self.writer.position() });
+            }
         }
         Ok(())
     }
 
     /// Takes a member out again that the kind of the object turned out not to have.
     fn settle_doubt(&mut self) {
-        let (Some((member, end)), Members::Known(sight)) = (self.doubtful.take(), &self.members)
-        else {
+        let (Some(doubtful), Members::Known(sight)) = (self.doubtful.take(), &self.members) else {
             return;
         };
-        if member.field.is_in(self.writer.revision(), sight.kind()) {
+        let Doubtful { field, place, end } = doubtful;
+        if field.is_in(self.writer.revision(), sight.kind()) {
             return;
         }
         let is_followed = end < self.writer.position();
         // The comma that goes with it is in front of it, or behind it if it is the first one.
-        self.writer
-            .remove(member.start, if member.is_first && is_followed { end + 1 } else { end });
-        self.is_empty = member.is_first && !is_followed;
+        self.writer.remove(place.start, if place.is_first && is_followed { end + 1 } else { end });
+        self.is_empty = place.is_first && !is_followed;
     }
 
-    fn take_out(&mut self, member: &KnownMember) {
-        self.writer.truncate(member.start);
-        self.is_empty = member.is_first;
+    fn take_out(&mut self, place: Place) {
+        self.writer.truncate(place.start);
+        self.is_empty = place.is_first;
     }
 
     /// The application writes something for which there is a default.
     fn note_override(&mut self, key: &str) {
-        if let Some(index) = self.additions.defaults.iter().position(|(name, _)| *name == key) {
+        if let Some(index) = self.defaults.iter().position(|(name, _)| *name == key) {
             self.overridden |= 1 << index;
         }
     }
 
     /// What it has written turned out to be nothing.
     fn forget_override(&mut self, key: &str) {
-        if let Some(index) = self.additions.defaults.iter().position(|(name, _)| *name == key) {
+        if let Some(index) = self.defaults.iter().position(|(name, _)| *name == key) {
             self.overridden &= !(1 << index);
         }
     }
 
     fn write_defaults(&mut self) -> Result {
-        for (index, (name, value)) in self.additions.defaults.iter().enumerate() {
+        for (index, (name, value)) in self.defaults.iter().enumerate() {
             if self.overridden & (1 << index) == 0 {
                 let separator = self.separator();
                 self.writer.push_key(separator, name)?;
@@ -300,8 +331,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             let needs = sight.end(self.writer.revision(), Strictness::Exact)?;
             self.writer.need(needs);
         }
-        let meta = self.additions.meta;
-        let adds = !meta.members.is_empty() || !meta.text.is_empty();
+        let adds = !self.meta.members.is_empty() || !self.meta.text.is_empty();
         if adds && !self.meta_written {
             self.key("_meta", None)?;
             self.value(&())?;
@@ -310,36 +340,28 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     /// What stands in front of the next member.
-    const fn separator(&mut self) -> &'static [u8] {
-        if core::mem::replace(&mut self.is_empty, false) { b"" } else { b"," }
+    #[inline]
+    const fn separator(&mut self) -> Separator {
+        Separator::next(&mut self.is_empty)
     }
 }
 
 /// What becomes of a member of an object whose members are known.
 fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending> {
     let Some((index, field)) = sight.record().field(key) else { return Ok(Pending::Plain) };
-    let is_tag = sight.record().kinds.as_ref().is_some_and(|kinds| kinds.tag == key);
-    let in_revision = field.is_in(revision, sight.kind());
-    let doubtful = !in_revision
-        && sight.kind().is_none()
-        && field.in_kind.is_some_and(|(_, revisions)| revisions.contains(revision));
-    if !in_revision && !is_tag && !doubtful {
-        return if field.presence == Presence::Essential && !field.was_removed(revision) {
-            Err(Misfit::at(field.name, Problem::NotInRevision).into())
-        } else {
-            Ok(Pending::Skipped)
-        };
-    }
-    Ok(Pending::Known(KnownMember {
-        index,
-        field,
-        is_tag,
-        read_only: !in_revision && !doubtful,
-        doubtful,
-        start: 0,
-        is_first: false,
-        value_start: 0,
-    }))
+    let in_some_kind = || field.in_kind.is_some_and(|(_, set)| set.contains(revision));
+    let standing = if field.is_in(revision, sight.kind()) {
+        Standing::Sure
+    } else if sight.kind().is_none() && in_some_kind() {
+        Standing::Doubtful
+    } else if sight.record().is_tag(index) {
+        Standing::ReadOnly
+    } else if field.presence == Presence::Essential && !field.was_removed(revision) {
+        return Err(Misfit::at(field.name, Problem::NotInRevision).into());
+    } else {
+        return Ok(Pending::Skipped);
+    };
+    Ok(Pending::Known(KnownMember { index, field, standing, place: Place::default() }))
 }
 
 impl SerializeMap for ObjectWriter<'_, '_, '_> {
@@ -456,7 +478,7 @@ impl SerializeStructVariant for VariantWriter<'_, '_, '_> {
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         self.separate()?;
-        self.object.writer.push_key(b"", key)?;
+        self.object.writer.push_key(Separator::None, key)?;
         value.serialize(&mut *self.object.writer)
     }
 

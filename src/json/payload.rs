@@ -22,9 +22,9 @@ pub(crate) struct Payload<'w, 'a, 'x> {
     writer: &'w mut Writer<'a>,
     /// Written in front of the object, if there is one.
     prefix: &'static str,
-    additions: Additions<'x>,
+    additions: &'x Additions<'x>,
     /// What it is the `_meta` of a message with.
-    meta: Option<MetaAdditions<'x>>,
+    meta: Option<&'x MetaAdditions<'x>>,
     empty: Empty,
     form: Option<Form>,
 }
@@ -35,16 +35,15 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         writer: &'w mut Writer<'a>,
         prefix: &'static str,
         empty: Empty,
-        additions: Additions<'x>,
+        additions: &'x Additions<'x>,
         form: Option<Form>,
     ) -> Self {
         Self { writer, prefix, additions, meta: None, empty, form }
     }
 
     /// The `_meta` of a message.
-    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: MetaAdditions<'x>) -> Self {
-        let additions = Additions::default();
-        let payload = Self::new(writer, "", Empty::Braces, additions, None);
+    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: &'x MetaAdditions<'x>) -> Self {
+        let payload = Self::new(writer, "", Empty::Braces, &Additions::NONE, None);
         Self { meta: Some(meta), ..payload }
     }
 

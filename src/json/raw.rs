@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::{JsonError, ParseError};
+use super::name::Name;
 use super::number::Number;
 use super::scan::{Scanner, trim};
 use super::string::Str;
@@ -230,7 +231,7 @@ const DECODABLE_DEPTH: u8 = 127;
 /// Checks that the text is one JSON value.
 fn check(text: &str) -> Result<(), JsonError> {
     let mut scanner = Scanner::new(text.as_bytes(), DECODABLE_DEPTH);
-    scanner.value(0)?;
+    scanner.value(0).map_err(|_| scanner.error())?;
     scanner.end()?;
     scanner.flaw().map_or(Ok(()), Err)
 }
@@ -305,7 +306,7 @@ impl<'a> Iterator for Members<'a> {
     type Item = (Str<'a>, Raw<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.texts.next().map(|(key, value)| (key, Raw::trusted(value)))
+        self.texts.next().map(|(key, value)| (key.into_string(), Raw::trusted(value)))
     }
 }
 
@@ -331,14 +332,14 @@ impl<'a> MemberTexts<'a> {
 }
 
 impl<'a> Iterator for MemberTexts<'a> {
-    type Item = (Str<'a>, &'a str);
+    type Item = (Name<'a>, &'a str);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if !self.more {
             return None;
         }
-        let key = Str::from_literal(self.walk.value()?)?;
-        self.walk.take(b':');
+        let key = self.walk.key()?;
         let value = self.walk.value()?;
         self.more = self.walk.take(b',');
         Some((key, value))
@@ -347,7 +348,7 @@ impl<'a> Iterator for MemberTexts<'a> {
 
 /// The last member of this name of an object that has been scanned.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    MemberTexts::of(object).filter(|(key, _)| key == name).last().map(|(_, value)| value)
+    MemberTexts::of(object).filter(|(key, _)| *key == *name).last().map(|(_, value)| value)
 }
 
 /// The elements of an array, see [`Raw::elements`].

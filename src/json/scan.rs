@@ -11,11 +11,14 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    pub(crate) const EMPTY: Self = Self { start: 0, end: 0 };
+
     /// A span of a text that is no longer than `u32::MAX`, which its owner has checked.
     const fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
+    #[inline]
     pub(crate) const fn range(self) -> core::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -33,6 +36,14 @@ pub(crate) struct Scanner<'a> {
     flaw: Option<JsonError>,
 }
 
+/// The walk has ended where the scanner is, because what stands there has no place in the grammar.
+///
+/// What is wrong is worked out afterwards, by [`Scanner::error`], so that going on costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+type Walked<T = ()> = Result<T, Broken>;
+
 impl<'a> Scanner<'a> {
     /// A scanner at the start of the text, which allows `depth` levels of nesting.
     pub(crate) fn new(bytes: &'a [u8], depth: u8) -> Self {
@@ -49,87 +60,96 @@ impl<'a> Scanner<'a> {
         self.flaw
     }
 
+    /// What is wrong with the text if a walk has been [`Broken`].
+    #[cold]
+    pub(crate) fn error(&self) -> JsonError {
+        let kind = match self.byte() {
+            Some(_) => JsonErrorKind::Unexpected,
+            None => JsonErrorKind::Ended,
+        };
+        JsonError::new(kind, self.at)
+    }
+
+    /// Checks that nothing but white space is left.
+    pub(crate) fn end(&mut self) -> Result<(), JsonError> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(JsonError::new(JsonErrorKind::Trailing, self.at)),
+        }
+    }
+
     /// The next byte that is not white space, which stays unread.
+    #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        self.whitespace();
+        match self.byte() {
+            Some(byte) if b' ' < byte => Some(byte),
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    /// The same where there may be white space, which programs mostly leave out.
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> Option<u8> {
+        while self.byte().is_some_and(is_whitespace) {
+            self.at += 1;
+        }
         self.byte()
     }
 
-    /// Passes over one value, which stands inside `level` open brackets.
-    pub(crate) fn value(&mut self, level: u8) -> Result<Span, JsonError> {
-        self.whitespace();
+    /// Passes over one value, which stands inside `level` open brackets. Gives where it is.
+    #[inline]
+    pub(crate) fn value(&mut self, level: u8) -> Walked<Span> {
+        let first = self.peek();
         let start = self.at;
-        let mut open = Brackets::default();
-        loop {
-            if self.scalar_or_open(&mut open, level)? == Step::Opened {
-                continue;
+        match first {
+            Some(b'"') => {
+                self.string()?;
             }
-            while let Some(bracket) = open.innermost() {
-                self.whitespace();
-                match (bracket, self.byte()) {
-                    (Bracket::Object, Some(b',')) => {
-                        self.at += 1;
-                        self.key()?;
-                        break;
-                    }
-                    (Bracket::Array, Some(b',')) => {
-                        self.at += 1;
-                        self.whitespace();
-                        break;
-                    }
-                    (Bracket::Object, Some(b'}')) | (Bracket::Array, Some(b']')) => {
-                        self.at += 1;
-                        open.pop();
-                    }
-                    _ => return Err(self.unexpected()),
-                }
-            }
-            if open.depth == 0 {
-                return Ok(Span::new(start, self.at));
-            }
+            Some(b'{' | b'[') => self.nested(level)?,
+            _ => self.scalar()?,
         }
+        Ok(Span::new(start, self.at))
     }
 
     /// Passes over one object, which stands inside `level` open brackets. `member` is called after
     /// each key, with the key, and must pass over the value.
-    pub(crate) fn object<F>(&mut self, level: u8, mut member: F) -> Result<Span, JsonError>
+    #[inline(always)]
+    pub(crate) fn object<F>(&mut self, level: u8, mut member: F) -> Walked<Span>
     where
-        F: FnMut(&mut Self, Span) -> Result<(), JsonError>,
+        F: FnMut(&mut Self, Key) -> Walked,
     {
-        self.whitespace();
+        let first = self.peek();
         let start = self.at;
-        if self.byte() != Some(b'{') {
-            return Err(self.unexpected());
+        if first != Some(b'{') {
+            return Err(Broken);
         }
         if self.depth <= level {
-            return self.skip_too_deep();
-        }
-        self.at += 1;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
+            self.skip_too_deep()?;
             return Ok(Span::new(start, self.at));
         }
-        loop {
-            let key = self.key()?;
-            member(self, key)?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => {
-                    self.at += 1;
-                    return Ok(Span::new(start, self.at));
+        self.at += 1;
+        if self.peek() != Some(b'}') {
+            loop {
+                let key = self.key()?;
+                member(self, key)?;
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b'}') => break,
+                    _ => return Err(Broken),
                 }
-                _ => return Err(self.unexpected()),
             }
         }
+        self.at += 1;
+        Ok(Span::new(start, self.at))
     }
 
     /// Passes over one array at the outermost level. `element` must pass over each element.
-    pub(crate) fn array<F>(&mut self, mut element: F) -> Result<(), JsonError>
+    pub(crate) fn array<F>(&mut self, mut element: F) -> Walked
     where
-        F: FnMut(&mut Self) -> Result<(), JsonError>,
+        F: FnMut(&mut Self) -> Walked,
     {
         if self.peek() != Some(b'[') {
-            return Err(self.unexpected());
+            return Err(Broken);
         }
         self.at += 1;
         if self.peek() == Some(b']') {
@@ -144,20 +164,47 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     return Ok(());
                 }
-                _ => return Err(self.unexpected()),
+                _ => return Err(Broken),
             }
         }
     }
 
-    /// Checks that nothing but white space is left.
-    pub(crate) fn end(&mut self) -> Result<(), JsonError> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(JsonError::new(JsonErrorKind::Trailing, self.at)),
+    /// Passes over a value that begins with the bracket which is the next byte.
+    fn nested(&mut self, level: u8) -> Walked {
+        let mut open = Brackets::default();
+        loop {
+            if self.step(&mut open, level)? == Step::Opened {
+                continue;
+            }
+            // A value has ended. What can follow it depends on what is around it.
+            while let Some(bracket) = open.innermost() {
+                match (bracket, self.peek()) {
+                    (Bracket::Object, Some(b',')) => {
+                        self.at += 1;
+                        self.key()?;
+                        break;
+                    }
+                    (Bracket::Array, Some(b',')) => {
+                        self.at += 1;
+                        self.peek();
+                        break;
+                    }
+                    (Bracket::Object, Some(b'}')) | (Bracket::Array, Some(b']')) => {
+                        self.at += 1;
+                        open.pop();
+                    }
+                    _ => return Err(Broken),
+                }
+            }
+            if open.depth == 0 {
+                return Ok(());
+            }
         }
     }
 
-    fn scalar_or_open(&mut self, open: &mut Brackets, level: u8) -> Result<Step, JsonError> {
+    /// Passes over the value that begins with the next byte, or over its bracket.
+    #[inline(always)]
+    fn step(&mut self, open: &mut Brackets, level: u8) -> Walked<Step> {
         let bracket = match self.byte() {
             Some(b'"') => {
                 self.string()?;
@@ -165,14 +212,14 @@ impl<'a> Scanner<'a> {
             }
             Some(b'{') => Bracket::Object,
             Some(b'[') => Bracket::Array,
-            Some(b'-' | b'0'..=b'9') => return self.number().map(|()| Step::Passed),
-            Some(b't') => return self.literal(b"true").map(|()| Step::Passed),
-            Some(b'f') => return self.literal(b"false").map(|()| Step::Passed),
-            Some(b'n') => return self.literal(b"null").map(|()| Step::Passed),
-            _ => return Err(self.unexpected()),
+            _ => {
+                self.scalar()?;
+                return Ok(Step::Passed);
+            }
         };
         if self.depth <= level.saturating_add(open.depth) {
-            return self.skip_too_deep().map(|_| Step::Passed);
+            self.skip_too_deep()?;
+            return Ok(Step::Passed);
         }
         self.at += 1;
         match (bracket, self.peek()) {
@@ -189,43 +236,60 @@ impl<'a> Scanner<'a> {
         Ok(Step::Opened)
     }
 
-    /// Passes over a key, its colon and the white space behind it. Gives the key without quotes.
-    fn key(&mut self) -> Result<Span, JsonError> {
-        self.whitespace();
-        if self.byte() != Some(b'"') {
-            return Err(self.unexpected());
+    /// Passes over a key, its colon and the white space behind it.
+    #[inline(always)]
+    fn key(&mut self) -> Walked<Key> {
+        if self.peek() != Some(b'"') {
+            return Err(Broken);
         }
-        let key = self.string()?;
+        let start = self.at + 1;
+        let has_escapes = self.string()?;
+        let span = Span::new(start, self.at - 1);
         if self.peek() != Some(b':') {
-            return Err(self.unexpected());
+            return Err(Broken);
         }
         self.at += 1;
-        self.whitespace();
-        Ok(key)
+        self.peek();
+        Ok(Key { span, has_escapes })
     }
 
-    /// Passes over a string whose opening quote is the next byte. Gives it without quotes.
-    fn string(&mut self) -> Result<Span, JsonError> {
+    /// Passes over a string whose opening quote is the next byte. Says whether it has escapes.
+    #[inline(always)]
+    fn string(&mut self) -> Walked<bool> {
         self.at += 1;
-        let start = self.at;
+        self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
+        if self.byte() == Some(b'"') {
+            self.at += 1;
+            return Ok(false);
+        }
+        self.rest_of_string()
+    }
+
+    /// Passes over what is left of a string from something that is not plain.
+    #[inline(never)]
+    fn rest_of_string(&mut self) -> Walked<bool> {
+        let mut has_escapes = false;
         loop {
-            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
             match self.byte() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(Span::new(start, self.at - 1));
+                    return Ok(has_escapes);
                 }
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => {
+                    has_escapes = true;
+                    self.escape()?;
+                }
                 Some(_) => {
                     self.note(JsonErrorKind::ControlCharacter, self.at);
                     self.at += 1;
                 }
-                None => return Err(self.unexpected()),
+                None => return Err(Broken),
             }
+            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
         }
     }
 
-    fn escape(&mut self) -> Result<(), JsonError> {
+    fn escape(&mut self) -> Walked {
         let start = self.at;
         self.at += 1;
         match self.byte() {
@@ -240,17 +304,28 @@ impl<'a> Scanner<'a> {
                             self.note(JsonErrorKind::Escape, start);
                             return Ok(());
                         }
-                        None => return Err(self.unexpected()),
+                        None => return Err(Broken),
                     }
                 }
             }
             Some(_) => self.note(JsonErrorKind::Escape, start),
-            None => return Err(self.unexpected()),
+            None => return Err(Broken),
         }
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), JsonError> {
+    /// Passes over a number, `true`, `false` or `null`.
+    fn scalar(&mut self) -> Walked {
+        match self.byte() {
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal(b"true"),
+            Some(b'f') => self.literal(b"false"),
+            Some(b'n') => self.literal(b"null"),
+            _ => Err(Broken),
+        }
+    }
+
+    fn number(&mut self) -> Walked {
         if self.byte() == Some(b'-') {
             self.at += 1;
         }
@@ -273,18 +348,19 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn digits(&mut self) -> Result<(), JsonError> {
+    #[inline]
+    fn digits(&mut self) -> Walked {
         let start = self.at;
         while self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        if self.at == start { Err(self.unexpected()) } else { Ok(()) }
+        if self.at == start { Err(Broken) } else { Ok(()) }
     }
 
-    fn literal(&mut self, word: &'static [u8]) -> Result<(), JsonError> {
+    fn literal(&mut self, word: &'static [u8]) -> Walked {
         for expected in word {
             if self.byte() != Some(*expected) {
-                return Err(self.unexpected());
+                return Err(Broken);
             }
             self.at += 1;
         }
@@ -293,9 +369,9 @@ impl<'a> Scanner<'a> {
 
     /// Passes over a bracket and all it holds by counting brackets. The frame will be refused
     /// whatever is in there; what matters is to find the end of it.
-    fn skip_too_deep(&mut self) -> Result<Span, JsonError> {
-        let start = self.at;
-        self.note(JsonErrorKind::TooDeep, start);
+    #[cold]
+    fn skip_too_deep(&mut self) -> Walked {
+        self.note(JsonErrorKind::TooDeep, self.at);
         let mut depth = 0_usize;
         loop {
             match self.byte() {
@@ -306,37 +382,33 @@ impl<'a> Scanner<'a> {
                     continue;
                 }
                 Some(_) => {}
-                None => return Err(self.unexpected()),
+                None => return Err(Broken),
             }
             self.at += 1;
             if depth == 0 {
-                return Ok(Span::new(start, self.at));
+                return Ok(());
             }
         }
     }
 
     /// Remembers the first flaw.
+    #[cold]
     fn note(&mut self, kind: JsonErrorKind, offset: usize) {
         self.flaw.get_or_insert_with(|| JsonError::new(kind, offset));
     }
 
-    fn whitespace(&mut self) {
-        while self.byte().is_some_and(is_whitespace) {
-            self.at += 1;
-        }
-    }
-
+    #[inline(always)]
     fn byte(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
+}
 
-    fn unexpected(&self) -> JsonError {
-        let kind = match self.byte() {
-            Some(_) => JsonErrorKind::Unexpected,
-            None => JsonErrorKind::Ended,
-        };
-        JsonError::new(kind, self.at)
-    }
+/// The key of a member, between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub(crate) span: Span,
+    /// It stands for another text than it is.
+    pub(crate) has_escapes: bool,
 }
 
 /// What one look at the start of a value did.
@@ -384,6 +456,7 @@ impl Brackets {
 }
 
 /// White space as JSON has it.
+#[inline]
 pub(super) const fn is_whitespace(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

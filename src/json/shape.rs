@@ -99,6 +99,10 @@ pub(crate) struct Choice {
 pub(crate) struct Record {
     /// At most 64 of them.
     pub(crate) fields: &'static [Field],
+    /// Those that have to be there wherever the revision has them, one bit each.
+    required: u64,
+    /// Which of them tells the kinds apart.
+    tag: Option<usize>,
     /// What kinds of it there are, if there are kinds.
     pub(crate) kinds: Option<Kinds>,
     /// Exactly one of these members is there; all of them if that is none.
@@ -156,17 +160,57 @@ pub(crate) struct Kind {
 impl Record {
     /// An object with these members, all of one kind.
     pub(crate) const fn of(fields: &'static [Field]) -> Self {
-        Self { fields, kinds: None, either: &[] }
+        Self::with(fields, None, &[])
+    }
+
+    /// An object with these members, of these kinds, with exactly one of some members.
+    pub(crate) const fn with(
+        fields: &'static [Field],
+        kinds: Option<Kinds>,
+        either: &'static [&'static str],
+    ) -> Self {
+        let (mut required, mut tag, mut index, mut rest) = (0, None, 0, fields);
+        while let [field, behind @ ..] = rest {
+            if matches!(field.presence, Presence::Required) {
+                required |= 1 << index;
+            }
+            if let Some(kinds) = &kinds
+                && is_same(kinds.tag, field.name)
+            {
+                tag = Some(index);
+            }
+            (index, rest) = (index + 1, behind);
+        }
+        Self { fields, required, tag, kinds, either }
     }
 
     /// Whether there are members that every such object has.
-    pub(super) fn needs_members(&self) -> bool {
-        self.fields.iter().any(|field| field.presence == Presence::Required)
+    pub(super) const fn needs_members(&self) -> bool {
+        self.required != 0
     }
 
+    /// Whether the field with this index tells the kinds apart.
+    #[inline]
+    pub(super) fn is_tag(&self, index: usize) -> bool {
+        self.tag == Some(index)
+    }
+
+    #[inline]
     pub(super) fn field(&self, key: &str) -> Option<(usize, &'static Field)> {
         self.fields.iter().enumerate().find(|(_, field)| field.name == key)
     }
+}
+
+/// Whether two texts are the same, for tables that are made before the program runs.
+const fn is_same(text: &str, other: &str) -> bool {
+    let (mut text, mut other) = (text.as_bytes(), other.as_bytes());
+    while let ([byte, behind @ ..], [other_byte, other_behind @ ..]) = (text, other) {
+        if *byte != *other_byte {
+            return false;
+        }
+        (text, other) = (behind, other_behind);
+    }
+    text.is_empty() && other.is_empty()
 }
 
 impl Field {
@@ -385,11 +429,8 @@ impl Sight {
             of_default_kind.tag(revision, strictness, |name| name == default)?;
             return of_default_kind.end(revision, strictness);
         }
-        for (index, field) in self.record.fields.iter().enumerate() {
-            let needed = field.presence == Presence::Required && field.is_in(revision, self.kind);
-            if needed && self.seen & (1 << index) == 0 {
-                return Err(Misfit::at(field.name, Problem::Missing));
-            }
+        if self.record.required & !self.seen != 0 {
+            self.check_required(revision)?;
         }
         for name in self.kind.map_or(&[][..], |kind| kind.required) {
             let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
@@ -406,6 +447,14 @@ impl Sight {
         }
         let gate = self.kind.and_then(|kind| kind.gate);
         Ok(gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate)))
+    }
+
+    fn check_required(&self, revision: Revision) -> Result<(), Misfit> {
+        let mut missing = self.record.fields.iter().enumerate().filter(|(index, field)| {
+            let bit = 1 << index;
+            self.record.required & !self.seen & bit != 0 && field.is_in(revision, self.kind)
+        });
+        missing.next().map_or(Ok(()), |(_, field)| Err(Misfit::at(field.name, Problem::Missing)))
     }
 
     fn has(&self, name: &str) -> bool {

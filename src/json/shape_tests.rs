@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 
 use serde::{Serialize, Serializer};
 
+use super::place::Object;
 use super::shape::{Field, Form, Kind, Kinds, Record, Shape};
 use super::*;
 use crate::version::Revision;
@@ -19,19 +20,19 @@ static NUMBERS: Record = Record::of(&[
 static NEEDY: Record = Record::of(&[Field::required("needed", Shape::Text)]);
 
 /// A record of which one kind has a member earlier than the other.
-static OF_KINDS: Record = Record {
-    fields: &[
+static OF_KINDS: Record = Record::with(
+    &[
         Field::optional("kind", Shape::Text),
         Field::optional("late", Shape::Any).since(LATE).in_kind_since("quick", EARLY),
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "kind",
         kinds: &[Kind::of("quick", &[]), Kind::of("slow", &[])],
         default: Some("slow"),
         open: false,
     }),
-    either: &[],
-};
+    &[],
+);
 
 static WITH_DEFAULTS: Record = Record::of(&[
     Field::optional("first", Shape::Natural),
@@ -55,9 +56,9 @@ fn write<T: Serialize>(
 ) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, 1000);
-    let additions = Additions { defaults, ..Additions::default() };
+    let additions = Additions { defaults, ..Additions::NONE };
     let form = Some(Form { record, revision: EARLY });
-    value.serialize(Payload::new(&mut writer, "", Empty::Omitted, additions, form))?;
+    value.serialize(Payload::new(&mut writer, "", Empty::Omitted, &additions, form))?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 
@@ -92,7 +93,7 @@ fn an_integer_is_neither_a_fraction_nor_a_string() {
     let wrong = Some(Misfit::at("integer", Problem::WrongType));
     for (value, misfit) in [("7", None), ("7.0", None), ("7.5", wrong), ("\"7\"", wrong)] {
         let object = alloc::format!(r#"{{"integer":{value}}}"#);
-        assert_eq!(fits(form, Some(&object)).err(), misfit, "{object}");
+        assert_eq!(fits(form, Some(&Object::of(&object))).err(), misfit, "{object}");
     }
 }
 

@@ -7,6 +7,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::Chars;
 
+use super::run::plain_run;
+
 /// A JSON string, without its quotes and with its escapes.
 ///
 /// It compares and hashes by the text it stands for, so `"a"` equals `"\u0061"`. A surrogate escape
@@ -52,7 +54,8 @@ impl<'a> Str<'a> {
     }
 
     fn has_escapes(&self) -> bool {
-        memchr::memchr(b'\\', self.text.as_bytes()).is_some()
+        // Of what ends a run, a string that has been scanned holds only what begins an escape.
+        plain_run(self.text.as_bytes()) < self.text.len()
     }
 
     /// The text, borrowed unless it was written with escapes.

@@ -355,7 +355,7 @@ fn lone_surrogates_can_be_read_lossily() {
 fn object<T: Serialize>(
     value: &T,
     empty: Empty,
-    additions: Additions<'_>,
+    additions: &Additions<'_>,
 ) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
     value.serialize(Payload::new(
@@ -377,47 +377,47 @@ fn additions_go_into_every_kind_of_object() {
         meta: Option<BTreeMap<&'static str, u8>>,
         z: u8,
     }
-    let meta = MetaAdditions { members: &[("token", "7")], ..MetaAdditions::default() };
-    let additions = Additions { members: &[("kind", "\"x\"")], meta, ..Additions::default() };
+    let meta = MetaAdditions { members: &[("token", "7")], ..MetaAdditions::NONE };
+    let additions = Additions { members: &[("kind", "\"x\"")], meta, ..Additions::NONE };
     let with = |meta| With { a: 1, meta, z: 2 };
     let raw = |text| Raw::new(text).expect("valid");
     let table = [
         (
-            object(&with(None), Empty::Omitted, additions),
+            object(&with(None), Empty::Omitted, &additions),
             r#"p:{"kind":"x","a":1,"z":2,"_meta":{"token":7}}"#,
         ),
         (
             object(
                 &with(Some(BTreeMap::from([("b", 3), ("token", 9)]))),
                 Empty::Omitted,
-                additions,
+                &additions,
             ),
             r#"p:{"kind":"x","a":1,"_meta":{"token":7,"b":3},"z":2}"#,
         ),
         (
-            object(&BTreeMap::from([("kind", 1), ("l", 2)]), Empty::Omitted, additions),
+            object(&BTreeMap::from([("kind", 1), ("l", 2)]), Empty::Omitted, &additions),
             r#"p:{"kind":"x","l":2,"_meta":{"token":7}}"#,
         ),
-        (object(&(), Empty::Omitted, additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
-        (object(&None::<With>, Empty::Braces, additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
+        (object(&(), Empty::Omitted, &additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
+        (object(&None::<With>, Empty::Braces, &additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
         (
             object(
                 &raw(r#"{"a":[1, 2],"_meta":{"token":8,"c":{}},"k\"":1,"kind":2,"_meta":{}}"#),
                 Empty::Omitted,
-                additions,
+                &additions,
             ),
             r#"p:{"kind":"x","a":[1, 2],"_meta":{"token":7,"c":{}},"k\"":1}"#,
         ),
         (
-            object(&raw("{\"_meta\":null}"), Empty::Omitted, additions),
+            object(&raw("{\"_meta\":null}"), Empty::Omitted, &additions),
             r#"p:{"kind":"x","_meta":{"token":7}}"#,
         ),
-        (object(&raw("null"), Empty::Omitted, additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
-        (object(&(), Empty::Omitted, Additions::default()), ""),
-        (object(&(), Empty::Braces, Additions::default()), "p:{}"),
-        (object(&raw("null"), Empty::Omitted, Additions::default()), ""),
-        (object(&raw("{\n}"), Empty::Omitted, Additions::default()), "p:{}"),
-        (object(&with(None), Empty::Omitted, Additions::default()), r#"p:{"a":1,"z":2}"#),
+        (object(&raw("null"), Empty::Omitted, &additions), r#"p:{"kind":"x","_meta":{"token":7}}"#),
+        (object(&(), Empty::Omitted, &Additions::NONE), ""),
+        (object(&(), Empty::Braces, &Additions::NONE), "p:{}"),
+        (object(&raw("null"), Empty::Omitted, &Additions::NONE), ""),
+        (object(&raw("{\n}"), Empty::Omitted, &Additions::NONE), "p:{}"),
+        (object(&with(None), Empty::Omitted, &Additions::NONE), r#"p:{"a":1,"z":2}"#),
     ];
     for (index, (written, expected)) in table.into_iter().enumerate() {
         assert_eq!(written.as_deref(), Ok(expected), "row {index}");
@@ -427,35 +427,32 @@ fn additions_go_into_every_kind_of_object() {
 #[test]
 fn only_objects_are_params_and_results() {
     let refused = Err(EncodeError::NotAnObject);
-    assert_eq!(object(&1, Empty::Omitted, Additions::default()), refused);
-    assert_eq!(object(&"x", Empty::Omitted, Additions::default()), refused);
-    assert_eq!(object(&[1], Empty::Omitted, Additions::default()), refused);
-    assert_eq!(object(&true, Empty::Omitted, Additions::default()), refused);
-    assert_eq!(
-        object(&Raw::new("[]").expect("valid"), Empty::Omitted, Additions::default()),
-        refused
-    );
+    assert_eq!(object(&1, Empty::Omitted, &Additions::NONE), refused);
+    assert_eq!(object(&"x", Empty::Omitted, &Additions::NONE), refused);
+    assert_eq!(object(&[1], Empty::Omitted, &Additions::NONE), refused);
+    assert_eq!(object(&true, Empty::Omitted, &Additions::NONE), refused);
+    assert_eq!(object(&Raw::new("[]").expect("valid"), Empty::Omitted, &Additions::NONE), refused);
 }
 
 /// Variants are objects, too, with the name of the variant as their key.
 #[test]
 fn variants_are_objects_of_one_member() {
     let meta = [("token", "7")];
-    let meta = MetaAdditions { members: &meta, ..MetaAdditions::default() };
-    let additions = Additions { meta, ..Additions::default() };
+    let meta = MetaAdditions { members: &meta, ..MetaAdditions::NONE };
+    let additions = Additions { meta, ..Additions::NONE };
     let write = |shape: &Shape, additions| object(shape, Empty::Omitted, additions);
-    let plain = |shape: &Shape| write(shape, Additions::default());
+    let plain = |shape: &Shape| write(shape, &Additions::NONE);
     assert_eq!(plain(&Shape::Struct { a: None }).as_deref(), Ok(r#"p:{"Struct":{"a":null}}"#));
     assert_eq!(plain(&Shape::Tuple(1, true)).as_deref(), Ok(r#"p:{"Tuple":[1,true]}"#));
     assert_eq!(plain(&Shape::Newtype(1)).as_deref(), Ok(r#"p:{"Newtype":1}"#));
     assert_eq!(plain(&Shape::Unit), Err(EncodeError::NotAnObject), "a unit variant is a string");
     assert_eq!(
-        write(&Shape::Tuple(1, true), additions).as_deref(),
+        write(&Shape::Tuple(1, true), &additions).as_deref(),
         Ok(r#"p:{"Tuple":[1,true],"_meta":{"token":7}}"#)
     );
     let member = [("Tuple", "0")];
-    let owned = Additions { members: &member, ..Additions::default() };
-    assert!(write(&Shape::Tuple(1, true), owned).is_err(), "the machine owns this member");
+    let owned = Additions { members: &member, ..Additions::NONE };
+    assert!(write(&Shape::Tuple(1, true), &owned).is_err(), "the machine owns this member");
 }
 
 /// What `serde_json::Number` and `serde_json::from_str` do where somebody has switched on
@@ -479,7 +476,7 @@ fn numbers_of_arbitrary_precision_are_numbers() {
     let written = Raw::from_serialize(&[Disguised("1.5"), Disguised("-7")]).expect("JSON");
     assert_eq!(written.as_str(), "[1.5,-7]");
     assert_eq!(
-        object(&Disguised("1"), Empty::Omitted, Additions::default()),
+        object(&Disguised("1"), Empty::Omitted, &Additions::NONE),
         Err(EncodeError::NotAnObject)
     );
     let read = |literal: &'static str| {

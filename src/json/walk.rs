@@ -1,5 +1,7 @@
 //! Walks JSON text that has been scanned before, so there is nothing left to check.
 
+use super::name::Name;
+use super::run::plain_run;
 use super::scan::is_whitespace;
 
 /// A position in text that is known to be valid JSON. On text that is not, it ends early.
@@ -15,6 +17,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Steps over the next byte if it is this one, after white space.
+    #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         if found {
@@ -24,7 +27,16 @@ impl<'a> Walk<'a> {
     }
 
     /// The next byte that is not white space.
+    #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {
+        match self.byte() {
+            Some(byte) if b' ' < byte => Some(byte),
+            _ => self.peek_behind_space(),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_behind_space(&mut self) -> Option<u8> {
         while self.byte().is_some_and(is_whitespace) {
             self.at += 1;
         }
@@ -32,38 +44,64 @@ impl<'a> Walk<'a> {
     }
 
     /// Steps over the next value and lends its text.
+    #[inline]
     pub(crate) fn value(&mut self) -> Option<&'a str> {
         let first = self.peek()?;
         let start = self.at;
         match first {
-            b'"' => self.string()?,
-            b'{' | b'[' => self.brackets()?,
-            _ => {
-                while self
-                    .byte()
-                    .is_some_and(|byte| !is_whitespace(byte) && !matches!(byte, b',' | b']' | b'}'))
-                {
-                    self.at += 1;
-                }
+            b'"' => {
+                self.string()?;
             }
+            b'{' | b'[' => self.brackets()?,
+            _ => self.scalar(),
         }
         self.text.get(start..self.at)
     }
 
-    fn string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            let rest = self.text.as_bytes().get(self.at..)?;
-            let run = memchr::memchr2(b'"', b'\\', rest)?;
-            self.at += run;
-            if self.byte() == Some(b'"') {
-                self.at += 1;
-                return Some(());
-            }
-            self.at += 2;
+    /// Steps over a key and its colon.
+    #[inline]
+    pub(super) fn key(&mut self) -> Option<Name<'a>> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        let start = self.at + 1;
+        let has_escapes = self.string()?;
+        let text = self.text.get(start..self.at - 1)?;
+        self.take(b':');
+        Some(Name::new(text, has_escapes))
+    }
+
+    /// Steps over a number, `true`, `false` or `null`.
+    fn scalar(&mut self) {
+        let ends = |byte| is_whitespace(byte) || matches!(byte, b',' | b']' | b'}');
+        while self.byte().is_some_and(|byte| !ends(byte)) {
+            self.at += 1;
         }
     }
 
+    /// Steps over a string. Says whether it has escapes.
+    #[inline(always)]
+    fn string(&mut self) -> Option<bool> {
+        self.at += 1;
+        let mut has_escapes = false;
+        loop {
+            self.at += plain_run(self.text.as_bytes().get(self.at..)?);
+            match self.byte()? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(has_escapes);
+                }
+                b'\\' => {
+                    has_escapes = true;
+                    self.at += 2;
+                }
+                // What is raw in a string has been reported when it was scanned.
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Steps over an object or an array by counting brackets.
     fn brackets(&mut self) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -83,6 +121,7 @@ impl<'a> Walk<'a> {
         }
     }
 
+    #[inline(always)]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

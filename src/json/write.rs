@@ -4,14 +4,13 @@
 //! told what shape comes next it makes sure of it.
 
 use alloc::vec::Vec;
-use core::fmt::{self, Display, Write as _};
+use core::fmt::Display;
 
 use serde::ser::{Serialize, Serializer};
 
 use super::minify::write_line;
 use super::number::{NUMBER, Number};
 use super::object::{ObjectWriter, StructWriter, VariantWriter};
-use super::run::plain_run;
 use super::sequence::Sequence;
 use super::shape::{Choices, Misfit, Problem, Shape, is_base64, is_uri};
 use crate::capability::CapabilitySet;
@@ -72,8 +71,8 @@ pub(super) type Result<T = (), E = EncodeError> = core::result::Result<T, E>;
 
 /// Appends to a buffer up to a limit. Whoever made the writer takes back what a failure leaves.
 pub(crate) struct Writer<'a> {
-    buffer: &'a mut Vec<u8>,
-    limit: usize,
+    pub(super) buffer: &'a mut Vec<u8>,
+    pub(super) limit: usize,
     /// What the next value has to look like, and in which revision.
     expected: Shape,
     revision: Revision,
@@ -94,43 +93,6 @@ impl<'a> Writer<'a> {
             needs: CapabilitySet::NONE,
             wrote_null: false,
         }
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result {
-        if self.limit.saturating_sub(self.buffer.len()) < bytes.len() {
-            return Err(EncodeError::Full);
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    pub(crate) fn push_integer(&mut self, integer: impl itoa::Integer) -> Result {
-        self.push(itoa::Buffer::new().format(integer).as_bytes())
-    }
-
-    /// Appends a string literal, escaped as JSON asks and no further.
-    pub(crate) fn push_string(&mut self, text: &str) -> Result {
-        self.push(b"\"")?;
-        self.push_escaped(text)?;
-        self.push(b"\"")
-    }
-
-    /// Appends the key of a member, with what stands in front of it and behind it.
-    pub(super) fn push_key(&mut self, separator: &'static [u8], key: &str) -> Result {
-        self.push(separator)?;
-        self.push_string(key)?;
-        self.push(b":")
-    }
-
-    /// Appends the text of something that prints itself as a string literal.
-    pub(crate) fn push_display<T: Display + ?Sized>(&mut self, value: &T) -> Result {
-        self.push(b"\"")?;
-        let mut escaped = Escaped { writer: self, result: Ok(()) };
-        let written = write!(escaped, "{value}");
-        escaped.result?;
-        written.map_err(|_| EncodeError::Payload)?;
-        self.push(b"\"")
     }
 
     /// Appends valid JSON text as one line.
@@ -187,35 +149,6 @@ impl<'a> Writer<'a> {
     /// Takes out what has been written between two positions.
     pub(super) fn remove(&mut self, start: usize, end: usize) {
         self.buffer.drain(start..end);
-    }
-
-    fn push_escaped(&mut self, text: &str) -> Result {
-        let mut rest = text.as_bytes();
-        loop {
-            let run = plain_run(rest);
-            let (plain, marked) = rest.split_at_checked(run).unwrap_or((rest, &[]));
-            self.push(plain)?;
-            let Some((byte, behind)) = marked.split_first() else { return Ok(()) };
-            self.push_escape(*byte)?;
-            rest = behind;
-        }
-    }
-
-    fn push_escape(&mut self, byte: u8) -> Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        match byte {
-            b'"' => self.push(b"\\\""),
-            b'\\' => self.push(b"\\\\"),
-            0x08 => self.push(b"\\b"),
-            0x0c => self.push(b"\\f"),
-            b'\n' => self.push(b"\\n"),
-            b'\r' => self.push(b"\\r"),
-            b'\t' => self.push(b"\\t"),
-            _ => {
-                let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
-                self.push(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)])
-            }
-        }
     }
 
     /// Appends `null`. Whether it may stand here is for whoever expected something to say.
@@ -291,19 +224,6 @@ impl<'a> Writer<'a> {
 
 pub(super) const fn wrong_type<T>() -> Result<T> {
     Err(EncodeError::Misfit(Misfit::new(Problem::WrongType)))
-}
-
-/// Escapes what a `Display` writes piece by piece.
-struct Escaped<'w, 'a> {
-    writer: &'w mut Writer<'a>,
-    result: Result,
-}
-
-impl fmt::Write for Escaped<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.result = self.writer.push_escaped(text);
-        self.result.map_err(|_| fmt::Error)
-    }
 }
 
 macro_rules! integers {

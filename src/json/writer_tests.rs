@@ -87,7 +87,7 @@ fn params_can_be_any_kind_of_struct() {
     let write = |value: &dyn Fn(Payload<'_, '_, '_>) -> Result<(), EncodeError>, empty| {
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, 100);
-        value(Payload::new(&mut writer, "p:", empty, Additions::default(), None))?;
+        value(Payload::new(&mut writer, "p:", empty, &Additions::NONE, None))?;
         Ok::<_, EncodeError>(String::from_utf8(buffer).expect("UTF-8"))
     };
     let wrapped = Newtype(BTreeMap::from([("a", 1)]));

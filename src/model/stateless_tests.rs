@@ -38,7 +38,7 @@ fn sent<T: serde::Serialize>(
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let form = Some(Form { record, revision });
-    value.serialize(Payload::new(&mut writer, "", Empty::Braces, Additions::default(), form))?;
+    value.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 

@@ -204,7 +204,7 @@ impl Peer {
         let state = required.state.as_ref().map(|state| state.as_str());
         let body = Body { requests: &inputs.requests, state, meta: required.meta.as_ref() };
         send(out, Lane::Exchange(id), Said::Result, |writer| {
-            write_result(writer, &wire, &body, additions, None)
+            write_result(writer, &wire, &body, &additions, None)
         })?;
         self.drop_exchange(id.0, Ending::Answered);
         Ok(())

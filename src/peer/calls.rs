@@ -375,5 +375,5 @@ pub(super) fn write_call<T: Serialize + ?Sized>(
     let task = [("task", marks.task.unwrap_or_default())];
     let members = if marks.task.is_some() { &task[..] } else { &[] };
     let additions = Additions { members, defaults: &[], meta };
-    write_request(writer, id, method, params, additions, form)
+    write_request(writer, id, method, params, &additions, form)
 }

@@ -117,14 +117,14 @@ pub enum ExchangeEnd<'a> {
 
 impl Peer {
     /// The exchange that carried a call has ended.
-    pub(crate) fn exchange_ended<'a>(
+    pub(crate) fn exchange_ended<'e, 'a>(
         &mut self,
         config: &ConnectionConfig,
         call: CallId,
         end: ExchangeEnd<'a>,
         now: Instant,
         out: &mut dyn Outlets,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         if self.phase == Phase::Closed || !self.has_heard_of(call) {
             return None;
         }

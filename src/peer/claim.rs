@@ -3,7 +3,7 @@
 
 use super::identity::{Identity, key};
 use crate::capability::{CapabilitySet, ExtensionSet, Owner};
-use crate::json::{MemberTexts, Misfit, Problem, Str, member};
+use crate::json::{MemberTexts, Misfit, Object, Problem, Str, member};
 use crate::model::LoggingLevel;
 use crate::version::{Revision, RevisionSet};
 
@@ -32,9 +32,7 @@ pub(crate) struct Facts {
 }
 
 /// The reserved members of a `_meta`.
-#[derive(Default)]
 struct Members<'a> {
-    version: Option<&'a str>,
     capabilities: Option<&'a str>,
     level: Option<&'a str>,
 }
@@ -43,18 +41,11 @@ impl<'a> Claim<'a> {
     /// Reads the `_meta` of a request. What makes it a claim is that it names a version.
     ///
     /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
-    pub(crate) fn read(meta: Option<&'a str>, spoken: RevisionSet, own: &Identity) -> Self {
-        let mut members = Members::default();
-        for (name, value) in MemberTexts::of(meta.filter(|meta| is_object(meta)).unwrap_or("{}")) {
-            if name == key::VERSION {
-                members.version = Some(value);
-            } else if name == key::CAPABILITIES {
-                members.capabilities = Some(value);
-            } else if name == key::LEVEL {
-                members.level = Some(value);
-            }
-        }
-        let Some(version) = members.version else { return Self::Absent };
+    pub(crate) fn read(meta: Option<&Object<'_, 'a>>, spoken: RevisionSet, own: &Identity) -> Self {
+        let Some(meta) = meta else { return Self::Absent };
+        let Some(version) = meta.get(key::VERSION) else { return Self::Absent };
+        let (capabilities, level) = (meta.get(key::CAPABILITIES), meta.get(key::LEVEL));
+        let members = Members { capabilities, level };
         match members.check(version) {
             Err(misfit) => Self::Malformed(misfit),
             Ok((name, capabilities)) => match Revision::from_name(&name.to_str()) {

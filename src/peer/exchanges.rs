@@ -93,7 +93,7 @@ impl Peer {
         &mut self,
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
     ) -> Result<(InboundId, RequestContext), ViolationKind> {
         let (limits, arrival) = (&config.limits, request.arrival);
         if limits.inbound_requests <= self.inbound.len() {
@@ -110,7 +110,7 @@ impl Peer {
             principal: arrival.principal,
             ..request.context
         };
-        let params = request.params.unwrap_or_default();
+        let params = request.params_text().unwrap_or_default();
         let related = self.related_task(config, kind, request);
         let fill = |exchange: &mut Exchange| {
             exchange.context = context;

@@ -30,7 +30,8 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId, Place};
 use crate::json::{
-    Additions, Empty, EncodeError, MemberTexts, Misfit, Payload, Raw, Str, Writer, fits, member,
+    Additions, Empty, EncodeError, MemberTexts, Misfit, Object, Payload, Raw, Str, Writer, fits,
+    member,
 };
 use crate::rpc::Ending;
 use crate::time::Instant;
@@ -121,7 +122,7 @@ impl Serialize for Again<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut params = serializer.serialize_map(None)?;
         for (key, value) in MemberTexts::of(self.params) {
-            if self.is_needed && is_brought(&key) {
+            if self.is_needed && is_brought(key) {
                 continue;
             }
             params.serialize_entry(&*key.to_str(), &Raw::trusted(value))?;
@@ -218,7 +219,7 @@ impl Peer {
         let offered = rule.gate(Sender::Server).is_none_or(|gate| ours.contains(gate));
         let shaped = || {
             let params = wanted.params.as_deref();
-            let needs = fits(rule.params(terms.revision), params)?;
+            let needs = fits(rule.params(terms.revision), params.map(Object::of).as_ref())?;
             check_params(wanted.kind, params.unwrap_or_default())?;
             Ok::<_, Misfit>(needs.known_to(terms.revision))
         };
@@ -462,7 +463,7 @@ fn answer_text<T: Serialize + ?Sized>(
     let form = Some(kind.rule().result(exchange.context.revision));
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
-    let payload = Payload::new(&mut writer, "", Empty::Braces, Additions::default(), form);
+    let payload = Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form);
     result.serialize(payload)?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     exchange.kept.check_result(kind, &text)?;

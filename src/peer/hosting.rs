@@ -22,7 +22,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
-use crate::json::{Additions, MemberTexts, MetaAdditions, Raw, Str, Writer, fits, member};
+use crate::json::{Additions, MemberTexts, MetaAdditions, Object, Raw, Str, Writer, fits, member};
 use crate::rpc::{Fault, write_result};
 use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
 use crate::task::{
@@ -96,10 +96,10 @@ impl Peer {
         let write = |writer: &mut Writer<'_>| {
             if stands_alone {
                 let result = Alone { task, detailed: false };
-                return write_result(writer, &wire, &result, alone, None);
+                return write_result(writer, &wire, &result, &alone, None);
             }
             let result = CreatedInSession { task, immediate_response };
-            write_result(writer, &wire, &result, Additions::default(), None)
+            write_result(writer, &wire, &result, &Additions::NONE, None)
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
@@ -307,7 +307,7 @@ impl Peer {
                 let mut kept = Kept::default();
                 kept.keep(kind, params, revision, usize::MAX);
                 answer.len() <= most
-                    && fits(form, Some(answer))
+                    && fits(form, Some(&Object::of(answer)))
                         .and_then(|_| kept.check_result(kind, answer))
                         .is_ok()
             }) {
@@ -394,13 +394,13 @@ impl Peer {
         &mut self,
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'a>,
+        request: &IncomingRequest<'_, 'a>,
     ) -> Option<Cow<'a, str>> {
         let has_tasks = Feature::Tasks.is_in(request.context.revision);
         if !has_tasks || kind.is_none_or(RequestKind::is_about_tasks) {
             return None;
         }
-        let related = member(request.meta?, RELATED)?;
+        let related = request.in_meta(RELATED)?;
         let id = member(related, "taskId").and_then(Str::from_literal);
         if id.is_none() || config.limits.uri_bytes < related.len() {
             self.note(ViolationKind::MalformedRelatedTask);

@@ -112,7 +112,7 @@ fn member<T: Serialize>(
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let form = Some(Form { record, revision });
-    let payload = Payload::new(&mut writer, ":", Empty::Braces, Additions::default(), form);
+    let payload = Payload::new(&mut writer, ":", Empty::Braces, &Additions::NONE, form);
     let written = value.serialize(payload);
     let text = String::from_utf8(buffer).ok().filter(|_| written.is_ok());
     let mut member = String::from("\"");

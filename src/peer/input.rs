@@ -10,7 +10,7 @@ use super::rules::check_params;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{RequestKind, Sender};
-use crate::json::{Additions, Empty, EncodeError, Payload, Str, Writer};
+use crate::json::{Additions, Empty, EncodeError, Name, Payload, Writer};
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
 use crate::version::Revision;
 
@@ -77,8 +77,8 @@ fn write<T: Serialize>(
     let form = Some(kind.rule().params(revision));
     let named = [("elicitationId", url_id.as_deref().unwrap_or_default())];
     let defaults: &[_] = if url_id.is_some() { &named } else { &[] };
-    let additions = Additions { defaults, ..Additions::default() };
-    params.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
+    let additions = Additions { defaults, ..Additions::NONE };
+    params.serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))?;
     let needs = writer.needs();
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     Ok((text, needs))
@@ -107,6 +107,6 @@ pub(crate) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -
 }
 
 /// Whether a member of the params of a request is what an earlier answer to it brought.
-pub(super) fn is_brought(key: &Str<'_>) -> bool {
-    ["inputResponses", "requestState"].iter().any(|brought| *key == **brought)
+pub(super) fn is_brought(key: Name<'_>) -> bool {
+    ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
 }

@@ -9,48 +9,57 @@ use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
-use crate::json::{MemberTexts, Misfit, Number, Raw, Str, fits, member};
+use crate::json::{Misfit, Number, Object, Raw, Str, fits};
 use crate::rpc::{Id, StrayCause};
 
 impl Peer {
-    pub(super) fn notification<'a>(
+    pub(super) fn notification<'e, 'a>(
         &mut self,
         method: Str<'a>,
-        params: Option<&'a str>,
+        params: Option<Object<'e, 'a>>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
         let kind = NotificationKind::of(&method);
         let event = match kind {
-            Some(NotificationKind::Cancelled) => self.cancellation(params, bytes, reception),
-            Some(NotificationKind::Progress) => self.progress(params, bytes, reception),
+            Some(NotificationKind::Cancelled) => {
+                self.cancellation(params.as_ref(), bytes, reception)
+            }
+            Some(NotificationKind::Progress) => self.progress(params.as_ref(), bytes, reception),
             Some(NotificationKind::Initialized)
                 if self.role == Role::Server && self.session.is_some() =>
             {
-                let notification = Notification { method, params: params.map(Raw::trusted) };
+                let notification = Notification {
+                    method,
+                    params: params.as_ref().map(|params| Raw::trusted(params.text())),
+                };
                 return Some(Incoming::Notification(kind, notification));
             }
             _ => {
                 let is_relayed = self.session.is_some() && config.relay.covers(&method.to_str());
                 let kind = kind.filter(|_| !is_relayed);
-                let expected = self.expected(kind, params);
+                let expected = self.expected(kind, params.as_ref());
                 if expected == Ok(true)
-                    && let Some((call, snapshot)) = self.told_of_task(kind, params)
+                    && let Some((call, snapshot)) = self.told_of_task(kind, params.as_ref())
                 {
                     return self.seen(call, snapshot, bytes, reception).map(Incoming::Event);
                 }
                 match expected {
                     Ok(true) if self.is_about_subscriptions(kind) => {
-                        let notification =
-                            Notification { method, params: params.map(Raw::trusted) };
+                        let notification = Notification {
+                            method,
+                            params: params.as_ref().map(|params| Raw::trusted(params.text())),
+                        };
                         kind.and_then(|kind| {
                             self.of_subscription(kind, notification, bytes, reception)
                         })
                     }
                     Ok(true) => {
-                        let mut notification =
-                            Notification { method, params: params.map(Raw::trusted) };
+                        let mut notification = Notification {
+                            method,
+                            params: params.as_ref().map(|params| Raw::trusted(params.text())),
+                        };
                         if let Some(kind) = kind
                             && self.may_be_for_subscription(kind)
                         {
@@ -76,7 +85,7 @@ impl Peer {
     fn expected(
         &mut self,
         kind: Option<NotificationKind>,
-        params: Option<&str>,
+        params: Option<&Object<'_, '_>>,
     ) -> Result<bool, (ViolationKind, Option<Misfit>)> {
         const UNEXPECTED: (ViolationKind, Option<Misfit>) =
             (ViolationKind::UnexpectedNotification, None);
@@ -99,7 +108,7 @@ impl Peer {
         }
         if kind == NotificationKind::ElicitationComplete {
             let id =
-                member(params.unwrap_or_default(), "elicitationId").and_then(Str::from_literal);
+                params.and_then(|params| params.get("elicitationId")).and_then(Str::from_literal);
             return Ok(id.is_some_and(|id| self.elicitations.complete(&id)));
         }
         Ok(true)
@@ -109,7 +118,7 @@ impl Peer {
     fn told_of_task<'a>(
         &self,
         kind: Option<NotificationKind>,
-        params: Option<&'a str>,
+        params: Option<&Object<'_, 'a>>,
     ) -> Option<(CallId, Snapshot<'a>)> {
         if !matches!(
             kind,
@@ -117,7 +126,7 @@ impl Peer {
         ) {
             return None;
         }
-        let snapshot = Snapshot::read(params?)?;
+        let snapshot = Snapshot::read(params?.text())?;
         let call = self.call_of_task(&snapshot.id.to_str())?;
         Some((call, snapshot))
     }
@@ -142,14 +151,14 @@ impl Peer {
     /// have been answered meanwhile.
     fn cancellation<'a>(
         &mut self,
-        params: Option<&'a str>,
+        params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
         let config = reception.config;
         let mut id = None;
         let mut reason = None;
-        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
+        for (key, value) in params.into_iter().flat_map(Object::members) {
             if key == "requestId" {
                 id = Id::from_literal(value, config.limits.id_bytes).ok();
             } else if key == "reason" {
@@ -168,13 +177,13 @@ impl Peer {
     /// The peer reports on one of our calls. Being late is no fault.
     fn progress<'a>(
         &mut self,
-        params: Option<&'a str>,
+        params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
         reception: &Reception<'_, '_>,
     ) -> Option<PeerEvent<'a>> {
         let config = reception.config;
         let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
-        for (key, value) in MemberTexts::of(params.unwrap_or_default()) {
+        for (key, value) in params.into_iter().flat_map(Object::members) {
             if key == "progressToken" {
                 token = Id::from_literal(value, config.limits.token_bytes).ok();
             } else if key == "progress" {

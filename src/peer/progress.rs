@@ -190,7 +190,7 @@ fn send_progress(
     let related = core::mem::take(&mut exchange.related);
     let members = [(RELATED, &*related.0)];
     let meta = match related.0.is_empty() {
-        true => MetaAdditions::default(),
+        true => MetaAdditions::NONE,
         false => MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS },
     };
     let sent = send_about(exchange, id, out, rule.name, |writer| {

@@ -11,19 +11,19 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
-use crate::json::{Envelope, Member, Raw, Str, shown};
+use crate::json::{Envelope, Member, Object, Raw, Str, shown};
 use crate::rpc::{Defective, Id, Intent, Message, ResultType, Versions, classify, defect_kind};
 use crate::session::Phase;
 
 /// What is left for the role.
 #[derive(Debug)]
-pub(crate) enum Incoming<'a> {
+pub(crate) enum Incoming<'e, 'a> {
     /// Something that both roles surface in the same way.
     Event(PeerEvent<'a>),
     /// `initialize`, with nothing in its way but its params.
-    Initialize(IncomingRequest<'a>),
+    Initialize(IncomingRequest<'e, 'a>),
     /// A request of the session; if MCP has it, its params are in order.
-    Request(Option<RequestKind>, IncomingRequest<'a>),
+    Request(Option<RequestKind>, IncomingRequest<'e, 'a>),
     /// A notification other than those about requests; if MCP has it, its params are in order.
     Notification(Option<NotificationKind>, Notification<'a>),
     /// What came of `initialize`.
@@ -38,11 +38,11 @@ pub(crate) enum Incoming<'a> {
 
 /// A request that is not in the table yet.
 #[derive(Debug)]
-pub(crate) struct IncomingRequest<'a> {
+pub(crate) struct IncomingRequest<'e, 'a> {
     pub(crate) id: Id<'a>,
     pub(crate) method: Str<'a>,
-    pub(crate) params: Option<&'a str>,
-    pub(crate) meta: Option<&'a str>,
+    pub(crate) params: Option<Object<'e, 'a>>,
+    pub(crate) meta: Option<Object<'e, 'a>>,
     /// The rules under which it is served, once that is known.
     pub(crate) context: RequestContext,
     /// It passes without being looked at.
@@ -51,6 +51,23 @@ pub(crate) struct IncomingRequest<'a> {
     pub(crate) arrival: Arrival,
     /// The whole frame.
     pub(super) bytes: &'a [u8],
+}
+
+impl<'a> IncomingRequest<'_, 'a> {
+    /// The params as JSON text.
+    pub(crate) fn params_text(&self) -> Option<&'a str> {
+        self.params.as_ref().map(Object::text)
+    }
+
+    /// A member of the params.
+    pub(crate) fn param(&self, name: &str) -> Option<&'a str> {
+        self.params.as_ref()?.get(name)
+    }
+
+    /// A member of the `_meta` of the params.
+    pub(super) fn in_meta(&self, name: &str) -> Option<&'a str> {
+        self.meta.as_ref()?.get(name)
+    }
 }
 
 /// What goes through every step of receiving.
@@ -64,13 +81,16 @@ pub(super) struct Reception<'c, 'o> {
 
 impl Peer {
     /// Takes a frame in. Total: any bytes, in any phase.
-    pub(crate) fn receive<'a>(
+    ///
+    /// The caller keeps what has been scanned while it deals with what came in.
+    pub(crate) fn receive<'e, 'a>(
         &mut self,
         config: &ConnectionConfig,
         frame: Frame<'a>,
         arrival: Arrival,
+        scanned: &'e mut Option<Envelope<'a>>,
         out: &mut dyn Outlets,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         if self.phase == Phase::Closed {
             return None;
         }
@@ -80,12 +100,12 @@ impl Peer {
         let result_type = ResultType::Absent;
         let mut reception = Reception { config, result_type, arrival, out };
         if let Origin::Element(element) = frame.origin() {
-            return self.element(frame, element, &mut reception);
+            return self.element(frame, element, scanned, &mut reception);
         }
         // A batch whose last element never came has ended.
         self.end_batch(reception.out);
         match self.framing_fault(config, frame) {
-            None => self.message(frame, &mut reception),
+            None => self.message(frame, scanned, &mut reception),
             Some(kind) => self.faulty_frame(frame, kind, &mut reception),
         }
     }
@@ -114,12 +134,12 @@ impl Peer {
         }
     }
 
-    fn faulty_frame<'a>(
+    fn faulty_frame<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
         kind: ViolationKind,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let defective = Defective { kind, id: None, meant: true, intent: Intent::Other };
         let mut event = self.defective(defective, frame, reception);
         if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
@@ -131,12 +151,13 @@ impl Peer {
     }
 
     /// An element of a batch: a message if the session has batches.
-    fn element<'a>(
+    fn element<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
         element: Element,
+        scanned: &'e mut Option<Envelope<'a>>,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let Some(session) = self.session else {
             return self.early_element(frame, element, reception);
         };
@@ -148,16 +169,16 @@ impl Peer {
             self.end_batch(reception.out);
         }
         reception.arrival.batch = self.batches.begin_element(element, reception.arrival.lane);
-        self.message(frame, reception)
+        self.message(frame, scanned, reception)
     }
 
     /// An element of a batch while nothing is agreed: each request is told by its id.
-    fn early_element<'a>(
+    fn early_element<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
         element: Element,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
         let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
         match classify(&envelope, &config.limits, config.versions()) {
@@ -170,12 +191,12 @@ impl Peer {
         }
     }
 
-    fn forbidden_batch<'a>(
+    fn forbidden_batch<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
         element: Element,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         if 0 < element.index {
             self.noise.pass_over();
             return None;
@@ -184,14 +205,17 @@ impl Peer {
         self.violation(violation, reception).map(Incoming::Event)
     }
 
-    fn message<'a>(
+    fn message<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
+        scanned: &'e mut Option<Envelope<'a>>,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
         let bytes = frame.bytes();
-        let envelope = Envelope::scan(bytes, config.limits.depth);
+        let envelope = scanned.insert(Envelope::unread(bytes));
+        envelope.read(config.limits.depth);
+        let envelope: &'e _ = envelope;
         reception.out.observe(&Observation::Received {
             method: envelope
                 .get(Member::Method)
@@ -200,7 +224,7 @@ impl Peer {
             id: envelope.get(Member::Id).and_then(shown),
             bytes: bytes.len(),
         });
-        match classify(&envelope, &config.limits, config.versions()) {
+        match classify(envelope, &config.limits, config.versions()) {
             Ok(message) => {
                 self.noise.is_message();
                 self.well_formed(message, bytes, reception)
@@ -209,12 +233,12 @@ impl Peer {
         }
     }
 
-    fn well_formed<'a>(
+    fn well_formed<'e, 'a>(
         &mut self,
-        message: Message<'a>,
+        message: Message<'e, 'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         if reception.arrival.batch.is_some() {
             let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
             self.batches.note(asks);
@@ -240,7 +264,7 @@ impl Peer {
             }
             Message::Result { id, result, result_type } => {
                 reception.result_type = result_type;
-                self.response(id, Outcome::Result(Raw::trusted(result)), bytes, reception)
+                self.response(id, Outcome::Result(Raw::trusted(result.text())), bytes, reception)
             }
             Message::Error { id, error } => {
                 self.response(id, Outcome::PeerError(error), bytes, reception)
@@ -250,12 +274,12 @@ impl Peer {
     }
 
     /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
-    fn ill_formed<'a>(
+    fn ill_formed<'e, 'a>(
         &mut self,
         mut defective: Defective<'a>,
         frame: Frame<'a>,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let bytes = frame.bytes();
         if matches!(defective.intent, Intent::Response | Intent::Either)
             && let Some(id) = &defective.id

@@ -60,16 +60,16 @@ enum Admitted {
 }
 
 impl Peer {
-    pub(super) fn request<'a>(
+    pub(super) fn request<'e, 'a>(
         &mut self,
-        mut request: IncomingRequest<'a>,
+        mut request: IncomingRequest<'e, 'a>,
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
         match self.admissible(config, &request) {
             Ok(Admitted::Ping) => {
                 self.answer_own(config, request.arrival, Said::Result, reception.out, |writer| {
-                    write_result(writer, &request.id, &(), Additions::default(), None)
+                    write_result(writer, &request.id, &(), &Additions::NONE, None)
                 });
                 None
             }
@@ -90,7 +90,7 @@ impl Peer {
     fn admissible(
         &self,
         config: &ConnectionConfig,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
     ) -> Result<Admitted, Refusal> {
         if !config.serves_duplicates() && self.is_in_flight(&request.id) {
             return Err(ViolationKind::DuplicateRequestId.into());
@@ -134,14 +134,16 @@ impl Peer {
     }
 
     /// What a request says of itself, where that matters.
-    fn claim<'a>(&self, request: &IncomingRequest<'a>) -> Claim<'a> {
+    fn claim<'a>(&self, request: &IncomingRequest<'_, 'a>) -> Claim<'a> {
         match self.identity() {
-            Some(own) if self.role == Role::Server => Claim::read(request.meta, self.spoken, own),
+            Some(own) if self.role == Role::Server => {
+                Claim::read(request.meta.as_ref(), self.spoken, own)
+            }
             _ => Claim::Absent,
         }
     }
 
-    fn situation(&self, request: &IncomingRequest<'_>) -> Situation {
+    fn situation(&self, request: &IncomingRequest<'_, '_>) -> Situation {
         let in_batch = request.arrival.batch.is_some();
         Situation {
             role: self.role,
@@ -179,7 +181,7 @@ impl Peer {
         &self,
         kind: ViolationKind,
         claim: &Claim<'_>,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
     ) -> Refusal {
         let supported = self.spoken.and(RevisionSet::STATELESS);
         match (kind, claim) {
@@ -191,8 +193,7 @@ impl Peer {
             }
             // It wants a session, and there are none here.
             (ViolationKind::UnsupportedRevision, _) => {
-                let params = request.params.unwrap_or_default();
-                match member(params, "protocolVersion").and_then(Str::from_literal) {
+                match request.param("protocolVersion").and_then(Str::from_literal) {
                     Some(requested) => Refusal::of_version(supported, &requested),
                     None => ViolationKind::NoClaim.into(),
                 }
@@ -207,12 +208,12 @@ impl Peer {
     fn check_extension(
         &self,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
         context: &RequestContext,
     ) -> Result<(), Refusal> {
         let is_method = kind.is_some_and(RequestKind::is_of_task_extension);
         let is_subject = kind == Some(RequestKind::Listen)
-            && Filter::<()>::read_params(request.params.unwrap_or_default()).has_tasks();
+            && Filter::<()>::read_params(request.params_text().unwrap_or_default()).has_tasks();
         if !(is_method || is_subject) {
             return Ok(());
         }
@@ -239,14 +240,14 @@ impl Peer {
         &self,
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
         terms: Terms,
     ) -> Result<Option<TaskRequest>, Refusal> {
         let capability = kind.and_then(RequestKind::task_capability);
         if !capability.is_some_and(|capability| terms.ours.contains(capability)) {
             return Ok(None);
         }
-        let task = member(request.params.unwrap_or_default(), "task");
+        let task = request.param("task");
         let Some(task) = task.filter(|task| *task != "null") else {
             let is_refused = config.insist_on_tasks && kind != Some(RequestKind::CallTool);
             return if is_refused { Err(ViolationKind::TaskRequired.into()) } else { Ok(None) };
@@ -270,7 +271,7 @@ impl Peer {
         &self,
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
         terms: Terms,
         is_relayed: bool,
     ) -> Result<Option<RequestKind>, Refusal> {
@@ -284,8 +285,8 @@ impl Peer {
                 UnknownMethods::Surface => Ok(None),
             };
         };
-        let needs = fits(kind.rule().params(terms.revision), request.params)?;
-        let params = request.params.unwrap_or_default();
+        let needs = fits(kind.rule().params(terms.revision), request.params.as_ref())?;
+        let params = request.params_text().unwrap_or_default();
         if !needs.known_to(terms.revision).without(terms.ours).is_empty() {
             return Err(ViolationKind::NotOffered.into());
         }
@@ -329,7 +330,7 @@ impl Peer {
         &mut self,
         config: &ConnectionConfig,
         refusal: impl Into<Refusal>,
-        request: IncomingRequest<'a>,
+        request: IncomingRequest<'_, 'a>,
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let Refusal { kind, misfit, detail } = refusal.into();
@@ -350,13 +351,13 @@ fn whole(literal: &str) -> Option<u64> {
     })
 }
 
-impl<'a> IncomingRequest<'a> {
+impl<'a> IncomingRequest<'_, 'a> {
     /// The token that the peer wants progress under; `null` counts as none.
     pub(super) fn progress_token(
         &self,
         config: &ConnectionConfig,
     ) -> Result<Option<Id<'a>>, ViolationKind> {
-        match self.meta.and_then(|meta| member(meta, "progressToken")) {
+        match self.in_meta("progressToken") {
             None | Some("null") => Ok(None),
             Some(literal) => Id::from_literal(literal, config.limits.token_bytes)
                 .map(Some)

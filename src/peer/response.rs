@@ -12,17 +12,17 @@ use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
-use crate::json::{Elements, Misfit, Str, fits, member};
+use crate::json::{Elements, Misfit, Object, Str, fits, member};
 use crate::rpc::{ErrorObject, Id, ResultType, StrayCause};
 
 impl Peer {
-    pub(super) fn response<'a>(
+    pub(super) fn response<'e, 'a>(
         &mut self,
         id: Id<'a>,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         match self.pending(&id, reception.config) {
             Some(call) => self.ended(call, outcome, bytes, reception),
             None if self.is_late_probe(&id, reception.config) => {
@@ -37,12 +37,12 @@ impl Peer {
 
     /// An error that names no request. If the carrier knows which call it answers, it ends that
     /// call; before the session is open it can only mean `initialize`.
-    pub(super) fn idless_error<'a>(
+    pub(super) fn idless_error<'e, 'a>(
         &mut self,
         error: ErrorObject<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let by_lane = match reception.arrival.lane {
             Lane::Call(call) if self.awaits_answer(call) => Some(call),
             _ => None,
@@ -88,13 +88,13 @@ impl Peer {
     }
 
     /// The answer to a call has come.
-    pub(super) fn ended<'a>(
+    pub(super) fn ended<'e, 'a>(
         &mut self,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
         reception: &mut Reception<'_, '_>,
-    ) -> Option<Incoming<'a>> {
+    ) -> Option<Incoming<'e, 'a>> {
         let entry = self.outbound.get(call.0)?;
         match entry.purpose {
             Purpose::Initialize | Purpose::Probe => {
@@ -245,7 +245,7 @@ impl Peer {
         let Some(kind) = entry.kind else { return Ok(()) };
         let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
         if is_answer || (config.check_results && kind != RequestKind::Elicit) {
-            fits(kind.rule().result(session.revision), Some(result))?;
+            fits(kind.rule().result(session.revision), Some(&Object::of(result)))?;
             entry.kept.check_result(kind, result)?;
         }
         if kind == RequestKind::ListRoots && has_strange_root(result) {

@@ -9,7 +9,7 @@ use crate::dialect::methods::RequestKind;
 use crate::dialect::{forms, sampling, shapes};
 use crate::error::ErrorCode;
 use crate::json::shape::Form;
-use crate::json::{Elements, Envelope, Member, Misfit, Problem, Str, fits, member};
+use crate::json::{Elements, Envelope, Member, Misfit, Object, Problem, Str, fits, member};
 use crate::rpc::ErrorObject;
 use crate::version::Revision;
 
@@ -168,7 +168,7 @@ pub(super) fn required_elicitations<'a>(
     let data = error.data.as_ref().map(|data| data.as_str()).filter(|data| {
         error.code == ErrorCode::URL_ELICITATION_REQUIRED
             && Feature::ElicitationIds.is_in(revision)
-            && fits(form, Some(data)).is_ok()
+            && fits(form, Some(&Object::of(data))).is_ok()
     });
     ids_in(data.unwrap_or_default())
 }

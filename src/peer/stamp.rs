@@ -24,15 +24,15 @@ pub(super) fn stamped<R>(
     identity: Option<&Identity>,
     exchange: &Exchange,
     id: &Id<'_>,
-    write: impl FnOnce(Additions<'_>) -> R,
+    write: impl FnOnce(&Additions<'_>) -> R,
 ) -> R {
     let Some(own) = identity.filter(|_| exchange.stands_alone() && !exchange.is_relayed) else {
         if exchange.related.0.is_empty() {
-            return write(Additions::default());
+            return write(&Additions::NONE);
         }
         let members = [(RELATED, &*exchange.related.0)];
         let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
-        return write(Additions { meta, ..Additions::default() });
+        return write(&Additions { meta, ..Additions::NONE });
     };
     let subscription = [(key::SUBSCRIPTION, id.as_wire())];
     let is_subscription = exchange.kind == Some(RequestKind::Listen);
@@ -43,14 +43,14 @@ pub(super) fn stamped<R>(
     };
     match exchange.kind {
         // A method that MCP does not have may have other kinds of results.
-        None => write(Additions { members: &[], defaults: &[COMPLETE], meta }),
+        None => write(&Additions { members: &[], defaults: &[COMPLETE], meta }),
         Some(kind) if kind.is_cacheable() => {
             let hint = own.hints.of(kind);
             let mut ttl = itoa::Buffer::new();
             let defaults = hint_members(hint, &mut ttl);
-            write(Additions { members: &[COMPLETE], defaults: &defaults, meta })
+            write(&Additions { members: &[COMPLETE], defaults: &defaults, meta })
         }
-        Some(_) => write(Additions { members: &[COMPLETE], defaults: &[], meta }),
+        Some(_) => write(&Additions { members: &[COMPLETE], defaults: &[], meta }),
     }
 }
 
@@ -59,7 +59,7 @@ impl Peer {
     pub(crate) fn answer_discovery<T: Serialize>(
         &mut self,
         config: &ConnectionConfig,
-        request: &IncomingRequest<'_>,
+        request: &IncomingRequest<'_, '_>,
         result: &T,
         out: &mut dyn Outlets,
     ) -> bool {

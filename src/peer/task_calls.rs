@@ -174,11 +174,11 @@ impl Peer {
     }
 
     /// The call that a request of the peer belongs to, because the call has become a task.
-    pub(crate) fn needed_for(&self, request: &IncomingRequest<'_>) -> Option<CallId> {
+    pub(crate) fn needed_for(&self, request: &IncomingRequest<'_, '_>) -> Option<CallId> {
         if self.tracked.0.is_empty() {
             return None;
         }
-        let id = member(member(request.meta?, RELATED)?, "taskId").and_then(Str::from_literal)?;
+        let id = member(request.in_meta(RELATED)?, "taskId").and_then(Str::from_literal)?;
         self.call_of_task(&id.to_str())
     }
 

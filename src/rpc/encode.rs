@@ -40,7 +40,7 @@ pub(crate) fn write_request<T: Serialize + ?Sized>(
     id: u64,
     method: &str,
     params: &T,
-    additions: Additions<'_>,
+    additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
@@ -56,7 +56,7 @@ pub(crate) fn write_notification<T: Serialize + ?Sized>(
     params: &T,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
-    write_notification_with(writer, method, params, MetaAdditions::default(), form)
+    write_notification_with(writer, method, params, MetaAdditions::NONE, form)
 }
 
 /// A notification, with something in its `_meta`.
@@ -68,14 +68,14 @@ pub(crate) fn write_notification_with<T: Serialize + ?Sized>(
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
-    write_method(writer, method, params, Additions { meta, ..Additions::default() }, form)
+    write_method(writer, method, params, &Additions { meta, ..Additions::NONE }, form)
 }
 
 fn write_method<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     method: &str,
     params: &T,
-    additions: Additions<'_>,
+    additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(b",\"method\":")?;
@@ -89,7 +89,7 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
     id: &Id<'_>,
     result: &T,
-    additions: Additions<'_>,
+    additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
@@ -131,7 +131,7 @@ pub(crate) fn write_error<T: Serialize + ?Sized>(
             data.serialize(&mut *writer)?;
         }
         (Some(data), form) => {
-            let additions = Additions::default();
+            let additions = &Additions::NONE;
             data.serialize(Payload::new(writer, ",\"data\":", Empty::Braces, additions, form))?;
         }
         (None, Some(_)) => return Err(Misfit::at("data", Problem::Missing).into()),

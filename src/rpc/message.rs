@@ -2,26 +2,26 @@
 
 use super::id::Id;
 use crate::error::{ErrorCode, ViolationKind};
-use crate::json::{Envelope, JsonErrorKind, Member, MemberTexts, Raw, Str};
+use crate::json::{Envelope, JsonErrorKind, Member, MemberTexts, Object, Raw, Str};
 use crate::limits::Limits;
 
 /// A well-formed message. Its texts are JSON that has been scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Message<'a> {
+pub(crate) enum Message<'e, 'a> {
     Request {
         id: Id<'a>,
         method: Str<'a>,
-        params: Option<&'a str>,
-        meta: Option<&'a str>,
+        params: Option<Object<'e, 'a>>,
+        meta: Option<Object<'e, 'a>>,
     },
     Notification {
         method: Str<'a>,
-        params: Option<&'a str>,
-        meta: Option<&'a str>,
+        params: Option<Object<'e, 'a>>,
+        meta: Option<Object<'e, 'a>>,
     },
     Result {
         id: Id<'a>,
-        result: &'a str,
+        result: Object<'e, 'a>,
         result_type: ResultType,
     },
     Error {
@@ -149,11 +149,11 @@ pub(crate) enum Versions {
 }
 
 /// Tells what a scanned frame is.
-pub(crate) fn classify<'a>(
-    envelope: &Envelope<'a>,
+pub(crate) fn classify<'e, 'a>(
+    envelope: &'e Envelope<'a>,
     limits: &Limits,
     versions: Versions,
-) -> Result<Message<'a>, Defective<'a>> {
+) -> Result<Message<'e, 'a>, Defective<'a>> {
     let id = id(envelope, limits);
     let intent = intent(envelope);
     let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, intent });
@@ -196,12 +196,12 @@ pub(crate) fn classify<'a>(
     }
 }
 
-fn request<'a>(
-    envelope: &Envelope<'a>,
+fn request<'e, 'a>(
+    envelope: &'e Envelope<'a>,
     id: Option<Id<'a>>,
     intent: Intent,
     limits: &Limits,
-) -> Result<Message<'a>, Defective<'a>> {
+) -> Result<Message<'e, 'a>, Defective<'a>> {
     let defective = |kind, id: Option<Id<'a>>| Err(Defective { kind, id, meant: true, intent });
     if has_outcome(envelope) {
         return defective(ViolationKind::Ambiguous, id);
@@ -212,22 +212,25 @@ fn request<'a>(
     if limits.method_bytes < method.as_wire().len() {
         return defective(ViolationKind::LongMethod, id);
     }
-    let params = envelope.get(Member::Params).filter(|params| *params != "null");
-    if params.is_some_and(|params| !params.starts_with('{')) {
+    let params = envelope.object(Member::Params).filter(|params| params.text() != "null");
+    if params.is_some_and(|params| !params.text().starts_with('{')) {
         return defective(ViolationKind::ParamsNotAnObject, id);
     }
-    let meta = envelope.get(Member::ParamsMeta);
+    let meta = envelope.object(Member::ParamsMeta);
     Ok(match id {
         Some(id) => Message::Request { id, method, params, meta },
         None => Message::Notification { method, params, meta },
     })
 }
 
-fn response<'a>(envelope: &Envelope<'a>, id: Option<Id<'a>>) -> Result<Message<'a>, Defective<'a>> {
-    let result = envelope.get(Member::Result);
+fn response<'e, 'a>(
+    envelope: &'e Envelope<'a>,
+    id: Option<Id<'a>>,
+) -> Result<Message<'e, 'a>, Defective<'a>> {
+    let result = envelope.object(Member::Result);
     let error = envelope.get(Member::Error).map(ErrorObject::from_literal);
     match (id, result, error) {
-        (Some(id), Some(result), None) if result.starts_with('{') => {
+        (Some(id), Some(result), None) if result.text().starts_with('{') => {
             Ok(Message::Result { id, result, result_type: ResultType::of(envelope) })
         }
         (Some(id), None, Some(Some(error))) => Ok(Message::Error { id, error }),
@@ -284,16 +287,15 @@ fn has_outcome(envelope: &Envelope<'_>) -> bool {
 }
 
 fn versioned(envelope: &Envelope<'_>) -> bool {
-    envelope
-        .get(Member::Jsonrpc)
-        .and_then(Str::from_literal)
-        .is_some_and(|version| version == "2.0")
+    let Some(literal) = envelope.get(Member::Jsonrpc) else { return false };
+    literal == "\"2.0\"" || Str::from_literal(literal).is_some_and(|version| version == "2.0")
 }
 
 fn has_duplicates(envelope: &Envelope<'_>) -> bool {
-    [Member::Jsonrpc, Member::Method, Member::Params, Member::Result, Member::Error]
-        .into_iter()
-        .any(|member| envelope.is_duplicated(member))
+    envelope.has_duplicates()
+        && [Member::Jsonrpc, Member::Method, Member::Params, Member::Result, Member::Error]
+            .into_iter()
+            .any(|member| envelope.is_duplicated(member))
 }
 
 pub(crate) const fn defect_kind(kind: JsonErrorKind) -> ViolationKind {

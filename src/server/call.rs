@@ -1,7 +1,7 @@
 //! Requests as a server sees them: views on the params, which allocate nothing.
 
 use crate::dialect::methods::RequestKind;
-use crate::json::{MemberTexts, Raw, Str};
+use crate::json::{MemberTexts, Object, Raw, Str};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
@@ -118,9 +118,9 @@ pub struct Complete<'a> {
 
 impl<'a> Call<'a> {
     /// Reads the params of a request that is served; `None` if they do not have its shape.
-    pub(super) fn read(kind: Option<RequestKind>, params: Option<&'a str>) -> Option<Self> {
-        let text = params.unwrap_or_default();
-        let params = Params(text);
+    pub(super) fn read(kind: Option<RequestKind>, params: Option<&Object<'_, 'a>>) -> Option<Self> {
+        let nothing = Object::default();
+        let params = Params(params.unwrap_or(&nothing));
         let uri = || params.string("uri");
         Some(match kind {
             Some(RequestKind::CallTool) => Self::CallTool(CallTool {
@@ -140,7 +140,9 @@ impl<'a> Call<'a> {
             Some(RequestKind::SetLevel) => {
                 Self::SetLevel(LoggingLevel::from_name(&params.string("level")?.to_str())?)
             }
-            Some(kind) if kind.is_about_tasks() => Self::Task(TaskCall::read(kind, text)?),
+            Some(kind) if kind.is_about_tasks() => {
+                Self::Task(TaskCall::read(kind, params.0.text())?)
+            }
             _ => Self::Other,
         })
     }
@@ -185,13 +187,12 @@ impl<'a> Call<'a> {
 
 /// The params of a request, an object that has been scanned, or nothing.
 #[derive(Clone, Copy)]
-struct Params<'a>(&'a str);
+struct Params<'o, 'a>(&'o Object<'o, 'a>);
 
-impl<'a> Params<'a> {
+impl<'a> Params<'_, 'a> {
     /// The last member of this name that is not `null`.
     fn get(self, name: &str) -> Option<&'a str> {
-        let (_, value) = MemberTexts::of(self.0).filter(|(key, _)| key == name).last()?;
-        (value != "null").then_some(value)
+        self.0.get(name).filter(|value| *value != "null")
     }
 
     /// A string that must be there.
@@ -225,11 +226,13 @@ impl<'a> Params<'a> {
 
     fn completion(self) -> Option<Complete<'a>> {
         let reference = self.get("ref")?;
-        let target = Params(reference);
+        let target = Object::of(reference);
+        let target = Params(&target);
         let kind = target.string("type")?;
         let known = (kind == "ref/prompt" && target.string("name").is_some())
             || (kind == "ref/resource" && target.string("uri").is_some());
-        let argument = Params(self.get("argument")?);
+        let argument = Object::of(self.get("argument")?);
+        let argument = Params(&argument);
         known.then_some(Complete {
             reference: Raw::trusted(reference),
             name: argument.string("name")?,

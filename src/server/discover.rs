@@ -62,7 +62,7 @@ impl ServerConfig {
 impl Server {
     pub(super) fn discover<'f>(
         &mut self,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let config = &self.config;

@@ -3,7 +3,7 @@
 use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
-use crate::json::{Raw, Str, member};
+use crate::json::{Object, Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
     PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
@@ -184,14 +184,15 @@ impl<'a> Request<'a> {
         id: InboundId,
         context: RequestContext,
         call: Call<'a>,
-        request: IncomingRequest<'a>,
+        request: IncomingRequest<'_, 'a>,
     ) -> Self {
         let IncomingRequest { method, params, meta, .. } = request;
-        let brought = params.filter(|_| call.may_need_input() && context.era() == Era::Stateless);
-        let brought = |name| brought.and_then(|params| member(params, name));
+        let brings = call.may_need_input() && context.era() == Era::Stateless;
+        let brought = |name| params.as_ref().filter(|_| brings)?.get(name);
         let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));
         let state = brought("requestState").and_then(Str::from_literal);
-        let (params, meta) = (params.map(Raw::trusted), meta.map(Raw::trusted));
+        let raw = |object: Object<'_, 'a>| Raw::trusted(object.text());
+        let (params, meta) = (params.map(raw), meta.map(raw));
         Self { id, context, call, method, params, meta, inputs: inputs.map(Raw::trusted), state }
     }
 

@@ -57,10 +57,10 @@ impl ServerConfig {
 impl Server {
     pub(super) fn initialize<'f>(
         &mut self,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let params = match Params::read(request.params) {
+        let params = match Params::read(request.params_text()) {
             Ok(params) => params,
             Err(kind) => return self.refuse(kind, request, out),
         };
@@ -76,7 +76,7 @@ impl Server {
         };
         let form = RequestKind::Initialize.rule().result(revision);
         let sent = self.peer.send_own(request.arrival.lane, Said::Result, out, |writer| {
-            write_result(writer, &request.id, &result, Additions::default(), Some(form))
+            write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
         });
         if !sent {
             // The limits of this side leave no room for what this side has to say.
@@ -87,7 +87,7 @@ impl Server {
             return None;
         }
         self.peer.open_session(revision, params.capabilities);
-        let raw = Raw::trusted(request.params?);
+        let raw = Raw::trusted(request.params_text()?);
         if self.config.connection.keep_handshake {
             self.client = Some(raw.clone().into_owned());
         }
@@ -98,7 +98,7 @@ impl Server {
     fn refuse_revision<'f>(
         &mut self,
         params: &Params<'_>,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let supported = self.config.revisions.and(RevisionSet::HANDSHAKE);

@@ -3,7 +3,7 @@
 
 use super::event::{Request, ServerEvent};
 use super::{Call, Server};
-use crate::json::{Raw, Str};
+use crate::json::{Object, Raw, Str};
 use crate::model::InputRequired;
 use crate::peer::{Outlets, RespondError, Resumed};
 use crate::time::Instant;
@@ -47,7 +47,7 @@ impl Server {
         let Resumed { id, kind, params, inputs, state } = resumed;
         let context = self.context(id)?;
         let method = Str::from(kind?.rule().name);
-        let call = Call::read(kind, params.as_deref())?.into_owned();
+        let call = Call::read(kind, params.as_deref().map(Object::of).as_ref())?.into_owned();
         let params = params.map(|params| Raw::trusted(&params).into_owned());
         let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
         let inputs = Some(Raw::trusted(&inputs).into_owned());

@@ -5,7 +5,7 @@ use super::event::{Request, ServerEvent, Subscribed};
 use super::{Call, Server};
 use crate::error::ViolationKind;
 use crate::handle::InboundId;
-use crate::json::{Raw, member};
+use crate::json::Raw;
 use crate::model::SubscriptionFilter;
 use crate::peer::{IncomingRequest, Outlets, RespondError};
 use crate::subscription::Filter;
@@ -30,11 +30,11 @@ impl Server {
     /// Opens a subscription, and acknowledges it unless somebody has to decide.
     pub(super) fn listen<'f>(
         &mut self,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let Some(call) =
-            Call::read(Some(crate::dialect::methods::RequestKind::Listen), request.params)
+            Call::read(Some(crate::dialect::methods::RequestKind::Listen), request.params.as_ref())
         else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
@@ -43,11 +43,11 @@ impl Server {
             Ok(admitted) => admitted,
             Err(kind) => return self.refuse(kind, request, out),
         };
-        let has_topics = self.peer.open_listen(id, request.params.unwrap_or_default());
+        let has_topics = self.peer.open_listen(id, request.params_text().unwrap_or_default());
         if has_topics && self.config.listening == Listening::Asked {
             return Some(ServerEvent::Request(Request::new(id, context, call, request)));
         }
-        let text = member(request.params.unwrap_or_default(), "notifications").unwrap_or("{}");
+        let text = request.param("notifications").unwrap_or("{}");
         // Without room for it there would be none for what it is about either.
         if self.peer.acknowledge(id, None, |_| false, out).is_err() {
             self.peer.abandon(id);

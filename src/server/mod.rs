@@ -131,7 +131,9 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'f>> {
         let arrival = arrival.into();
-        let Some(incoming) = self.peer.receive(&self.config.connection, frame.into(), arrival, out)
+        let mut scanned = None;
+        let Some(incoming) =
+            self.peer.receive(&self.config.connection, frame.into(), arrival, &mut scanned, out)
         else {
             self.peer.end_reception(out);
             return None;
@@ -170,7 +172,7 @@ impl Server {
 
     fn incoming<'f>(
         &mut self,
-        incoming: Incoming<'f>,
+        incoming: Incoming<'_, 'f>,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
@@ -190,7 +192,7 @@ impl Server {
     fn request<'f>(
         &mut self,
         kind: Option<RequestKind>,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match kind {
@@ -198,7 +200,7 @@ impl Server {
             Some(RequestKind::Listen) => return self.listen(request, out),
             _ => {}
         }
-        let Some(call) = Call::read(kind, request.params) else {
+        let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         match self.peer.admit(&self.config.connection, kind, &request) {
@@ -230,7 +232,7 @@ impl Server {
     fn refuse<'f>(
         &mut self,
         kind: ViolationKind,
-        request: IncomingRequest<'f>,
+        request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         let event = self.peer.refuse(&self.config.connection, kind, request, out)?;

@@ -360,11 +360,11 @@ fn result_text<T: Serialize + ?Sized>(
         false => &[],
     };
     // Whether it belongs to a task is for whoever shows it to say.
-    let meta = MetaAdditions { reserved: &[RELATED], ..MetaAdditions::default() };
+    let meta = MetaAdditions { reserved: &[RELATED], ..MetaAdditions::NONE };
     let additions = Additions { members, defaults: &[], meta };
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, most);
-    result.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, form))?;
+    result.serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     record.kept.check_result(record.kind, &text).map_err(EncodeError::from)?;
     let asks = ["inputRequests", "requestState"].iter().any(|name| member(&text, name).is_some());

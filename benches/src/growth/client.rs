@@ -104,7 +104,8 @@ impl Busy {
 
     /// Takes in the answer to a call.
     pub(super) fn answer(&mut self, (id, call): (u64, CallId)) {
-        let answer = messages::answer(id, messages::TEXT);
+        let mut answer = Vec::new();
+        messages::answer(id, &mut answer);
         assert_eq!(self.feed(&answer), Some(call));
     }
 
@@ -116,11 +117,12 @@ impl Busy {
 
 /// A call is made, and one of those that wait is answered.
 fn answers(mut busy: Busy) -> Round {
+    let mut answer = Vec::new();
     Box::new(move |meter: &Meter| {
         busy.wait();
         let at = busy.dice.roll(busy.open.len());
         let (id, answered) = busy.open[at];
-        let answer = messages::answer(id, messages::TEXT);
+        messages::answer(id, &mut answer);
         meter.count(|| {
             busy.open[at] = busy.call(busy.options);
             assert_eq!(busy.feed(black_box(&answer)), Some(answered));

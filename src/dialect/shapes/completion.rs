@@ -14,21 +14,21 @@ pub(crate) static COMPLETE: Record = Record::of(&[
     META,
 ]);
 
-static REFERENCE: Record = Record {
-    fields: &[
+static REFERENCE: Record = Record::with(
+    &[
         Field::required("type", Shape::Text),
         Field::optional("name", Shape::Text),
         TITLE,
         Field::optional("uri", Shape::Text),
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "type",
         kinds: &[Kind::of("ref/prompt", &["name"]), Kind::of("ref/resource", &["uri"])],
         default: None,
         open: false,
     }),
-    either: &[],
-};
+    &[],
+);
 
 static ARGUMENT: Record =
     Record::of(&[Field::required("name", Shape::Text), Field::required("value", Shape::Text)]);

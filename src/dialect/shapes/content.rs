@@ -21,8 +21,8 @@ const IMAGE: Kind = Kind::of("image", &["data", "mimeType"]);
 const AUDIO: Kind = Kind::of("audio", &["data", "mimeType"]).since(Revision::V2025_03_26);
 
 /// What tools return and prompts are made of.
-pub(super) static BLOCK: Record = Record {
-    fields: &[
+pub(super) static BLOCK: Record = Record::with(
+    &[
         Field::required("type", Shape::Text),
         Field::optional("text", Shape::Text),
         Field::optional("data", Shape::Base64),
@@ -37,7 +37,7 @@ pub(super) static BLOCK: Record = Record {
         Field::optional("size", Shape::Natural),
         ICONS,
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "type",
         kinds: &[
             TEXT,
@@ -49,12 +49,12 @@ pub(super) static BLOCK: Record = Record {
         default: None,
         open: true,
     }),
-    either: &[],
-};
+    &[],
+);
 
 /// What messages to and from a model are made of.
-pub(super) static SAMPLING_BLOCK: Record = Record {
-    fields: &[
+pub(super) static SAMPLING_BLOCK: Record = Record::with(
+    &[
         Field::required("type", Shape::Text),
         Field::optional("text", Shape::Text),
         Field::optional("data", Shape::Base64),
@@ -69,7 +69,7 @@ pub(super) static SAMPLING_BLOCK: Record = Record {
         STRUCTURED,
         Field::optional("isError", Shape::Boolean),
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "type",
         kinds: &[
             TEXT,
@@ -81,5 +81,5 @@ pub(super) static SAMPLING_BLOCK: Record = Record {
         default: None,
         open: true,
     }),
-    either: &[],
-};
+    &[],
+);

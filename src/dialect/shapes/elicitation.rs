@@ -9,8 +9,8 @@ const FORMS: Revision = Revision::V2025_06_18;
 const URLS: Revision = Revision::V2025_11_25;
 const STATELESS: Revision = Revision::V2026_07_28;
 
-pub(crate) static ELICIT: Record = Record {
-    fields: &[
+pub(crate) static ELICIT: Record = Record::with(
+    &[
         Field::optional("mode", Shape::Text).since(URLS),
         Field::required("message", Shape::Text),
         Field::optional("requestedSchema", Shape::Record(&FORM)),
@@ -19,7 +19,7 @@ pub(crate) static ELICIT: Record = Record {
         Field::optional("task", Shape::Any).since(Revision::V2025_11_25).before(STATELESS),
         META,
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "mode",
         kinds: &[
             Kind::of("form", &["requestedSchema"]).since(FORMS).gated(Capability::ElicitationForm),
@@ -30,8 +30,8 @@ pub(crate) static ELICIT: Record = Record {
         default: Some("form"),
         open: false,
     }),
-    either: &[],
-};
+    &[],
+);
 
 /// What a form asks for: an object without depth.
 pub(crate) static FORM: Record = Record::of(&[
@@ -42,8 +42,8 @@ pub(crate) static FORM: Record = Record::of(&[
 ]);
 
 /// One field of a form.
-static FIELD: Record = Record {
-    fields: &[
+static FIELD: Record = Record::with(
+    &[
         Field::required("type", Shape::Text),
         Field::optional("title", Shape::Text),
         Field::optional("description", Shape::Text),
@@ -69,7 +69,7 @@ static FIELD: Record = Record {
         Field::optional("maxItems", Shape::Integer),
         Field::optional("items", Shape::Record(&ITEMS)),
     ],
-    kinds: Some(Kinds {
+    Some(Kinds {
         tag: "type",
         kinds: &[
             Kind::of("string", &[]),
@@ -81,21 +81,21 @@ static FIELD: Record = Record {
         default: None,
         open: false,
     }),
-    either: &[],
-};
+    &[],
+);
 
 static OPTION: Record =
     Record::of(&[Field::required("const", Shape::Text), Field::required("title", Shape::Text)]);
 
-static ITEMS: Record = Record {
-    fields: &[
+static ITEMS: Record = Record::with(
+    &[
         Field::optional("type", Shape::OneOf(&closed(&[choice("string")]))),
         Field::optional("enum", Shape::List(&Shape::Text)),
         Field::optional("anyOf", Shape::List(&Shape::Record(&OPTION))),
     ],
-    kinds: None,
-    either: &["enum", "anyOf"],
-};
+    None,
+    &["enum", "anyOf"],
+);
 
 pub(crate) static ELICIT_RESULT: Record = Record::of(&[
     Field::required(

@@ -32,17 +32,17 @@ static TEMPLATE: Record = Record::of(&[
     INNER_META,
 ]);
 
-pub(super) static RESOURCE_CONTENTS: Record = Record {
-    fields: &[
+pub(super) static RESOURCE_CONTENTS: Record = Record::with(
+    &[
         Field::required("uri", Shape::Text),
         MIME_TYPE,
         Field::optional("text", Shape::Text),
         Field::optional("blob", Shape::Base64),
         INNER_META,
     ],
-    kinds: None,
-    either: &["text", "blob"],
-};
+    None,
+    &["text", "blob"],
+);
 
 /// Params that name one resource.
 pub(crate) static READ_RESOURCE: Record =

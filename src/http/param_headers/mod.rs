@@ -176,7 +176,7 @@ impl ParamHeaders {
                 continue;
             }
             for (key, value) in MemberTexts::of(object) {
-                let child = self.children.get(&(index, key));
+                let child = self.children.get(&(index, key.into_string()));
                 if let Some(slot) = child.and_then(|child| values.get_mut(*child)) {
                     *slot = Some(value);
                 }

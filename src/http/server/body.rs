@@ -8,7 +8,7 @@ use super::reply::Reply;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
-use crate::json::{Envelope, Raw, Str, member};
+use crate::json::{Envelope, Object, Raw, Str};
 use crate::limits::Limits;
 use crate::peer::{Claim, Detail};
 use crate::rpc::{Fault, Id, Message, Versions, classify};
@@ -22,11 +22,18 @@ pub(super) struct Body<'g> {
 }
 
 /// A request, as far as it matters here.
-struct Asked<'a> {
+struct Asked<'e, 'a> {
     id: Id<'a>,
     method: Str<'a>,
-    params: Option<&'a str>,
-    meta: Option<&'a str>,
+    params: Option<Object<'e, 'a>>,
+    meta: Option<Object<'e, 'a>>,
+}
+
+impl<'a> Asked<'_, 'a> {
+    /// A member of the params.
+    fn param(&self, name: &str) -> Option<&'a str> {
+        self.params.as_ref()?.get(name)
+    }
 }
 
 impl Body<'_> {
@@ -40,11 +47,11 @@ impl Body<'_> {
     }
 
     fn message(&self, frame: Frame<'_>, limits: &Limits) -> Result<Destination, Reply> {
-        match read(frame, limits)? {
+        match read(&Envelope::scan(frame.bytes(), limits.depth), limits)? {
             Message::Request { id, method, params, meta } => {
                 self.request(&Asked { id, method, params, meta })
             }
-            Message::Notification { meta, .. } => self.notification(meta),
+            Message::Notification { meta, .. } => self.notification(meta.as_ref()),
             Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
                 self.in_real_session("there are no sessions, so nothing is asked of clients")
             }
@@ -56,7 +63,8 @@ impl Body<'_> {
         let invalid = |text| refusal(ErrorCode::INVALID_REQUEST, &text);
         let (mut asks, mut answers) = (false, false);
         for frame in frames {
-            let meta = match read(frame, limits) {
+            let envelope = Envelope::scan(frame.bytes(), limits.depth);
+            let meta = match read(&envelope, limits) {
                 Ok(Message::Request { method, .. }) if method == "initialize" => {
                     return Err(invalid("initialize must not be in a batch"));
                 }
@@ -70,7 +78,7 @@ impl Body<'_> {
                 }
                 Err(_) => return Err(invalid("the batch holds something that is no message")),
             };
-            if version_in(meta).is_some() {
+            if version_in(meta.as_ref()).is_some() {
                 return Err(invalid("a message that stands alone must not be in a batch"));
             }
         }
@@ -81,8 +89,8 @@ impl Body<'_> {
         if asks { self.in_session(None, no_batches) } else { self.in_real_session(no_batches) }
     }
 
-    fn request(&self, asked: &Asked<'_>) -> Result<Destination, Reply> {
-        let claim = self.claim(asked.meta);
+    fn request(&self, asked: &Asked<'_, '_>) -> Result<Destination, Reply> {
+        let claim = self.claim(asked.meta.as_ref());
         let names_stateless = names_stateless(self.headers);
         if asked.method == "initialize" && !matches!(claim, Some(Claim::Sound(_))) {
             return self.initialize(asked, names_stateless);
@@ -109,7 +117,11 @@ impl Body<'_> {
     }
 
     /// `initialize` belongs to the era of sessions, whatever it claims.
-    fn initialize(&self, asked: &Asked<'_>, names_stateless: bool) -> Result<Destination, Reply> {
+    fn initialize(
+        &self,
+        asked: &Asked<'_, '_>,
+        names_stateless: bool,
+    ) -> Result<Destination, Reply> {
         if names_stateless {
             let text = "MCP-Protocol-Version names a version without initialize";
             return Err(mismatch(asked, &text));
@@ -120,8 +132,7 @@ impl Body<'_> {
         }
         if !self.gate.has_sessions() {
             let supported = self.gate.server.revisions.and(RevisionSet::STATELESS);
-            let requested =
-                asked.params.and_then(|params| member(params, "protocolVersion")).unwrap_or("\"\"");
+            let requested = asked.param("protocolVersion").unwrap_or("\"\"");
             let requested = Str::from_literal(requested).unwrap_or_else(|| Str::from(""));
             let detail = Detail::versions(supported, &requested);
             let code = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
@@ -140,7 +151,7 @@ impl Body<'_> {
         Ok(Destination::Opening)
     }
 
-    fn notification(&self, meta: Option<&str>) -> Result<Destination, Reply> {
+    fn notification(&self, meta: Option<&Object<'_, '_>>) -> Result<Destination, Reply> {
         let claimed = version_in(meta);
         if claimed.is_none() && !self.is_of_stateless_header() {
             return self.in_session_or(None, || Ok(Destination::Nobody));
@@ -206,7 +217,7 @@ impl Body<'_> {
     }
 
     /// What a request says of itself, if there are requests that stand alone.
-    fn claim<'a>(&self, meta: Option<&'a str>) -> Option<Claim<'a>> {
+    fn claim<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<Claim<'a>> {
         let identity = self.gate.identity.as_ref()?;
         Some(Claim::read(meta, self.gate.server.revisions, identity))
     }
@@ -222,14 +233,14 @@ impl Body<'_> {
 
 /// # What the header fields repeat
 impl Body<'_> {
-    fn check_named_version(&self, asked: &Asked<'_>, version: &Str<'_>) -> Result<(), Reply> {
+    fn check_named_version(&self, asked: &Asked<'_, '_>, version: &Str<'_>) -> Result<(), Reply> {
         match self.headers.get(name::PROTOCOL_VERSION) {
             Field::Once(named) if *version == named => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::PROTOCOL_VERSION, other))),
         }
     }
 
-    fn check_method(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+    fn check_method(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
         match self.headers.get(name::METHOD) {
             Field::Once(named) if asked.method == named => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
@@ -237,10 +248,10 @@ impl Body<'_> {
     }
 
     /// What a request is about, where the header has to say it.
-    fn check_name(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+    fn check_name(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
         let Some(source) = name_source(&asked.method) else { return Ok(()) };
         let field = self.headers.get(name::NAME);
-        let value = asked.params.and_then(|params| member(params, source));
+        let value = asked.param(source);
         let is_right = match (value.and_then(Str::from_literal), field) {
             (None, Field::Absent) => true,
             (Some(value), Field::Once(field)) => {
@@ -251,15 +262,14 @@ impl Body<'_> {
         if is_right { Ok(()) } else { Err(mismatch(asked, &Complaint(name::NAME, field))) }
     }
 
-    fn check_params(&self, asked: &Asked<'_>) -> Result<(), Reply> {
+    fn check_params(&self, asked: &Asked<'_, '_>) -> Result<(), Reply> {
         // Whoever has no tools does not find the method, and that comes first.
         if asked.method != "tools/call" || self.gate.server.capabilities.tools.is_none() {
             return Ok(());
         }
-        let params = asked.params.unwrap_or_default();
-        let Some(tool) = member(params, "name").and_then(Str::from_literal) else { return Ok(()) };
+        let Some(tool) = asked.param("name").and_then(Str::from_literal) else { return Ok(()) };
         let Some(repeated) = (self.tool)(&tool.to_str()) else { return Ok(()) };
-        let arguments = member(params, "arguments").map(Raw::trusted);
+        let arguments = asked.param("arguments").map(Raw::trusted);
         repeated.check(arguments.as_ref(), self.headers).map_err(|wrong| mismatch(asked, &wrong))
     }
 }
@@ -314,12 +324,13 @@ fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
 pub(super) fn check_shape(gate: &Gate, body: &[u8]) -> Result<(), Reply> {
     let limits = &gate.server.connection.limits;
     first_frame(gate, body)?;
-    Frames::of(body, limits).try_for_each(|frame| read(frame, limits).map(|_| ()))
+    Frames::of(body, limits).try_for_each(|frame| {
+        read(&Envelope::scan(frame.bytes(), limits.depth), limits).map(|_| ())
+    })
 }
 
-fn read<'a>(frame: Frame<'a>, limits: &Limits) -> Result<Message<'a>, Reply> {
-    let envelope = Envelope::scan(frame.bytes(), limits.depth);
-    classify(&envelope, limits, Versions::Exact).map_err(|defective| {
+fn read<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Result<Message<'e, 'a>, Reply> {
+    classify(envelope, limits, Versions::Exact).map_err(|defective| {
         let (kind, is_cut) = match defective.kind {
             // It may stand on as many lines as it likes, but it has to end.
             ViolationKind::SplitOverLines => (ViolationKind::NotJson, true),
@@ -333,8 +344,8 @@ fn read<'a>(frame: Frame<'a>, limits: &Limits) -> Result<Message<'a>, Reply> {
 }
 
 /// The version that a message says it is of.
-fn version_in(meta: Option<&str>) -> Option<Str<'_>> {
-    member(meta?, "io.modelcontextprotocol/protocolVersion").and_then(Str::from_literal)
+fn version_in<'a>(meta: Option<&Object<'_, 'a>>) -> Option<Str<'a>> {
+    meta?.get("io.modelcontextprotocol/protocolVersion").and_then(Str::from_literal)
 }
 
 fn refusal(code: ErrorCode, message: &dyn Display) -> Reply {
@@ -342,6 +353,6 @@ fn refusal(code: ErrorCode, message: &dyn Display) -> Reply {
 }
 
 /// A header field does not say what the body says.
-fn mismatch(asked: &Asked<'_>, message: &dyn Display) -> Reply {
+fn mismatch(asked: &Asked<'_, '_>, message: &dyn Display) -> Reply {
     Reply::error(400, Some(&asked.id), ErrorCode::HEADER_MISMATCH, message)
 }
