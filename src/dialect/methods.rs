@@ -195,10 +195,11 @@ macro_rules! rules {
 
             /// The one whose name this is as it stands on the wire.
             pub(crate) fn of(method: &Str<'_>) -> Option<Self> {
-                match method.as_plain() {
-                    Some(name) => Self::named(name),
+                // No name has a backslash in it, so what is one as it stands has no escapes.
+                Self::named(method.as_wire()).or_else(|| match method.as_plain() {
+                    Some(_) => None,
                     None => Self::named(&method.to_str()),
-                }
+                })
             }
 
             /// What the tables say of it.

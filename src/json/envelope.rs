@@ -38,16 +38,20 @@ impl Member {
     /// The member of the envelope that this key names.
     #[inline]
     fn of_envelope(key: &[u8], has_escapes: bool) -> Option<Self> {
-        Some(match key {
-            b"jsonrpc" => Self::Jsonrpc,
-            b"id" => Self::Id,
-            b"method" => Self::Method,
-            b"params" => Self::Params,
-            b"result" => Self::Result,
-            b"error" => Self::Error,
-            _ if has_escapes => return Self::escaped(key, &Self::ENVELOPE),
-            _ => return None,
-        })
+        if has_escapes {
+            return Self::escaped(key, &Self::ENVELOPE);
+        }
+        // Whole keys are compared, not byte after byte as a match would.
+        let is = |name: &[u8; 6]| key == name;
+        match key.len() {
+            2 if key == b"id" => Some(Self::Id),
+            5 if key == b"error" => Some(Self::Error),
+            6 if is(b"method") => Some(Self::Method),
+            6 if is(b"params") => Some(Self::Params),
+            6 if is(b"result") => Some(Self::Result),
+            7 if key == b"jsonrpc" => Some(Self::Jsonrpc),
+            _ => None,
+        }
     }
 
     /// The member of `params`, or of `result`, that this key names.
@@ -111,8 +115,8 @@ pub struct Envelope<'a> {
     begun: u16,
     duplicated: u16,
     /// Where the members of `params` are, or else of `result`, and of the `_meta` in it.
-    payload: Places,
-    meta: Places,
+    payload: Option<Places>,
+    meta: Option<Places>,
     defect: Option<JsonError>,
 }
 
@@ -138,8 +142,8 @@ impl<'a> Envelope<'a> {
             complete: 0,
             begun: 0,
             duplicated: 0,
-            payload: Places::NONE,
-            meta: Places::NONE,
+            payload: None,
+            meta: None,
             defect: None,
         }
     }
@@ -211,8 +215,10 @@ impl<'a> Envelope<'a> {
             Member::Params | Member::Result => &self.payload,
             _ => &self.meta,
         };
-        Some(match self.text {
-            Some(frame) if text.starts_with('{') => Object::noted(text, frame, places),
+        Some(match (self.text, places) {
+            (Some(frame), Some(places)) if text.starts_with('{') => {
+                Object::noted(text, frame, places)
+            }
             _ => Object::of(text),
         })
     }
@@ -266,6 +272,7 @@ impl<'a> Envelope<'a> {
         // Of two payloads only the first is ever looked at, and not by this way.
         let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
             && !self.is_duplicated(of);
+        self.payload = Some(Places::NONE);
         let span = scanner.object(1, |scanner, key| {
             let name = self.bytes.get(key.span.range()).unwrap_or_default();
             let member = of.of_payload(name, key.has_escapes);
@@ -273,7 +280,9 @@ impl<'a> Envelope<'a> {
                 Some(Member::ParamsMeta | Member::ResultMeta) => self.noted_meta(scanner)?,
                 _ => scanner.value(2)?,
             };
-            self.payload.note(key, span);
+            if let Some(places) = &mut self.payload {
+                places.note(key, span);
+            }
             if let Some(member) = member {
                 self.begun |= member.bit();
                 self.set(member, span);
@@ -281,8 +290,7 @@ impl<'a> Envelope<'a> {
             Ok(())
         })?;
         if !is_first {
-            self.payload.forget();
-            self.meta.forget();
+            (self.payload, self.meta) = (None, None);
         }
         Ok(span)
     }
@@ -292,10 +300,12 @@ impl<'a> Envelope<'a> {
         if scanner.peek() != Some(b'{') {
             return scanner.value(2);
         }
-        self.meta.clear();
+        self.meta = Some(Places::NONE);
         scanner.object(2, |scanner, key| {
             let span = scanner.value(3)?;
-            self.meta.note(key, span);
+            if let Some(places) = &mut self.meta {
+                places.note(key, span);
+            }
             Ok(())
         })
     }

@@ -64,6 +64,11 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         if self.empty == Empty::Omitted && self.additions.is_empty() && needs_nothing {
             return Ok(());
         }
+        let may_be_empty = self.form.is_none_or(|form| form.record.may_be_empty());
+        if self.additions.is_empty() && self.meta.is_none() && may_be_empty {
+            self.writer.push(self.prefix.as_bytes())?;
+            return self.writer.push(b"{}");
+        }
         self.open()?.close()
     }
 

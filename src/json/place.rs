@@ -35,16 +35,6 @@ impl Places {
     /// The members of an object that nobody has noted.
     const UNKNOWN: Self = Self { is_exact: false, ..Self::NONE };
 
-    /// Begins with another object.
-    pub(super) const fn clear(&mut self) {
-        (self.count, self.is_exact) = (0, true);
-    }
-
-    /// Gives up on the object.
-    pub(super) const fn forget(&mut self) {
-        self.is_exact = false;
-    }
-
     /// Notes the next member.
     #[inline]
     pub(super) fn note(&mut self, key: Key, value: Span) {

@@ -189,6 +189,11 @@ impl Record {
         self.required != 0
     }
 
+    /// Whether it can be an object without members, of whatever kind.
+    pub(super) const fn may_be_empty(&self) -> bool {
+        self.required == 0 && self.kinds.is_none() && self.either.is_empty()
+    }
+
     /// Whether the field with this index tells the kinds apart.
     #[inline]
     pub(super) fn is_tag(&self, index: usize) -> bool {

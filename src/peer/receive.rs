@@ -205,6 +205,7 @@ impl Peer {
         self.violation(violation, reception).map(Incoming::Event)
     }
 
+    #[inline]
     fn message<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
@@ -233,6 +234,7 @@ impl Peer {
         }
     }
 
+    #[inline]
     fn well_formed<'e, 'a>(
         &mut self,
         message: Message<'e, 'a>,

@@ -60,6 +60,7 @@ enum Admitted {
 }
 
 impl Peer {
+    #[inline]
     pub(super) fn request<'e, 'a>(
         &mut self,
         mut request: IncomingRequest<'e, 'a>,

@@ -154,6 +154,9 @@ pub(crate) fn classify<'e, 'a>(
     limits: &Limits,
     versions: Versions,
 ) -> Result<Message<'e, 'a>, Defective<'a>> {
+    if let Some(message) = asking(envelope, limits) {
+        return Ok(message);
+    }
     let id = id(envelope, limits);
     let intent = intent(envelope);
     let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, intent });
@@ -195,6 +198,34 @@ pub(crate) fn classify<'e, 'a>(
         Intent::Either | Intent::Other => defective(ViolationKind::NotAMessage, id, true),
     }
 }
+
+/// A request or a notification about which there is nothing to say, as nearly all are.
+///
+/// It decides nothing by itself: what it does not recognise at once is looked at more closely.
+#[inline]
+fn asking<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Option<Message<'e, 'a>> {
+    let is_sound = envelope.defect().is_none() && !envelope.has_duplicates();
+    if !is_sound || envelope.get(Member::Jsonrpc) != Some(VERSION) || has_outcome(envelope) {
+        return None;
+    }
+    let method = Str::from_literal(envelope.get(Member::Method)?)?;
+    let params = envelope.object(Member::Params);
+    let has_object = params.is_none_or(|params| params.text().starts_with('{'));
+    if limits.method_bytes < method.as_wire().len() || !has_object {
+        return None;
+    }
+    let meta = envelope.object(Member::ParamsMeta);
+    Some(match envelope.get(Member::Id) {
+        Some(id) => {
+            let id = Id::from_literal(id, limits.id_bytes).ok()?;
+            Message::Request { id, method, params, meta }
+        }
+        None => Message::Notification { method, params, meta },
+    })
+}
+
+/// The version of JSON-RPC, a literal.
+const VERSION: &str = "\"2.0\"";
 
 fn request<'e, 'a>(
     envelope: &'e Envelope<'a>,
@@ -288,7 +319,7 @@ fn has_outcome(envelope: &Envelope<'_>) -> bool {
 
 fn versioned(envelope: &Envelope<'_>) -> bool {
     let Some(literal) = envelope.get(Member::Jsonrpc) else { return false };
-    literal == "\"2.0\"" || Str::from_literal(literal).is_some_and(|version| version == "2.0")
+    literal == VERSION || Str::from_literal(literal).is_some_and(|version| version == "2.0")
 }
 
 fn has_duplicates(envelope: &Envelope<'_>) -> bool {
