@@ -22,6 +22,20 @@ pub(super) fn plain_run(bytes: &[u8]) -> usize {
     short_run(bytes)
 }
 
+/// The same for text between quotes that has been scanned, so that there is nothing else to find
+/// than quotes and backslashes.
+#[inline(always)]
+pub(super) fn scanned_run(bytes: &[u8]) -> usize {
+    if let Some((word, rest)) = bytes.split_first_chunk() {
+        let marks = marks(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return first_mark(marks);
+        }
+        return word.len() + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+    }
+    short_run(bytes)
+}
+
 #[inline(never)]
 fn long_run(bytes: &[u8]) -> usize {
     let mut rest = bytes;

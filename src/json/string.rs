@@ -7,7 +7,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::Chars;
 
-use super::run::plain_run;
+use super::run::scanned_run;
 
 /// A JSON string, without its quotes and with its escapes.
 ///
@@ -54,8 +54,8 @@ impl<'a> Str<'a> {
     }
 
     fn has_escapes(&self) -> bool {
-        // Of what ends a run, a string that has been scanned holds only what begins an escape.
-        plain_run(self.text.as_bytes()) < self.text.len()
+        // Of what ends a run, there is only what begins an escape between the quotes.
+        scanned_run(self.text.as_bytes()) < self.text.len()
     }
 
     /// The text, borrowed unless it was written with escapes.

@@ -1,7 +1,7 @@
 //! Walks JSON text that has been scanned before, so there is nothing left to check.
 
 use super::name::Name;
-use super::run::plain_run;
+use super::run::scanned_run;
 use super::scan::is_whitespace;
 
 /// A position in text that is known to be valid JSON. On text that is not, it ends early.
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         self.at += 1;
         let mut has_escapes = false;
         loop {
-            self.at += plain_run(self.text.as_bytes().get(self.at..)?);
+            self.at += scanned_run(self.text.as_bytes().get(self.at..)?);
             match self.byte()? {
                 b'"' => {
                     self.at += 1;
@@ -95,7 +95,7 @@ impl<'a> Walk<'a> {
                     has_escapes = true;
                     self.at += 2;
                 }
-                // What is raw in a string has been reported when it was scanned.
+                // What else is raw in a string has been reported when it was scanned.
                 _ => self.at += 1,
             }
         }
