@@ -161,6 +161,12 @@ impl CapabilitySet {
         Self { bits: self.bits & other.bits }
     }
 
+    /// The capabilities that are in one of the sets.
+    #[must_use]
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self { bits: self.bits | other.bits }
+    }
+
     /// The capabilities of this set that are missing in another one.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
@@ -174,7 +180,13 @@ impl CapabilitySet {
 
     /// The capabilities, in the order of their definition.
     pub fn iter(self) -> impl Iterator<Item = Capability> {
-        Capability::ALL.iter().copied().filter(move |capability| self.contains(*capability))
+        let mut left = self.bits;
+        core::iter::from_fn(move || {
+            // Where there is no bit left, there is no such capability either.
+            let capability = Capability::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(*capability)
+        })
     }
 }
 

@@ -53,7 +53,7 @@ impl Comparison {
             self.needs = field.gate.into_iter().fold(self.needs, CapabilitySet::with);
         }
         let needs = sight.end(self.revision, Strictness::Tolerant)?;
-        self.needs = needs.iter().fold(self.needs, CapabilitySet::with);
+        self.needs = self.needs.or(needs);
         Ok(())
     }
 

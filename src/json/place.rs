@@ -83,7 +83,8 @@ impl<'e, 'a> Object<'e, 'a> {
             return super::raw::member(self.text, name);
         }
         let noted = self.places.places.get(..usize::from(self.places.count))?;
-        let of_this_name = |place: &&Place| self.frame.get(place.key.range()) == Some(name);
+        let (bytes, name) = (self.frame.as_bytes(), name.as_bytes());
+        let of_this_name = |place: &&Place| bytes.get(place.key.range()) == Some(name);
         let place = noted.iter().rev().find(of_this_name)?;
         self.frame.get(place.value.range())
     }

@@ -139,7 +139,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn need(&mut self, capabilities: CapabilitySet) {
-        self.needs = capabilities.iter().fold(self.needs, CapabilitySet::with);
+        self.needs = self.needs.or(capabilities);
     }
 
     pub(super) fn truncate(&mut self, position: usize) {
