@@ -50,15 +50,8 @@ impl CapabilitySet {
         let mut set = self;
         for (key, value) in MemberTexts::of(object) {
             let declared = value == "true" || value.starts_with('{');
-            let flag = Capability::ALL.iter().find(|flag| {
-                flag.owner() == parent.owner()
-                    && flag
-                        .path()
-                        .split_once('.')
-                        .is_some_and(|(outer, inner)| outer == parent.path() && key == inner)
-            });
-            if let Some(flag) = flag.filter(|_| declared) {
-                set = set.with(*flag);
+            if declared && let Some(flag) = flags_of(parent).find(|(_, name)| key == *name) {
+                set = set.with(flag.0);
             }
             if key == "requests" {
                 set = set.with_requests(parent, value);
@@ -86,6 +79,15 @@ impl CapabilitySet {
             .and_then(|raw| Self::read(owner, raw.as_str()))
             .unwrap_or_default()
     }
+}
+
+/// The flags that the object of a capability may hold, with their names in it.
+fn flags_of(parent: Capability) -> impl Iterator<Item = (Capability, &'static str)> {
+    let candidates = Capability::ALL.iter().filter(move |flag| flag.owner() == parent.owner());
+    candidates.filter_map(move |flag| {
+        let name = flag.path().strip_prefix(parent.path())?.strip_prefix('.')?;
+        Some((*flag, name))
+    })
 }
 
 impl From<&ClientCapabilities<'_>> for CapabilitySet {
