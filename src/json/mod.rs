@@ -53,6 +53,8 @@ pub(crate) use walk::Walk;
 pub(crate) use write::Writer;
 
 #[cfg(test)]
+mod raw_write_tests;
+#[cfg(test)]
 mod shape_tests;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use serde::ser::{
 use super::additions::{Additions, MetaAdditions};
 use super::append::Separator;
 use super::payload::Payload;
+use super::raw_write::Source;
 use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
 use super::string::Str;
 use super::text::Text;
@@ -225,18 +226,48 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             Pending::Known(member) => {
                 self.writer.expect(member.field.shape);
                 let written = value.serialize(&mut *self.writer);
-                if matches!(written, Err(EncodeError::Misfit(_)))
-                    && member.field.presence == Presence::Fitting
-                {
-                    self.writer.expect(Shape::Any);
-                    self.take_out(member.place);
-                    return Ok(());
-                }
-                written
-                    .and_then(|()| self.end_member(&member))
-                    .map_err(|error| error.inside(member.field.name))
+                self.settle(&member, written)
             }
         }
+    }
+
+    /// Writes the value that comes next in JSON text, or steps over it.
+    pub(super) fn next_value(&mut self, source: &mut Source<'_>) -> Result {
+        match self.pending {
+            Pending::Skipped => source.value().map(drop),
+            Pending::Plain => self.writer.push_next(source),
+            Pending::Alike(shape) => {
+                self.writer.expect(*shape);
+                self.writer.write_next(source)?;
+                if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
+            }
+            Pending::Meta => Payload::meta(self.writer, self.meta).raw(source.value()?),
+            Pending::Known(member) => {
+                let start = *source;
+                self.writer.expect(member.field.shape);
+                let written = self.writer.write_next(source);
+                if written.is_err() {
+                    // It may be left out, all of it.
+                    *source = start;
+                    source.value()?;
+                }
+                self.settle(&member, written)
+            }
+        }
+    }
+
+    /// What becomes of a member that the tables know, and of its object.
+    fn settle(&mut self, member: &KnownMember, written: Result) -> Result {
+        if matches!(written, Err(EncodeError::Misfit(_)))
+            && member.field.presence == Presence::Fitting
+        {
+            self.writer.expect(Shape::Any);
+            self.take_out(member.place);
+            return Ok(());
+        }
+        written
+            .and_then(|()| self.end_member(member))
+            .map_err(|error| error.inside(member.field.name))
     }
 
     /// Looks at a member that has been written, and takes it out again if it should not be there.

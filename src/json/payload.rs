@@ -5,6 +5,7 @@ use serde::ser::{Impossible, Serialize, Serializer};
 use super::additions::{Additions, MetaAdditions};
 use super::number::NUMBER;
 use super::object::{ObjectWriter, StructWriter, VariantWriter};
+use super::raw_write::Source;
 use super::shape::{Form, Shape};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
 
@@ -84,7 +85,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
             return self.writer.push_raw(text);
         }
         let mut object = self.open()?;
-        object.write_raw_members(text)?;
+        object.write_members(&mut Source::new(text))?;
         object.close()
     }
 }

@@ -325,8 +325,14 @@ pub(crate) struct MemberTexts<'a> {
 
 impl<'a> MemberTexts<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
-        let mut walk = Walk::new(text);
-        let more = walk.take(b'{') && walk.peek() != Some(b'}');
+        Self::from(Walk::new(text))
+    }
+}
+
+impl<'a> From<Walk<'a>> for MemberTexts<'a> {
+    /// The members of the object that comes next, none if it is no object.
+    fn from(mut walk: Walk<'a>) -> Self {
+        let more = walk.enter(b'{', b'}');
         Self { walk, more }
     }
 }

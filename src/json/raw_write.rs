@@ -1,62 +1,100 @@
 //! Writes JSON text that is there already: as it is, or member by member where it has to look like
 //! something.
-
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+//!
+//! The text is walked through once: whatever is expected of a value, writing it is what steps over it.
 
 use super::number::Number;
 use super::object::ObjectWriter;
-use super::raw::{Elements, MemberTexts};
+use super::raw::MemberTexts;
 use super::sequence::Sequence;
 use super::shape::Shape;
 use super::string::Str;
-use super::write::{RAW_VALUE, Result, Writer, wrong_type};
+use super::walk::Walk;
+use super::write::{EncodeError, Result, Writer, wrong_type};
+
+/// A position in JSON text that is being written.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'t> {
+    walk: Walk<'t>,
+    /// Whether there is no newline in it, so that nothing in it has to be made one line.
+    is_line: bool,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let is_line = memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none();
+        Self { walk: Walk::new(text), is_line }
+    }
+
+    /// Steps over the next value. There is one if the text is JSON, which a type that passes itself off
+    /// as `RawValue` need not know.
+    #[inline]
+    pub(super) fn value(&mut self) -> Result<&'t str> {
+        self.walk.value().ok_or(EncodeError::Payload)
+    }
+}
 
 impl Writer<'_> {
     /// Appends valid JSON text. The recursion in here goes as deep as the tables do, whatever the
     /// text is.
     pub(super) fn write_raw(&mut self, text: &str) -> Result {
-        let shape = self.take_expected();
-        if let Shape::Any = shape {
-            return self.push_raw(text);
+        match self.expected() {
+            Shape::Any => self.push_raw(text),
+            Shape::Object if text.starts_with('{') => {
+                self.take_expected();
+                self.push_raw(text)
+            }
+            _ => self.write_next(&mut Source::new(text)),
         }
-        self.expect(shape);
-        match text.as_bytes().first() {
-            Some(b'{') => self.write_raw_object(text, shape),
-            Some(b'[') => self.write_raw_array(text),
-            Some(b'"') => self.write_raw_string(text, shape),
+    }
+
+    /// Appends the value that comes next.
+    pub(super) fn write_next(&mut self, source: &mut Source<'_>) -> Result {
+        let shape = self.expected();
+        let first = source.walk.peek();
+        if matches!((shape, first), (Shape::Any, _) | (Shape::Object, Some(b'{'))) {
+            self.take_expected();
+            return self.push_next(source);
+        }
+        match first {
+            Some(b'{') => {
+                let mut object = ObjectWriter::open(self)?;
+                object.write_members(source)?;
+                object.close()
+            }
+            Some(b'[') => self.write_array(source),
+            Some(b'"') => self.write_string(source, shape),
             Some(b't' | b'f') => {
                 self.check_boolean()?;
-                self.push(text.as_bytes())
+                self.push_next(source)
             }
-            Some(b'n') | None => ().serialize(self),
-            Some(_) => {
-                let is_integer = !text.contains(['.', 'e', 'E']);
-                let number = Number::from_literal(text);
-                self.check_number(is_integer, || number.unwrap_or_else(|| Number::from(-1_i8)))?;
-                self.push(text.as_bytes())
+            Some(b'n') | None => {
+                source.value()?;
+                self.push_null()
             }
+            Some(_) => self.write_number(source),
         }
     }
 
-    fn write_raw_object(&mut self, text: &str, shape: Shape) -> Result {
-        if let Shape::Object = shape {
-            self.take_expected();
-            return self.push_raw(text);
-        }
-        let mut object = ObjectWriter::open(self)?;
-        object.write_raw_members(text)?;
-        object.close()
+    /// Appends the value that comes next, whatever it is.
+    #[inline]
+    pub(super) fn push_next(&mut self, source: &mut Source<'_>) -> Result {
+        let text = source.value()?;
+        if source.is_line { self.push(text.as_bytes()) } else { self.push_raw(text) }
     }
 
-    fn write_raw_array(&mut self, text: &str) -> Result {
+    fn write_array(&mut self, source: &mut Source<'_>) -> Result {
         let mut sequence = Sequence::open(self)?;
-        for element in Elements::of(text) {
-            sequence.element(&element)?;
+        let mut more = source.walk.enter(b'[', b']');
+        while more {
+            sequence.next(source)?;
+            more = source.walk.goes_on(b']');
         }
         sequence.close()
     }
 
-    fn write_raw_string(&mut self, text: &str, shape: Shape) -> Result {
+    fn write_string(&mut self, source: &mut Source<'_>, shape: Shape) -> Result {
+        let text = source.value()?;
         let Some(string) = Str::from_literal(text) else { return wrong_type() };
         match shape {
             Shape::OneOf(choices) => {
@@ -70,30 +108,32 @@ impl Writer<'_> {
         }
         self.push(text.as_bytes())
     }
-}
 
-impl ObjectWriter<'_, '_, '_> {
-    /// Writes the members of an object that is JSON text already.
-    pub(super) fn write_raw_members(&mut self, text: &str) -> Result {
-        self.foresee_kind(|tag| {
-            let (_, value) = MemberTexts::of(text).filter(|(key, _)| key == tag).last()?;
-            Str::from_literal(value)
-        });
-        for (key, value) in MemberTexts::of(text) {
-            self.key(&key.to_str(), Some(key.as_wire()))?;
-            self.value(&RawText(value))?;
-        }
-        Ok(())
+    fn write_number(&mut self, source: &mut Source<'_>) -> Result {
+        let text = source.value()?;
+        let is_integer = !text.contains(['.', 'e', 'E']);
+        self.check_number(is_integer, || {
+            Number::from_literal(text).unwrap_or_else(|| Number::from(-1_i8))
+        })?;
+        self.push(text.as_bytes())
     }
 }
 
-/// JSON text that has been scanned.
-struct RawText<'a>(&'a str);
-
-impl Serialize for RawText<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> core::result::Result<S::Ok, S::Error> {
-        let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
-        raw.serialize_field(RAW_VALUE, self.0)?;
-        raw.end()
+impl ObjectWriter<'_, '_, '_> {
+    /// Writes the members of the object that comes next.
+    pub(super) fn write_members(&mut self, source: &mut Source<'_>) -> Result {
+        let ahead = source.walk;
+        self.foresee_kind(|tag| {
+            let (_, value) = MemberTexts::from(ahead).filter(|(key, _)| *key == *tag).last()?;
+            Str::from_literal(value)
+        });
+        let mut more = source.walk.enter(b'{', b'}');
+        while more {
+            let Some(key) = source.walk.key() else { break };
+            self.key(&key.to_str(), Some(key.as_wire()))?;
+            self.next_value(source)?;
+            more = source.walk.goes_on(b'}');
+        }
+        Ok(())
     }
 }

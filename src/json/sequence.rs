@@ -2,6 +2,7 @@
 
 use serde::ser::{Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct};
 
+use super::raw_write::Source;
 use super::shape::{Misfit, Problem, Shape};
 use super::write::{EncodeError, Result, Writer, wrong_type};
 
@@ -48,6 +49,19 @@ impl<'w, 'a> Sequence<'w, 'a> {
     }
 
     pub(super) fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
+        self.begin_element()?;
+        value.serialize(&mut *self.writer)?;
+        self.end_element()
+    }
+
+    /// Writes the element that comes next in JSON text.
+    pub(super) fn next(&mut self, source: &mut Source<'_>) -> Result {
+        self.begin_element()?;
+        self.writer.write_next(source)?;
+        self.end_element()
+    }
+
+    fn begin_element(&mut self) -> Result {
         match self.bounds {
             Bounds::Bare if 0 < self.count => {
                 return Err(Misfit::new(Problem::NotInRevision).into());
@@ -61,11 +75,11 @@ impl<'w, 'a> Sequence<'w, 'a> {
             self.writer.push(b",")?;
         }
         self.count += 1;
-        if let Shape::Any = self.each {
-            return value.serialize(&mut *self.writer);
-        }
         self.writer.expect(self.each);
-        value.serialize(&mut *self.writer)?;
+        Ok(())
+    }
+
+    fn end_element(&self) -> Result {
         if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
     }
 

@@ -26,6 +26,24 @@ impl<'a> Walk<'a> {
         found
     }
 
+    /// Steps into an object or an array. Says whether there is something in it; if there is not, it has
+    /// been stepped over.
+    #[inline]
+    pub(super) fn enter(&mut self, open: u8, close: u8) -> bool {
+        self.take(open) && !self.take(close)
+    }
+
+    /// Steps over what stands behind a member or an element. Says whether another one follows.
+    #[inline]
+    pub(super) fn goes_on(&mut self, close: u8) -> bool {
+        let next = self.peek();
+        let goes_on = next == Some(b',');
+        if goes_on || next == Some(close) {
+            self.at += 1;
+        }
+        goes_on
+    }
+
     /// The next byte that is not white space.
     #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {

@@ -129,6 +129,12 @@ impl<'a> Writer<'a> {
         self.wrote_null = false;
     }
 
+    /// What the next value has to look like.
+    #[inline]
+    pub(super) const fn expected(&self) -> Shape {
+        self.expected
+    }
+
     pub(super) const fn take_expected(&mut self) -> Shape {
         core::mem::replace(&mut self.expected, Shape::Any)
     }
@@ -152,7 +158,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Appends `null`. Whether it may stand here is for whoever expected something to say.
-    fn push_null(&mut self) -> Result {
+    pub(super) fn push_null(&mut self) -> Result {
         self.wrote_null = !matches!(self.take_expected(), Shape::Any);
         self.push(b"null")
     }
