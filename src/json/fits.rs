@@ -4,7 +4,8 @@
 use super::number::Number;
 use super::place::Object;
 use super::raw::{Elements, MemberTexts};
-use super::shape::{Form, Misfit, Problem, Record, Shape, Sight, Strictness};
+use super::shape::{Form, Misfit, Problem, Record, Shape};
+use super::sight::{Sight, Strictness};
 use super::string::Str;
 use crate::capability::CapabilitySet;
 use crate::version::Revision;

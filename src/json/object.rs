@@ -5,15 +5,14 @@
 //! in `_meta`, and what each message of a revision without sessions says of itself. The keys of the object pass through here, so the
 //! additions go in without a second pass and an object never gets two `_meta`.
 
-use serde::ser::{
-    Serialize, SerializeMap, SerializeStruct, SerializeStructVariant, SerializeTupleVariant,
-};
+use serde::ser::{Serialize, SerializeMap};
 
 use super::additions::{Additions, MetaAdditions};
 use super::append::Separator;
 use super::payload::Payload;
 use super::raw_write::Source;
-use super::shape::{Field, Misfit, Presence, Problem, Shape, Sight, Strictness};
+use super::shape::{Field, Misfit, Presence, Problem, Shape};
+use super::sight::{Sight, Strictness};
 use super::string::Str;
 use super::text::Text;
 use super::write::{EncodeError, Result, Writer, wrong_type};
@@ -34,9 +33,13 @@ pub(crate) struct ObjectWriter<'w, 'a, 'x> {
     reserved: &'static [&'static str],
     /// The defaults that the application has written something else for, one bit each.
     overridden: u8,
+    /// The machine has nothing to do with it, so its members need not be compared with what it adds.
+    is_plain: bool,
     is_empty: bool,
     meta_written: bool,
     pending: Pending,
+    /// Where the member of the last key is, if the tables know it.
+    place: Place,
     /// A member that only some kinds have, written before the kind was known, and where it ends.
     doubtful: Option<Doubtful>,
 }
@@ -68,11 +71,10 @@ enum Pending {
 
 #[derive(Clone, Copy)]
 struct KnownMember {
-    /// Which of the fields it is.
-    index: usize,
     field: &'static Field,
+    /// Which of the fields it is.
+    index: u8,
     standing: Standing,
-    place: Place,
 }
 
 /// Whether a member that the tables know may be there.
@@ -130,7 +132,6 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             _ => return wrong_type(),
         };
         writer.push(b"{")?;
-        let pending = Pending::Skipped;
         let mut object = Self {
             writer,
             members,
@@ -139,9 +140,11 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             meta,
             reserved: &[],
             overridden: 0,
+            is_plain: own.is_empty() && defaults.is_empty() && meta.is_empty(),
             is_empty: true,
             meta_written: false,
-            pending,
+            pending: Pending::Skipped,
+            place: Place::default(),
             doubtful: None,
         };
         for (name, value) in own {
@@ -157,6 +160,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         let MetaAdditions { members, text, reserved } = meta;
         let mut object = Self::of(writer, members, &[], &MetaAdditions::NONE)?;
         object.reserved = reserved;
+        object.is_plain = false;
         if !text.is_empty() {
             let separator = object.separator();
             object.writer.push(separator.text())?;
@@ -181,36 +185,49 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
         let (start, is_first) = (self.writer.position(), self.is_empty);
         self.pending = self.fate(key)?;
-        if let Pending::Skipped = self.pending {
-            return Ok(());
-        }
+        let wire = match self.pending {
+            Pending::Skipped => return Ok(()),
+            // The tables have no names that have to be escaped.
+            Pending::Known(_) => wire.or(Some(key)),
+            _ => wire,
+        };
         let separator = self.separator();
         match wire {
             Some(wire) => self.writer.push_wire_key(separator, wire)?,
             None => self.writer.push_key(separator, key)?,
         }
-        if let Pending::Known(member) = &mut self.pending {
-            member.place = Place { start, is_first, value_start: self.writer.position() };
-        }
+        self.place = Place { start, is_first, value_start: self.writer.position() };
         Ok(())
     }
 
     /// What becomes of the member with this key.
+    #[inline]
     fn fate(&mut self, key: &str) -> Result<Pending> {
-        if self.reserved.contains(&key) || self.own.iter().any(|(name, _)| *name == key) {
-            return Ok(Pending::Skipped);
-        }
-        self.note_override(key);
-        if key == "_meta" && !self.meta.is_empty() {
-            // A second `_meta`, which only raw JSON can hold, is dropped.
-            let is_first = !core::mem::replace(&mut self.meta_written, true);
-            return Ok(if is_first { Pending::Meta } else { Pending::Skipped });
+        if !self.is_plain
+            && let Some(pending) = self.fate_beside_additions(key)
+        {
+            return Ok(pending);
         }
         match &self.members {
             Members::Free => Ok(Pending::Plain),
             Members::Alike(each) => Ok(Pending::Alike(each)),
             Members::Known(sight) => known_member(sight, key, self.writer.revision()),
         }
+    }
+
+    /// The same, as far as what the machine adds has a say in it.
+    #[inline(never)]
+    fn fate_beside_additions(&mut self, key: &str) -> Option<Pending> {
+        if self.reserved.contains(&key) || self.own.iter().any(|(name, _)| *name == key) {
+            return Some(Pending::Skipped);
+        }
+        self.note_override(key);
+        if key == "_meta" && !self.meta.is_empty() {
+            // A second `_meta`, which only raw JSON can hold, is dropped.
+            let is_first = !core::mem::replace(&mut self.meta_written, true);
+            return Some(if is_first { Pending::Meta } else { Pending::Skipped });
+        }
+        None
     }
 
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
@@ -226,7 +243,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
             Pending::Known(member) => {
                 self.writer.expect(member.field.shape);
                 let written = value.serialize(&mut *self.writer);
-                self.settle(&member, written)
+                self.settle(member, written)
             }
         }
     }
@@ -251,18 +268,18 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
                     *source = start;
                     source.value()?;
                 }
-                self.settle(&member, written)
+                self.settle(member, written)
             }
         }
     }
 
     /// What becomes of a member that the tables know, and of its object.
-    fn settle(&mut self, member: &KnownMember, written: Result) -> Result {
+    fn settle(&mut self, member: KnownMember, written: Result) -> Result {
         if matches!(written, Err(EncodeError::Misfit(_)))
             && member.field.presence == Presence::Fitting
         {
             self.writer.expect(Shape::Any);
-            self.take_out(member.place);
+            self.take_out(self.place);
             return Ok(());
         }
         written
@@ -271,20 +288,21 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     /// Looks at a member that has been written, and takes it out again if it should not be there.
-    fn end_member(&mut self, member: &KnownMember) -> Result {
+    fn end_member(&mut self, member: KnownMember) -> Result {
         if self.writer.wrote_null() {
             // Absent and `null` mean the same, and only the former is ever sent. The object around it is
             // there all the same.
             self.writer.expect(Shape::Any);
-            self.take_out(member.place);
+            self.take_out(self.place);
             self.forget_override(member.field.name);
             return Ok(());
         }
         let revision = self.writer.revision();
         if let Members::Known(sight) = &mut self.members {
-            sight.see(member.index);
-            if sight.record().is_tag(member.index) {
-                let written = self.writer.since(member.place.value_start);
+            let index = usize::from(member.index);
+            sight.see(index);
+            if sight.record().is_tag(index) {
+                let written = self.writer.since(self.place.value_start);
                 let literal = core::str::from_utf8(written).ok();
                 let value = literal.and_then(Str::from_literal);
                 let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
@@ -296,9 +314,9 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         }
         match member.standing {
             Standing::Sure => {}
-            Standing::ReadOnly => self.take_out(member.place),
+            Standing::ReadOnly => self.take_out(self.place),
             Standing::Doubtful => {
-                let KnownMember { field, place, .. } = *member;
+                let (field, place) = (member.field, self.place);
                 self.doubtful = Some(Doubtful { field, place, end: self.writer.position() });
             }
         }
@@ -346,7 +364,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
                 self.writer.push_key(separator, name)?;
                 self.writer.push(value.as_bytes())?;
                 if let Members::Known(sight) = &mut self.members
-                    && let Some((index, _)) = sight.record().field(name)
+                    && let Some((index, _)) = sight.record().field(name.as_bytes())
                 {
                     sight.see(index);
                 }
@@ -370,6 +388,21 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         self.writer.push(b"}")
     }
 
+    /// Opens the value of a member that nobody knows, the only one there is.
+    pub(super) fn open_variant(&mut self, variant: &'static str, open: &str) -> Result {
+        self.key(variant, None)?;
+        if !matches!(self.pending, Pending::Plain) {
+            // A variant with the name of a member that means something else.
+            return wrong_type();
+        }
+        self.writer.push(open.as_bytes())
+    }
+
+    /// What the value of such a member is written with.
+    pub(super) const fn writer(&mut self) -> &mut Writer<'a> {
+        self.writer
+    }
+
     /// What stands in front of the next member.
     #[inline]
     const fn separator(&mut self) -> Separator {
@@ -378,8 +411,11 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
 }
 
 /// What becomes of a member of an object whose members are known.
+#[inline]
 fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending> {
-    let Some((index, field)) = sight.record().field(key) else { return Ok(Pending::Plain) };
+    let Some((index, field)) = sight.record().field(key.as_bytes()) else {
+        return Ok(Pending::Plain);
+    };
     let in_some_kind = || field.in_kind.is_some_and(|(_, set)| set.contains(revision));
     let standing = if field.is_in(revision, sight.kind()) {
         Standing::Sure
@@ -392,7 +428,8 @@ fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending>
     } else {
         return Ok(Pending::Skipped);
     };
-    Ok(Pending::Known(KnownMember { index, field, standing, place: Place::default() }))
+    // There are at most 64 of them.
+    Ok(Pending::Known(KnownMember { field, index: index as u8, standing }))
 }
 
 impl SerializeMap for ObjectWriter<'_, '_, '_> {
@@ -405,112 +442,6 @@ impl SerializeMap for ObjectWriter<'_, '_, '_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         self.value(value)
-    }
-
-    fn end(self) -> Result {
-        self.close()
-    }
-}
-
-/// A struct: an object like any other, unless it is the disguise of something else.
-pub(crate) enum StructWriter<'w, 'a, 'x> {
-    Object(ObjectWriter<'w, 'a, 'x>),
-    /// JSON text.
-    Raw(&'w mut Writer<'a>),
-    /// The text of a number.
-    Number(&'w mut Writer<'a>),
-    /// JSON text that `params` or a result is.
-    Payload(Option<Payload<'w, 'a, 'x>>),
-}
-
-impl SerializeStruct for StructWriter<'_, '_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
-        match self {
-            Self::Object(object) => {
-                object.key(key, None)?;
-                object.value(value)
-            }
-            Self::Raw(writer) | Self::Number(writer) => {
-                value.serialize(Text(|text: &str| writer.write_raw(text)))
-            }
-            Self::Payload(payload) => match payload.take() {
-                Some(payload) => value.serialize(Text(|text: &str| payload.raw(text))),
-                None => Err(EncodeError::Payload),
-            },
-        }
-    }
-
-    fn end(self) -> Result {
-        match self {
-            Self::Object(object) => object.close(),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A variant of an enum, `{"variant":…}`, with the value of its one member begun.
-pub(crate) struct VariantWriter<'w, 'a, 'x> {
-    object: ObjectWriter<'w, 'a, 'x>,
-    is_empty: bool,
-    /// What closes the value.
-    close: &'static str,
-}
-
-impl<'w, 'a, 'x> VariantWriter<'w, 'a, 'x> {
-    pub(super) fn open(
-        mut object: ObjectWriter<'w, 'a, 'x>,
-        variant: &'static str,
-        open: &'static str,
-        close: &'static str,
-    ) -> Result<Self> {
-        object.key(variant, None)?;
-        if !matches!(object.pending, Pending::Plain) {
-            // A variant with the name of a member that means something else.
-            return wrong_type();
-        }
-        object.writer.push(open.as_bytes())?;
-        Ok(Self { object, is_empty: true, close })
-    }
-
-    fn separate(&mut self) -> Result {
-        if self.is_empty {
-            self.is_empty = false;
-            return Ok(());
-        }
-        self.object.writer.push(b",")
-    }
-
-    fn close(self) -> Result {
-        self.object.writer.push(self.close.as_bytes())?;
-        self.object.close()
-    }
-}
-
-impl SerializeTupleVariant for VariantWriter<'_, '_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        self.separate()?;
-        value.serialize(&mut *self.object.writer)
-    }
-
-    fn end(self) -> Result {
-        self.close()
-    }
-}
-
-impl SerializeStructVariant for VariantWriter<'_, '_, '_> {
-    type Ok = ();
-    type Error = EncodeError;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
-        self.separate()?;
-        self.object.writer.push_key(Separator::None, key)?;
-        value.serialize(&mut *self.object.writer)
     }
 
     fn end(self) -> Result {

@@ -4,9 +4,10 @@ use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::additions::{Additions, MetaAdditions};
 use super::number::NUMBER;
-use super::object::{ObjectWriter, StructWriter, VariantWriter};
+use super::object::ObjectWriter;
 use super::raw_write::Source;
 use super::shape::{Form, Shape};
+use super::structs::{StructWriter, VariantWriter};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
 
 /// What becomes of a value that is nothing at all: `()` or `None`.

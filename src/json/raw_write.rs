@@ -3,6 +3,7 @@
 //!
 //! The text is walked through once: whatever is expected of a value, writing it is what steps over it.
 
+use super::exact::exact;
 use super::number::Number;
 use super::object::ObjectWriter;
 use super::raw::MemberTexts;
@@ -55,6 +56,14 @@ impl Writer<'_> {
         if matches!((shape, first), (Shape::Any, _) | (Shape::Object, Some(b'{'))) {
             self.take_expected();
             return self.push_next(source);
+        }
+        if source.is_line
+            && matches!(first, Some(b'{' | b'['))
+            && let Some((length, needs)) = exact(source.walk.rest(), shape, self.revision())
+        {
+            self.take_expected();
+            self.need(needs);
+            return self.push(source.walk.advance(length).as_bytes());
         }
         match first {
             Some(b'{') => {

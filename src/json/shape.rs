@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use crate::capability::{Capability, CapabilitySet};
+use crate::capability::Capability;
 use crate::version::{Revision, RevisionSet};
 
 /// What a value may look like.
@@ -100,7 +100,7 @@ pub(crate) struct Record {
     /// At most 64 of them.
     pub(crate) fields: &'static [Field],
     /// Those that have to be there wherever the revision has them, one bit each.
-    required: u64,
+    pub(super) required: u64,
     /// Which of them tells the kinds apart.
     tag: Option<usize>,
     /// What kinds of it there are, if there are kinds.
@@ -113,6 +113,8 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
+    /// What most other names differ from it in.
+    mark: u32,
     pub(crate) shape: Shape,
     pub(crate) presence: Presence,
     /// The revisions that have it.
@@ -200,9 +202,48 @@ impl Record {
         self.tag == Some(index)
     }
 
+    /// The field of this name, and which of them it is.
     #[inline]
-    pub(super) fn field(&self, key: &str) -> Option<(usize, &'static Field)> {
-        self.fields.iter().enumerate().find(|(_, field)| field.name == key)
+    pub(super) fn field(&self, key: &[u8]) -> Option<(usize, &'static Field)> {
+        let mark = mark(key);
+        self.fields
+            .iter()
+            .enumerate()
+            .find(|(_, field)| field.mark == mark && is_same_text(field.name.as_bytes(), key))
+    }
+}
+
+/// The length and the ends of a text, which is nearly always enough to tell it from another one.
+#[inline]
+const fn mark(text: &[u8]) -> u32 {
+    match text {
+        [first, .., last] => (text.len() as u32) << 16 | (*first as u32) << 8 | *last as u32,
+        [only] => 1 << 16 | *only as u32,
+        [] => 0,
+    }
+}
+
+/// Whether two texts are the same. The names of members are short, so that calling
+/// something that compares texts of any length would cost more than comparing.
+#[inline]
+fn is_same_text(text: &[u8], other: &[u8]) -> bool {
+    if text.len() != other.len() {
+        return false;
+    }
+    let is_same_word = |word: Option<&[u8; 8]>, other: Option<&[u8; 8]>| {
+        word.map(|word| u64::from_le_bytes(*word)) == other.map(|word| u64::from_le_bytes(*word))
+    };
+    match text.len() {
+        8..=16 => {
+            is_same_word(text.first_chunk(), other.first_chunk())
+                && is_same_word(text.last_chunk(), other.last_chunk())
+        }
+        4..8 => {
+            let ends =
+                |text: &[u8]| (text.first_chunk::<4>().copied(), text.last_chunk::<4>().copied());
+            ends(text) == ends(other)
+        }
+        _ => text == other,
     }
 }
 
@@ -222,7 +263,16 @@ impl Field {
     /// A member that has to be there.
     pub(crate) const fn required(name: &'static str, shape: Shape) -> Self {
         let presence = Presence::Required;
-        Self { name, shape, presence, revisions: RevisionSet::ALL, in_kind: None, gate: None }
+        let revisions = RevisionSet::ALL;
+        Self {
+            name,
+            mark: mark(name.as_bytes()),
+            shape,
+            presence,
+            revisions,
+            in_kind: None,
+            gate: None,
+        }
     }
 
     /// A member that need not be there.
@@ -361,109 +411,6 @@ impl fmt::Display for Misfit {
             "" => write!(formatter, "the value {problem}"),
             field => write!(formatter, "`{field}` {problem}"),
         }
-    }
-}
-
-/// What has been seen of an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sight {
-    record: &'static Record,
-    /// The fields that were there, one bit each.
-    seen: u64,
-    kind: Option<&'static Kind>,
-}
-
-/// Which side a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strictness {
-    /// It is to be sent.
-    Exact,
-    /// It was received.
-    Tolerant,
-}
-
-impl Sight {
-    pub(super) const fn of(record: &'static Record) -> Self {
-        Self { record, seen: 0, kind: None }
-    }
-
-    pub(super) const fn record(&self) -> &'static Record {
-        self.record
-    }
-
-    pub(super) const fn kind(&self) -> Option<&'static Kind> {
-        self.kind
-    }
-
-    /// A field was there and had a value.
-    pub(super) const fn see(&mut self, index: usize) {
-        self.seen |= 1 << index;
-    }
-
-    /// The tag was there. A kind that is not known may come from a peer.
-    pub(super) fn tag(
-        &mut self,
-        revision: Revision,
-        strictness: Strictness,
-        is_it: impl Fn(&str) -> bool,
-    ) -> Result<(), Misfit> {
-        let Some(kinds) = &self.record.kinds else { return Ok(()) };
-        self.kind = kinds.kinds.iter().find(|kind| is_it(kind.name));
-        let problem = match self.kind {
-            Some(kind) if kind.revisions.contains(revision) => return Ok(()),
-            Some(_) => Problem::NotInRevision,
-            None => Problem::NotAllowed,
-        };
-        if strictness == Strictness::Tolerant && kinds.open {
-            self.kind = None;
-            return Ok(());
-        }
-        Err(Misfit::at(kinds.tag, problem))
-    }
-
-    /// Everything that is there has been seen. Gives what its kind asks of the peer.
-    pub(super) fn end(
-        &self,
-        revision: Revision,
-        strictness: Strictness,
-    ) -> Result<CapabilitySet, Misfit> {
-        if let (Some(kinds), None) = (&self.record.kinds, self.kind)
-            && let Some(default) = kinds.default
-        {
-            let mut of_default_kind = *self;
-            of_default_kind.tag(revision, strictness, |name| name == default)?;
-            return of_default_kind.end(revision, strictness);
-        }
-        if self.record.required & !self.seen != 0 {
-            self.check_required(revision)?;
-        }
-        for name in self.kind.map_or(&[][..], |kind| kind.required) {
-            let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
-            if self.record.field(name).is_none_or(is_there) && !self.has(name) {
-                return Err(Misfit::at(name, Problem::Missing));
-            }
-        }
-        if let [first, ..] = self.record.either {
-            match self.record.either.iter().filter(|name| self.has(name)).count() {
-                0 => return Err(Misfit::at(first, Problem::Missing)),
-                1 => {}
-                _ => return Err(Misfit::at(first, Problem::NotAllowed)),
-            }
-        }
-        let gate = self.kind.and_then(|kind| kind.gate);
-        Ok(gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate)))
-    }
-
-    fn check_required(&self, revision: Revision) -> Result<(), Misfit> {
-        let mut missing = self.record.fields.iter().enumerate().filter(|(index, field)| {
-            let bit = 1 << index;
-            self.record.required & !self.seen & bit != 0 && field.is_in(revision, self.kind)
-        });
-        missing.next().map_or(Ok(()), |(_, field)| Err(Misfit::at(field.name, Problem::Missing)))
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.record.field(name).is_some_and(|(index, _)| self.seen & (1 << index) != 0)
     }
 }
 

@@ -61,6 +61,18 @@ impl<'a> Walk<'a> {
         self.byte()
     }
 
+    /// What is still to come.
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Steps over so many bytes and lends them.
+    pub(super) fn advance(&mut self, bytes: usize) -> &'a str {
+        let start = self.at;
+        self.at = start.saturating_add(bytes);
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
     /// Steps over the next value and lends its text.
     #[inline]
     pub(crate) fn value(&mut self) -> Option<&'a str> {
@@ -70,7 +82,7 @@ impl<'a> Walk<'a> {
             b'"' => {
                 self.string()?;
             }
-            b'{' | b'[' => self.brackets()?,
+            b'{' | b'[' => self.at += brackets_length(self.text.as_bytes().get(start..)?)?,
             _ => self.scalar(),
         }
         self.text.get(start..self.at)
@@ -119,28 +131,55 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Steps over an object or an array by counting brackets.
-    fn brackets(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
-        loop {
-            match self.byte()? {
-                b'"' => {
-                    self.string()?;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
-                return Some(());
-            }
-        }
-    }
-
     #[inline(always)]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
+    }
+}
+
+/// The length of the value at the beginning of text that is known to be valid JSON.
+#[inline]
+pub(super) fn value_length(text: &[u8]) -> Option<usize> {
+    match text.first()? {
+        b'"' => Some(text.len() - behind_string(text.get(1..)?)?.len()),
+        b'{' | b'[' => brackets_length(text),
+        _ => {
+            let ends = |byte: &u8| is_whitespace(*byte) || matches!(byte, b',' | b']' | b'}');
+            Some(text.iter().position(ends).unwrap_or(text.len()))
+        }
+    }
+}
+
+/// The length of the object or array at the beginning, by counting brackets.
+fn brackets_length(text: &[u8]) -> Option<usize> {
+    let (mut rest, mut depth) = (text, 0_usize);
+    loop {
+        let (byte, behind) = rest.split_first()?;
+        rest = behind;
+        match byte {
+            b'"' => rest = behind_string(behind)?,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(text.len() - behind.len());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What stands behind a string whose first quote has been passed.
+#[inline(always)]
+fn behind_string(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
+    loop {
+        rest = match rest.get(plain_run(rest)..)? {
+            [b'"', behind @ ..] => return Some(behind),
+            // What is raw in a string has been reported when it was scanned.
+            [b'\\', _, behind @ ..] | [_, behind @ ..] => behind,
+            [] => return None,
+        };
     }
 }

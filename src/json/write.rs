@@ -10,9 +10,10 @@ use serde::ser::{Serialize, Serializer};
 
 use super::minify::write_line;
 use super::number::{NUMBER, Number};
-use super::object::{ObjectWriter, StructWriter, VariantWriter};
+use super::object::ObjectWriter;
 use super::sequence::Sequence;
 use super::shape::{Choices, Misfit, Problem, Shape, is_base64, is_uri};
+use super::structs::{StructWriter, VariantWriter};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
 
@@ -165,15 +166,10 @@ impl<'a> Writer<'a> {
 
     /// A string is about to be written.
     pub(super) fn check_text(&mut self, text: &str) -> Result {
-        let fits = match self.take_expected() {
-            Shape::Any | Shape::Text | Shape::Answer { .. } => true,
-            Shape::OneOf(choices) => return self.check_choice(choices, |name| name == text),
-            Shape::FileUri => text.starts_with("file://"),
-            Shape::Uri => is_uri(text),
-            Shape::Base64 => is_base64(text),
-            _ => return wrong_type(),
-        };
-        if fits { Ok(()) } else { Err(Misfit::new(Problem::NotAllowed).into()) }
+        match self.take_expected() {
+            Shape::OneOf(choices) => self.check_choice(choices, |name| name == text),
+            shape => text_fits(shape, text),
+        }
     }
 
     pub(super) fn check_choice(
@@ -182,7 +178,7 @@ impl<'a> Writer<'a> {
         is_it: impl Fn(&str) -> bool,
     ) -> Result {
         let Some(choice) = choices.find(is_it) else {
-            return Err(Misfit::new(Problem::NotAllowed).into());
+            return not_allowed();
         };
         if let Some(gate) = choice.gate {
             self.needs = self.needs.with(gate);
@@ -192,27 +188,7 @@ impl<'a> Writer<'a> {
 
     /// A number is about to be written.
     pub(super) fn check_number(&mut self, is_integer: bool, number: impl Fn() -> Number) -> Result {
-        match self.take_expected() {
-            Shape::Any | Shape::Number | Shape::Answer { .. } => Ok(()),
-            Shape::Integer if is_integer => Ok(()),
-            Shape::Natural if is_integer => {
-                const GREATEST: u64 = (1 << 53) - 1;
-                if (Number::ZERO..=Number::from(GREATEST)).contains(&number()) {
-                    Ok(())
-                } else {
-                    Err(Misfit::new(Problem::NotAllowed).into())
-                }
-            }
-            Shape::Share => {
-                let share = Number::ZERO..=Number::from(1_u8);
-                if share.contains(&number()) {
-                    Ok(())
-                } else {
-                    Err(Misfit::new(Problem::NotAllowed).into())
-                }
-            }
-            _ => wrong_type(),
-        }
+        number_fits(self.take_expected(), is_integer, number)
     }
 
     pub(super) fn check_boolean(&mut self) -> Result {
@@ -226,6 +202,35 @@ impl<'a> Writer<'a> {
         self.check_number(false, || Number::try_from(exact).unwrap_or(Number::ZERO))?;
         self.push(text.as_bytes())
     }
+}
+
+/// Whether a string is of a shape, which is no choice of strings.
+pub(super) fn text_fits(shape: Shape, text: &str) -> Result {
+    let fits = match shape {
+        Shape::Any | Shape::Text | Shape::Answer { .. } => true,
+        Shape::FileUri => text.starts_with("file://"),
+        Shape::Uri => is_uri(text),
+        Shape::Base64 => is_base64(text),
+        _ => return wrong_type(),
+    };
+    if fits { Ok(()) } else { not_allowed() }
+}
+
+/// Whether a number is of a shape.
+pub(super) fn number_fits(shape: Shape, is_integer: bool, number: impl Fn() -> Number) -> Result {
+    const GREATEST: u64 = (1 << 53) - 1;
+    let range = match shape {
+        Shape::Any | Shape::Number | Shape::Answer { .. } => return Ok(()),
+        Shape::Integer if is_integer => return Ok(()),
+        Shape::Natural if is_integer => Number::ZERO..=Number::from(GREATEST),
+        Shape::Share => Number::ZERO..=Number::from(1_u8),
+        _ => return wrong_type(),
+    };
+    if range.contains(&number()) { Ok(()) } else { not_allowed() }
+}
+
+const fn not_allowed() -> Result {
+    Err(EncodeError::Misfit(Misfit::new(Problem::NotAllowed)))
 }
 
 pub(super) const fn wrong_type<T>() -> Result<T> {

@@ -1,0 +1,108 @@
+//! What has been seen of an object, and whether that is all it needs.
+
+use super::shape::{Field, Kind, Misfit, Problem, Record};
+use crate::capability::CapabilitySet;
+use crate::version::Revision;
+
+/// What has been seen of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    record: &'static Record,
+    /// The fields that were there, one bit each.
+    seen: u64,
+    kind: Option<&'static Kind>,
+}
+
+/// Which side a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// It is to be sent.
+    Exact,
+    /// It was received.
+    Tolerant,
+}
+
+impl Sight {
+    pub(super) const fn of(record: &'static Record) -> Self {
+        Self { record, seen: 0, kind: None }
+    }
+
+    pub(super) const fn record(&self) -> &'static Record {
+        self.record
+    }
+
+    pub(super) const fn kind(&self) -> Option<&'static Kind> {
+        self.kind
+    }
+
+    /// A field was there and had a value.
+    pub(super) const fn see(&mut self, index: usize) {
+        self.seen |= 1 << index;
+    }
+
+    /// The tag was there. A kind that is not known may come from a peer.
+    pub(super) fn tag(
+        &mut self,
+        revision: Revision,
+        strictness: Strictness,
+        is_it: impl Fn(&str) -> bool,
+    ) -> Result<(), Misfit> {
+        let Some(kinds) = &self.record.kinds else { return Ok(()) };
+        self.kind = kinds.kinds.iter().find(|kind| is_it(kind.name));
+        let problem = match self.kind {
+            Some(kind) if kind.revisions.contains(revision) => return Ok(()),
+            Some(_) => Problem::NotInRevision,
+            None => Problem::NotAllowed,
+        };
+        if strictness == Strictness::Tolerant && kinds.open {
+            self.kind = None;
+            return Ok(());
+        }
+        Err(Misfit::at(kinds.tag, problem))
+    }
+
+    /// Everything that is there has been seen. Gives what its kind asks of the peer.
+    pub(super) fn end(
+        &self,
+        revision: Revision,
+        strictness: Strictness,
+    ) -> Result<CapabilitySet, Misfit> {
+        if let (Some(kinds), None) = (&self.record.kinds, self.kind)
+            && let Some(default) = kinds.default
+        {
+            let mut of_default_kind = *self;
+            of_default_kind.tag(revision, strictness, |name| name == default)?;
+            return of_default_kind.end(revision, strictness);
+        }
+        if self.record.required & !self.seen != 0 {
+            self.check_required(revision)?;
+        }
+        for name in self.kind.map_or(&[][..], |kind| kind.required) {
+            let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
+            if self.record.field(name.as_bytes()).is_none_or(is_there) && !self.has(name) {
+                return Err(Misfit::at(name, Problem::Missing));
+            }
+        }
+        if let [first, ..] = self.record.either {
+            match self.record.either.iter().filter(|name| self.has(name)).count() {
+                0 => return Err(Misfit::at(first, Problem::Missing)),
+                1 => {}
+                _ => return Err(Misfit::at(first, Problem::NotAllowed)),
+            }
+        }
+        let gate = self.kind.and_then(|kind| kind.gate);
+        Ok(gate.map_or(CapabilitySet::NONE, |gate| CapabilitySet::NONE.with(gate)))
+    }
+
+    fn check_required(&self, revision: Revision) -> Result<(), Misfit> {
+        let mut missing = self.record.fields.iter().enumerate().filter(|(index, field)| {
+            let bit = 1 << index;
+            self.record.required & !self.seen & bit != 0 && field.is_in(revision, self.kind)
+        });
+        missing.next().map_or(Ok(()), |(_, field)| Err(Misfit::at(field.name, Problem::Missing)))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.record.field(name.as_bytes()).is_some_and(|(index, _)| self.seen & (1 << index) != 0)
+    }
+}
