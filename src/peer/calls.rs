@@ -81,7 +81,7 @@ impl Peer {
     /// Whether there are at most so many calls. What the machine asks about tasks does not count.
     fn has_calls_up_to(&self, most: u32) -> bool {
         let pending = self.outbound.len();
-        pending <= most || pending - self.steps() <= most
+        pending - self.outbound.steps() <= most
     }
 
     /// The same, however many calls are pending.

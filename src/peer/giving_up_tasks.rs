@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use super::call::{Call, CallError, Purpose};
+use super::call::{Call, CallError};
 use super::event::{Expiry, Outcome, PeerEvent};
 use super::outlets::Outlets;
 use super::receive::Reception;
 use super::tracking::{OrphanTask, StepKind, TaskOptions, TaskTicket, Tracked};
 use super::{ConnectionConfig, Peer, Role};
 use crate::capability::Capability;
-use crate::handle::{CallId, Place};
+use crate::handle::CallId;
 use crate::rpc::GivenUp;
 use crate::time::Instant;
 
@@ -70,12 +70,11 @@ impl Peer {
     /// a while.
     pub(super) fn abandon_call(&mut self, call: CallId, now: impl Into<Option<Instant>>) {
         let deadline = now.into().map(|now| self.clock.at(now) + LATE);
+        self.outbound.abandon(call.0);
         if let Some(entry) = self.outbound.get_mut(call.0) {
-            entry.purpose = Purpose::Abandoned;
             entry.idle = Some(LATE);
             entry.idle_deadline = deadline;
             entry.total_deadline = None;
-            entry.pause = None;
         }
         self.set_deadline(call);
         if deadline.is_none() {
@@ -85,20 +84,16 @@ impl Peer {
 
     /// Whether a call is remembered that was given up, and that could become a task.
     pub(super) fn has_abandoned(&self) -> bool {
-        self.first_abandoned().is_some()
+        self.outbound.first_abandoned().is_some()
     }
 
-    /// Makes room for a call: the one that was given up first is remembered no longer.
+    /// Makes room for a call: of those that were given up, the one that was asked first is remembered no
+    /// longer.
     pub(super) fn forget_abandoned(&mut self) {
-        if let Some(place) = self.first_abandoned() {
-            self.deadlines.clear(place.index);
-            self.outbound.give_up(place, GivenUp::Cancelled);
+        if let Some(call) = self.outbound.first_abandoned() {
+            self.deadlines.clear(call.0.index);
+            self.outbound.give_up(call.0, GivenUp::Cancelled);
         }
-    }
-
-    fn first_abandoned(&self) -> Option<Place> {
-        let is_abandoned = |(_, call): &(Place, &Call)| call.purpose == Purpose::Abandoned;
-        self.outbound.iter().find(is_abandoned).map(|(place, _)| place)
     }
 
     /// A call that was given up has been answered.

@@ -13,7 +13,7 @@
 //! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
 //! | `batches`, `batch` | batches of the peer, and of ours |
 //! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
-//! | `call`, `calls`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
+//! | `call`, `calls`, `pending`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
 //! | `carrier` | calls that end because of what carries them |
 //! | `pages` | lists that are read page by page |
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
@@ -58,6 +58,7 @@ mod notify;
 mod opening;
 mod outlets;
 mod pages;
+mod pending;
 mod polling;
 mod progress;
 mod rare;
@@ -128,7 +129,6 @@ use alloc::vec::Vec;
 
 use batches::Batches;
 use bridge::Bridges;
-use call::Call;
 use clock::Clock;
 use closing::Closing;
 use elicitations::Elicitations;
@@ -139,13 +139,14 @@ use keep_alive::Silence;
 use listens::Listens;
 use noise::Noise;
 use pages::Changes;
+use pending::Pending;
 use rare::{Empty, Rare};
 use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::model::LoggingLevel;
-use crate::rpc::{Deadlines, Inbound, Outbound};
+use crate::rpc::{Deadlines, Inbound};
 use crate::session::{Phase, Step};
 use crate::subscription::{Filter, Interests};
 use crate::version::{Revision, RevisionSet};
@@ -169,7 +170,7 @@ pub(crate) struct Peer {
     inbound: Inbound<Exchange>,
     /// Exchanges that were cancelled together with another one, and wait to be told so.
     marked: VecDeque<(Place, CancelCause)>,
-    outbound: Outbound<Call>,
+    outbound: Pending,
     /// The call by which the connection is opened, while it is pending.
     initialize: Option<CallId>,
     /// It is not known what the peer offers.
@@ -269,7 +270,7 @@ impl Peer {
             offered,
             inbound: Inbound::new(connection),
             marked: VecDeque::new(),
-            outbound: Outbound::new(
+            outbound: Pending::new(
                 connection,
                 config.first_call_id.into(),
                 limits.remembered_calls,

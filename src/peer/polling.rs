@@ -92,13 +92,6 @@ impl Peer {
         }
     }
 
-    /// How many questions about tasks are on their way.
-    pub(super) fn steps(&self) -> u32 {
-        let steps = self.outbound.iter().filter(|(_, call)| call.purpose == Purpose::TaskStep);
-        // No more than there are calls.
-        u32::try_from(steps.count()).unwrap_or(u32::MAX)
-    }
-
     /// Sends a question about a task.
     pub(super) fn take_step(
         &mut self,

@@ -138,13 +138,11 @@ impl Peer {
     }
 
     fn in_session(&self) -> impl Iterator<Item = (CallId, &InSession)> {
-        self.outbound.iter().filter_map(|(place, entry)| {
-            let in_session = entry.subscription.as_ref()?.in_session.as_ref()?;
-            Some((CallId(place), in_session))
-        })
+        self.subscriptions()
+            .filter_map(|call| Some((call, self.subscription(call)?.in_session.as_ref()?)))
     }
 
-    fn subscription(&self, call: CallId) -> Option<&Subscription> {
+    pub(super) fn subscription(&self, call: CallId) -> Option<&Subscription> {
         self.outbound.get(call.0)?.subscription.as_deref()
     }
 

@@ -184,10 +184,7 @@ impl Peer {
 
     /// The subscriptions that are open or are being opened, in the order they were made.
     pub(crate) fn subscriptions(&self) -> impl Iterator<Item = CallId> {
-        self.outbound
-            .iter()
-            .filter(|(_, entry)| entry.purpose == Purpose::Subscription)
-            .map(|(place, _)| CallId(place))
+        self.outbound.subscriptions()
     }
 
     /// Ends the next subscription, because the connection is about to end: nobody waits for it.
@@ -203,7 +200,7 @@ impl Peer {
 
     /// What subscriptions that were lost had asked for, and those that are still there.
     pub(crate) fn wanted_subscriptions(&self) -> impl Iterator<Item = SubscriptionFilter<'static>> {
-        let open = self.outbound.iter().filter_map(|(_, entry)| entry.subscription.as_ref());
+        let open = self.subscriptions().filter_map(|call| self.subscription(call));
         let open = open.filter(|one| !one.is_automatic).map(|one| filter_of(&one.requested));
         self.unsettled.lost_subscriptions.iter().map(filter_of).chain(open)
     }

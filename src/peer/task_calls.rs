@@ -142,12 +142,12 @@ impl Peer {
     /// From now on a call is a task.
     pub(super) fn track(&mut self, call: CallId, tracked: Tracked) {
         self.tracked.0.insert(tracked.id.clone(), call);
+        self.outbound.pause_for_ever(call.0);
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         entry.whereabouts = Whereabouts::Answered;
         entry.idle = None;
         entry.idle_deadline = None;
         entry.total_deadline = entry.total_deadline.filter(|_| entry.is_bounded);
-        entry.pause = None;
         entry.params.clear();
         // What was asked for before it became a task has been answered.
         entry.gathering = None;

@@ -102,7 +102,8 @@ impl Peer {
     /// When the first call has waited long enough for a person, and which one that is. The oldest has
     /// waited longest.
     fn pause_deadline(&self) -> Option<(Instant, CallId)> {
-        let (place, entry) = self.outbound.iter().find(|(_, entry)| entry.pause.is_some())?;
+        let place = self.outbound.first_pausing()?;
+        let entry = self.outbound.get(place)?;
         let most = entry.pause?.saturating_add(entry.lag);
         Some((self.clock.when_lag_is(most)?, CallId(place)))
     }
@@ -119,8 +120,8 @@ impl Peer {
                 return Some(Elapsed::Event(self.expire(call, (Expiry::Paused, now), out)));
             }
             // What the machine asks by itself, such as how far a task is, ends as it does in its own time.
-            let (id, entry) = (self.outbound.id(call.0)?, self.outbound.get_mut(call.0)?);
-            entry.pause = None;
+            let id = self.outbound.id(call.0)?;
+            self.outbound.pause_for_ever(call.0);
             self.deadlines.set(call.0.index, id, Instant::EPOCH);
             if let Some(elapsed) = self.next_expiry(config, now, out) {
                 return Some(elapsed);

@@ -182,6 +182,11 @@ impl<E: Recycle> Outbound<E> {
         self.table.first()
     }
 
+    /// The place of the call that was made after another one.
+    pub(crate) fn after(&self, place: Place) -> Option<Place> {
+        self.table.next(place)
+    }
+
     pub(crate) fn place_of(&self, index: u32) -> Option<Place> {
         self.table.place_of(index)
     }
