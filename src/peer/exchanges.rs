@@ -131,6 +131,9 @@ impl Peer {
             DuplicateIds::Serve => self.inbound.insert_twin(&request.id, fill),
         };
         if let Some(kind) = kind {
+            if kind == RequestKind::Subscribe {
+                self.asked_subscriptions += 1;
+            }
             if kind.asks_a_person() {
                 self.clock.begin_asking(arrival.now);
             }
@@ -150,6 +153,9 @@ impl Peer {
         let exchange = self.inbound.get(place)?;
         let batch = exchange.batch;
         let is_subscription = exchange.kind == Some(RequestKind::Listen);
+        if exchange.kind == Some(RequestKind::Subscribe) {
+            self.asked_subscriptions = self.asked_subscriptions.saturating_sub(1);
+        }
         if exchange.need.is_some() || exchange.kind.is_some_and(RequestKind::asks_a_person) {
             self.clock.end_asking();
         }

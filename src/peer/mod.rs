@@ -168,6 +168,8 @@ pub(crate) struct Peer {
     /// What this side offers.
     offered: CapabilitySet,
     inbound: Inbound<Exchange>,
+    /// How many of these ask for a resource to be told of.
+    asked_subscriptions: u32,
     /// Exchanges that were cancelled together with another one, and wait to be told so.
     marked: VecDeque<(Place, CancelCause)>,
     outbound: Pending,
@@ -269,6 +271,7 @@ impl Peer {
             was_ready: false,
             offered,
             inbound: Inbound::new(connection),
+            asked_subscriptions: 0,
             marked: VecDeque::new(),
             outbound: Pending::new(
                 connection,

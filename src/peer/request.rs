@@ -312,18 +312,11 @@ impl Peer {
         // Those that have not been answered count, too: all of them may be granted.
         let most = config.limits.subscriptions as usize;
         let granted = self.interests.resources();
-        let is_full = most <= granted.saturating_add(self.inbound.len() as usize)
-            && most <= granted.saturating_add(self.pending_subscriptions());
+        let is_full = most <= granted.saturating_add(self.asked_subscriptions as usize);
         if is_full && !self.interests.wants_resource_on_wire(&uri) {
             return Err(ViolationKind::TooManySubscriptions);
         }
         Ok(())
-    }
-
-    /// How many requests for a subscription have not been answered.
-    fn pending_subscriptions(&self) -> usize {
-        let kinds = self.inbound.iter().map(|(_, exchange)| exchange.kind);
-        kinds.filter(|kind| *kind == Some(RequestKind::Subscribe)).count()
     }
 
     /// Refuses a request. It never reaches the application.

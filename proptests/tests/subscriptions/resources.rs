@@ -321,6 +321,44 @@ fn an_update_that_was_held_is_not_sent_to_whoever_has_unsubscribed() {
     assert_eq!(side.sent(), [updated("x:z")]);
 }
 
+/// However it ends, a request that has ended counts no more.
+#[test]
+fn only_pending_subscriptions_count_towards_the_limit() {
+    let mut config = config::server();
+    config.connection.limits.subscriptions = 2;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let ask = |side: &mut ServerSide, id: u32| {
+        // Requests that ask for something else do not count.
+        side.request(&format!(r#"{{"jsonrpc":"2.0","id":{},"method":"tools/list"}}"#, id + 100));
+        let event = side.receive(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"x:{id}"}}}}"#
+        ));
+        match event {
+            Some(ServerEvent::Request(request)) => Some(request.id),
+            Some(ServerEvent::Violation(violation)) => {
+                assert_eq!(violation.kind, ViolationKind::TooManySubscriptions);
+                None
+            }
+            event => panic!("{event:?}"),
+        }
+    };
+    let (first, second) = (ask(&mut side, 1).unwrap(), ask(&mut side, 2).unwrap());
+    assert_eq!(ask(&mut side, 3), None);
+    side.server.reject(first, ErrorCode::new(1), "", &mut side.out).unwrap();
+    let fourth = ask(&mut side, 4).unwrap();
+    assert_eq!(ask(&mut side, 5), None);
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
+    let Some(ServerEvent::Cancelled(cancelled)) = side.receive(cancelled) else { panic!() };
+    assert_eq!(cancelled.id, fourth);
+    let sixth = ask(&mut side, 6).unwrap();
+    side.server.respond(second, &(), &mut side.out).unwrap();
+    assert_eq!(ask(&mut side, 7), None, "one is granted and one is pending");
+    side.server.respond(sixth, &(), &mut side.out).unwrap();
+    assert_eq!(subscriptions(&side), ["x:2", "x:6"]);
+    assert_eq!(ask(&mut side, 8), None);
+}
+
 /// There are never more subscriptions than the limit, also if many are granted late.
 #[test]
 fn pending_subscriptions_count_towards_the_limit() {
