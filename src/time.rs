@@ -39,6 +39,11 @@ impl Instant {
         Self { nanoseconds: milliseconds.saturating_mul(1_000_000) }
     }
 
+    /// The nanoseconds since the epoch.
+    pub(crate) const fn as_nanos(self) -> u64 {
+        self.nanoseconds
+    }
+
     /// The time that has passed since the epoch.
     pub const fn since_epoch(self) -> Duration {
         Duration::from_nanos(self.nanoseconds)

@@ -138,7 +138,7 @@ impl Peer {
         exchange.progress = Some(report.progress);
         exchange.delayed = None;
         if let Some(interval) = config.progress_interval {
-            self.progress_deadlines.set(id.0.index, 0, now + interval);
+            self.progress_deadlines.set(id.0.index, id.0.index.into(), now + interval);
         }
         Ok(ProgressReport::Sent)
     }
@@ -170,7 +170,7 @@ impl Peer {
         if waits {
             self.send_delayed_progress(InboundId(place), out);
             if let Some(interval) = config.progress_interval {
-                self.progress_deadlines.set(index, 0, now + interval);
+                self.progress_deadlines.set(index, index.into(), now + interval);
             }
         }
         true

@@ -4,22 +4,40 @@ use alloc::vec::Vec;
 
 use crate::time::Instant;
 
-/// A binary heap that knows where each place is, so a deadline can be moved or taken out.
+/// How many deadlines there are below each. Four take half the levels of two, and comparing them costs
+/// less than a level: they lie side by side.
+const BELOW: usize = 4;
+
+/// A heap that knows where each place is, so a deadline can be moved or taken out.
 ///
 /// Setting and clearing take logarithmic time; nothing is allocated once it has grown. Of equal
-/// deadlines the one with the lower order comes first.
+/// deadlines the one with the lower order comes first; no two places have the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Deadlines {
     heap: Vec<Deadline>,
-    /// Where in the heap each place is.
-    positions: Vec<Option<u32>>,
+    /// Where in the heap each place is, or [`NOWHERE`].
+    positions: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Places are 32 bits wide, and so many deadlines would not fit into memory.
+const NOWHERE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Deadline {
     at: Instant,
     order: u64,
     place: u32,
+}
+
+impl Deadline {
+    /// Compared as one number, which takes no branch.
+    const fn is_before(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+
+    const fn key(&self) -> u128 {
+        (self.at.as_nanos() as u128) << 64 | self.order as u128
+    }
 }
 
 impl Deadlines {
@@ -42,96 +60,98 @@ impl Deadlines {
 
     /// The earliest deadline but one.
     pub(crate) fn second(&self) -> Option<Instant> {
-        let children = self.heap.iter().skip(1).take(2);
-        children.map(|deadline| deadline.at).min()
+        let below = self.heap.iter().skip(1).take(BELOW);
+        below.map(|deadline| deadline.at).min()
     }
 
     /// Sets the deadline of a place, or moves it.
     pub(crate) fn set(&mut self, place: u32, order: u64, at: Instant) {
         let deadline = Deadline { at, order, place };
-        let position = match self.position(place) {
-            Some(position) => position,
-            None => {
-                self.heap.push(deadline);
-                self.heap.len() - 1
+        let position = self.position(place).unwrap_or_else(|| {
+            self.heap.push(deadline);
+            let places = place as usize + 1;
+            if self.positions.len() < places {
+                self.positions.resize(places, NOWHERE);
             }
-        };
-        self.put(position, deadline);
-        let position = self.rise(position);
-        self.sink(position);
+            self.heap.len() - 1
+        });
+        self.settle(position, deadline);
     }
 
     /// Takes the deadline of a place out, if it has one.
     pub(crate) fn clear(&mut self, place: u32) {
         let Some(position) = self.position(place) else { return };
         if let Some(known) = self.positions.get_mut(place as usize) {
-            *known = None;
+            *known = NOWHERE;
         }
         let Some(last) = self.heap.pop() else { return };
         if position < self.heap.len() {
-            self.put(position, last);
-            let position = self.rise(position);
-            self.sink(position);
+            self.settle(position, last);
         }
     }
 
-    fn rise(&mut self, mut position: usize) -> usize {
-        while let Some(parent) = position.checked_sub(1).map(|below| below / 2)
-            && self.is_before(position, parent)
+    /// Puts a deadline where it belongs, given a position that is free. The others move into the gap one
+    /// by one, and it is put down once.
+    fn settle(&mut self, position: usize, deadline: Deadline) {
+        let mut gap = self.rise(position, &deadline);
+        if gap == position {
+            gap = self.sink(position, &deadline);
+        }
+        self.put(gap, deadline);
+    }
+
+    fn rise(&mut self, mut gap: usize, deadline: &Deadline) -> usize {
+        while let Some(above) = gap.checked_sub(1).map(|before| before / BELOW)
+            && let Some(upper) = self.heap.get(above).filter(|upper| deadline.is_before(upper))
         {
-            self.swap(position, parent);
-            position = parent;
+            self.put(gap, *upper);
+            gap = above;
         }
-        position
+        gap
     }
 
-    fn sink(&mut self, mut position: usize) {
-        loop {
-            let (left, right) = (2 * position + 1, 2 * position + 2);
-            let child = if self.is_before(right, left) { right } else { left };
-            if !self.is_before(child, position) {
-                return;
+    fn sink(&mut self, mut gap: usize, deadline: &Deadline) -> usize {
+        while let Some((below, lower)) = self.first_below(gap)
+            && lower.is_before(deadline)
+        {
+            self.put(gap, lower);
+            gap = below;
+        }
+        gap
+    }
+
+    /// The earliest of the deadlines right below a position, and where it is.
+    fn first_below(&self, position: usize) -> Option<(usize, Deadline)> {
+        let start = BELOW * position + 1;
+        let below = self.heap.get(start..)?;
+        let earlier = |one: usize, other: usize| match (below.get(one), below.get(other)) {
+            (Some(first), Some(second)) if second.is_before(first) => other,
+            _ => one,
+        };
+        let at = match below.first_chunk::<BELOW>() {
+            // Two by two: what one comparison needs does not wait for the other.
+            Some([a, b, c, d]) => {
+                let left = usize::from(b.is_before(a));
+                let right = 2 + usize::from(d.is_before(c));
+                earlier(left, right)
             }
-            self.swap(position, child);
-            position = child;
-        }
-    }
-
-    /// Whether the deadline at one position comes before the one at another; a position outside the
-    /// heap comes before nothing.
-    fn is_before(&self, position: usize, other: usize) -> bool {
-        match (self.heap.get(position), self.heap.get(other)) {
-            (Some(deadline), Some(other)) => deadline < other,
-            _ => false,
-        }
-    }
-
-    fn swap(&mut self, position: usize, other: usize) {
-        if let (Some(deadline), Some(moved)) =
-            (self.heap.get(position).copied(), self.heap.get(other).copied())
-        {
-            self.put(other, deadline);
-            self.put(position, moved);
-        }
+            None => (1..below.len()).fold(0, earlier),
+        };
+        below.get(at).map(|first| (start + at, *first))
     }
 
     fn put(&mut self, position: usize, deadline: Deadline) {
-        let place = deadline.place as usize;
-        if self.positions.len() <= place {
-            self.positions.resize(place + 1, None);
-        }
         if let (Some(entry), Some(known)) =
-            (self.heap.get_mut(position), self.positions.get_mut(place))
+            (self.heap.get_mut(position), self.positions.get_mut(deadline.place as usize))
         {
             *entry = deadline;
-            // Places are 32 bits wide, and the heap has no more entries than there are places.
-            *known = u32::try_from(position).ok();
+            *known = position as u32;
         }
     }
 
     fn position(&self, place: u32) -> Option<usize> {
-        let position = self.positions.get(place as usize).copied().flatten()?;
-        Some(position as usize)
+        let position = self.positions.get(place as usize).copied()?;
+        (position != NOWHERE).then_some(position as usize)
     }
 }
 
