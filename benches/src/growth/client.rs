@@ -18,7 +18,7 @@ pub(super) const ALL: &[Work] = &[
     }),
     Work::in_flight("client: call refused, there is no room", refusals),
     Work::in_flight("client: call cancelled", cancellations),
-    Work::in_flight("client: call taken back, nothing has been sent", withdrawals),
+    Work::in_flight("client: call taken back, nothing has been sent", withdrawals).open(),
     Work::in_flight("client: progress taken in", |in_flight| reports(Busy::timed(in_flight))),
     Work::in_flight("client: progress taken in, without timers", |in_flight| {
         reports(Busy::untimed(in_flight))
@@ -144,7 +144,9 @@ fn refusals(in_flight: usize) -> Round {
     })
 }
 
-/// One of the calls that wait to be sent is given up.
+/// One of the calls that wait to be sent is given up. What was written lies in one piece, so that the bytes
+/// on one side of it move up: those in front of it or those behind it, whichever are fewer. A driver that
+/// sends has few of them; one that does not can bound them with `Limits::outbox_bytes`.
 fn withdrawals(in_flight: usize) -> Round {
     let mut busy = Busy::timed(0);
     let call = |busy: &mut Busy| busy.try_call(busy.options).unwrap();

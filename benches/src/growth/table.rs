@@ -126,8 +126,10 @@ mod tests {
         assert_eq!(excesses(&[5.0, 1.0, 1.0, 1.2, 1.4], large), 1);
         let timeouts = "client: timeout, all at once";
         assert_eq!(Work::named(timeouts).unwrap().bound(), super::super::Bound::Logarithmic);
-        assert_eq!(excesses(&[1_000.0, 1_800.0, 2_500.0, 2_800.0], timeouts), 0);
-        assert_eq!(excesses(&[1_000.0, 1_800.0, 2_500.0, 9_000.0], timeouts), 1);
+        assert_eq!(excesses(&[1_000.0, 1_500.0, 1_700.0, 1_850.0], timeouts), 0);
+        assert_eq!(excesses(&[1_000.0, 1_500.0, 1_700.0, 1_870.0], timeouts), 1);
+        let taken_back = "client: call taken back, nothing has been sent";
+        assert_eq!(excesses(&[1_000.0, 2_000.0, 1e6, 1e9], taken_back), 0);
     }
 
     #[test]

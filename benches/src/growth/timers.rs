@@ -14,6 +14,7 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("client: nothing due, without timers", |in_flight| {
         polls(Busy::untimed(in_flight))
     }),
+    Work::in_flight("client: nothing due, all calls but the last one without timers", late_polls),
     Work::in_flight("client: call with the next timer", settings).logarithmic(),
     Work::in_flight("client: timeout, all at once", expiries).logarithmic().all_at_once(),
 ];
@@ -28,6 +29,13 @@ fn polls(mut busy: Busy) -> Round {
         });
         1
     })
+}
+
+/// Looks for what is due where only the call that was made last ever will be.
+fn late_polls(in_flight: usize) -> Round {
+    let mut busy = Busy::untimed(in_flight - 1);
+    busy.call(CallOptions::new());
+    polls(busy)
 }
 
 /// A call is made whose timer comes before those of all others, which is the most that it takes.
