@@ -30,6 +30,10 @@
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.
 ///
+/// A connection that has nothing to do needs none of it: less than 1 KiB in all, with its inbox and its outbox,
+/// once [`Server::release`](crate::Server::release) or [`Client::release`](crate::Client::release) has given back
+/// what there was.
+///
 /// ```
 /// use mcp_sansio::Limits;
 ///

@@ -42,9 +42,10 @@ impl IdleServer {
         Self { server, inbox, outbox }
     }
 
-    /// Gives back the buffers, as one does who expects nothing for some time.
+    /// Gives back memory, as one does who expects nothing for some time.
     pub fn release(&mut self) {
         assert!(self.server.poll_timeout().is_none());
+        self.server.release();
         self.inbox.release();
         self.outbox.release();
     }
@@ -82,9 +83,10 @@ impl IdleClient {
         Self { client, inbox, outbox }
     }
 
-    /// Gives back the buffers, as one does who expects nothing for some time.
+    /// Gives back memory, as one does who expects nothing for some time.
     pub fn release(&mut self) {
         assert!(self.client.pending_calls().next().is_none());
+        self.client.release();
         self.inbox.release();
         self.outbox.release();
     }

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use mcp_sansio::{CallOptions, Framing, Inbox, Limits, Outbox, Phase, Revision, ServerEvent};
+use mcp_sansio::{
+    CallOptions, ErrorCode, Framing, Inbox, Limits, Outbox, Phase, RespondError, Revision,
+    ServerEvent,
+};
 use mcp_sansio_proptests::allocations::{Counting, held};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -55,9 +58,7 @@ fn requests_of_the_peer_take_what_the_formula_says() {
                 }
                 if Some(length) != lengths.last() {
                     for id in ids {
-                        side.server
-                            .reject(id, mcp_sansio::ErrorCode::new(1), "", &mut side.out)
-                            .unwrap();
+                        side.server.reject(id, ErrorCode::new(1), "", &mut side.out).unwrap();
                     }
                     _ = side.sent();
                 }
@@ -153,6 +154,96 @@ fn a_malformed_answer_takes_no_memory() {
     assert_eq!((event, bytes), (true, 0));
 }
 
+const WORK: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+
+/// A machine that has nothing to do holds nothing on the heap once it has been released: its copy takes
+/// nothing either.
+#[test]
+fn a_released_machine_holds_nothing() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    for _ in 0..100 {
+        let call = side.call("x");
+        _ = side.sent();
+        side.client.cancel(call, None, &mut side.out).unwrap();
+    }
+    assert_ne!(held(|| side.client.clone()).1, 0);
+    side.client.release();
+    let remembered = Limits::default().remembered_calls as usize * 16;
+    assert_eq!(held(|| side.client.clone()).1, remembered);
+
+    let mut side = ServerSide::with(config::server_of_both_eras());
+    assert!(side.receive(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#).is_some());
+    side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    for _ in 0..100 {
+        let request = side.request(WORK);
+        side.server.reject(request, ErrorCode::new(1), "", &mut side.out).unwrap();
+    }
+    assert_ne!(held(|| side.server.clone()).1, 0);
+    side.server.release();
+    assert_eq!(held(|| side.server.clone()).1, 0);
+}
+
+#[test]
+fn handles_from_before_a_release_are_stale() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let reject =
+        |side: &mut ServerSide, id| side.server.reject(id, ErrorCode::new(1), "", &mut side.out);
+    let old = side.request(WORK);
+    side.server.release();
+    assert_eq!(reject(&mut side, old), Ok(()), "it was in use");
+    assert_eq!(reject(&mut side, old), Err(RespondError::Answered));
+    side.server.release();
+    assert_eq!(reject(&mut side, old), Err(RespondError::Stale));
+    let new = side.request(WORK);
+    assert_ne!(old, new);
+    assert_eq!(reject(&mut side, old), Err(RespondError::Stale));
+    assert_eq!(reject(&mut side, new), Ok(()));
+
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let old = side.call("x");
+    side.client.release();
+    assert!(side.client.is_pending(old), "it is in use");
+    side.client.cancel(old, None, &mut side.out).unwrap();
+    side.client.release();
+    let new = side.call("x");
+    assert_ne!(old, new);
+    assert!(!side.client.is_pending(old) && side.client.is_pending(new));
+    assert!(side.client.cancel(old, None, &mut side.out).is_err());
+}
+
+/// Who the server is, what may be cached and which extensions it has come from its configuration, and are
+/// there again when they are needed.
+#[test]
+fn a_released_server_says_the_same_of_itself() {
+    const NAME: &str = "com.example/weather";
+    let mut config = config::server_of_both_eras();
+    config.cache.tools = mcp_sansio::CacheHint::public(7);
+    let mut extensions = mcp_sansio::model::Map::default();
+    extensions.insert(NAME, mcp_sansio::json::Raw::new("{}").unwrap());
+    config.capabilities.extensions = Some(extensions);
+    let (mut released, mut kept) = (ServerSide::with(config.clone()), ServerSide::with(config));
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"com.example/weather":{}}}}"#;
+    for id in 1..10 {
+        let discover = format!(
+            r#"{{"jsonrpc":"2.0","id":"d{id}","method":"server/discover","params":{{{meta}}}}}"#
+        );
+        let list =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{meta}}}}}"#);
+        let mut sent = [&mut released, &mut kept].map(|side| {
+            let extension = side.server.extension(NAME).unwrap();
+            assert_eq!(side.receive(&discover), None);
+            let request = side.request(&list);
+            assert!(side.server.context(request).unwrap().extensions.contains(extension));
+            let tools = serde_json::json!({"tools": []});
+            side.server.respond(request, &tools, &mut side.out).unwrap();
+            side.sent()
+        });
+        assert_eq!(sent[0], sent[1]);
+        assert!(sent[0].pop().unwrap().contains(r#""name":"server""#));
+        released.server.release();
+    }
+}
+
 #[test]
 fn a_server_has_no_idea_of_what_it_has_answered() {
     let mut side = ServerSide::ready(Revision::V2025_11_25);
@@ -163,7 +254,7 @@ fn a_server_has_no_idea_of_what_it_has_answered() {
             &mut side.out,
         );
         let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-        side.server.reject(request.id, mcp_sansio::ErrorCode::new(1), "", &mut side.out).unwrap();
+        side.server.reject(request.id, ErrorCode::new(1), "", &mut side.out).unwrap();
         side.out.sent(usize::MAX);
     };
     (0..10).for_each(|_| round(&mut side));

@@ -282,6 +282,7 @@ impl Inbox {
     }
 
     /// The frame of a line, or that it is too long for one.
+    #[inline]
     fn framed(&mut self, line: Range<usize>, origin: Origin) -> (Range<usize>, Origin) {
         let at_stream_start = core::mem::take(&mut self.at_stream_start);
         let bytes = self.buffer.get(line.clone()).unwrap_or_default();

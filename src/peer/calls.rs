@@ -243,11 +243,7 @@ impl Peer {
     /// Puts a call that has been written into the tables.
     pub(super) fn register(&mut self, entry: Call) -> CallId {
         let (id, deadline) = (self.outbound.next_id(), entry.deadline());
-        let place = self.outbound.insert(|place| {
-            // The room that the last call in this place had for its params serves the next one.
-            let params = core::mem::take(&mut place.params);
-            *place = Call { params, ..entry };
-        });
+        let place = self.outbound.insert(entry);
         if let Some(deadline) = deadline {
             self.deadlines.set(place.index, id, deadline);
         }

@@ -4,6 +4,7 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 
+use super::rare::Rare;
 use crate::json::Str;
 
 /// The ids of the latest ones, oldest first: on a server those it has asked for, on a client those it
@@ -12,7 +13,7 @@ use crate::json::Str;
 /// Looking one up takes time that grows with [`Limits::elicitations`](crate::Limits::elicitations).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Elicitations {
-    ids: VecDeque<String>,
+    ids: Rare<VecDeque<String>>,
 }
 
 impl Elicitations {
@@ -38,7 +39,12 @@ impl Elicitations {
         true
     }
 
+    /// Takes no room any more, if there are none.
+    pub(super) fn release(&mut self) {
+        self.ids.release();
+    }
+
     pub(super) fn clear(&mut self) {
-        self.ids = VecDeque::new();
+        self.ids = Rare::EMPTY;
     }
 }

@@ -206,7 +206,8 @@ impl Peer {
     /// The next exchange that was cancelled together with another one.
     pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
         let (place, cause) = loop {
-            let (place, cause) = self.marked.pop_front()?;
+            let (place, cause) = *self.marked.front()?;
+            self.marked.pop_front();
             // It may have ended in another way meanwhile, and then that has been told.
             if self.inbound.get(place).is_some() {
                 break (place, cause);

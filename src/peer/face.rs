@@ -67,6 +67,20 @@ macro_rules! peer_face {
             }
         }
 
+        /// # Memory
+        impl $face {
+            /// Gives memory back to the allocator that nothing is in, such as the tables if no request and
+            /// no call is in flight. Harmless at any time: what is needed again is taken again.
+            ///
+            /// For connections that stay idle, together with [`Inbox::release`](crate::Inbox::release) and
+            /// [`Outbox::release`](crate::Outbox::release). Handles of what has ended stay stale; how it
+            /// has ended is forgotten ([`RespondError`] is [`Stale`](RespondError::Stale) then), so a
+            /// machine that has been released need not be equal to one that has not.
+            pub fn release(&mut self) {
+                self.peer.release_memory();
+            }
+        }
+
         /// # Answering
         impl $face {
             /// Answers a request. The result serialises to an object; `()` is an empty one.

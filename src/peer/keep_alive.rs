@@ -113,13 +113,11 @@ impl Peer {
             write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
-            self.outbound.insert(|entry| {
-                *entry = Call {
-                    purpose: Purpose::KeepAlive,
-                    lane,
-                    whereabouts: Whereabouts::Lane(serial),
-                    ..Call::default()
-                };
+            self.outbound.insert(Call {
+                purpose: Purpose::KeepAlive,
+                lane,
+                whereabouts: Whereabouts::Lane(serial),
+                ..Call::default()
             });
             observe_sent(out, lane, Said::Method(METHOD));
             call

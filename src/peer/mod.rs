@@ -22,6 +22,7 @@
 //! | `timers`, `clock`, `keep_alive` | what is due when |
 //! | `closing` | how a connection ends |
 //! | `noise` | what is not a message |
+//! | `release` | memory that is not needed |
 
 mod answer;
 mod batch;
@@ -63,6 +64,7 @@ mod polling;
 mod progress;
 mod rare;
 mod receive;
+mod release;
 mod repeat;
 mod request;
 mod request_stamp;
@@ -171,7 +173,7 @@ pub(crate) struct Peer {
     /// How many of these ask for a resource to be told of.
     asked_subscriptions: u32,
     /// Exchanges that were cancelled together with another one, and wait to be told so.
-    marked: VecDeque<(Place, CancelCause)>,
+    marked: Rare<VecDeque<(Place, CancelCause)>>,
     outbound: Pending,
     /// The call by which the connection is opened, while it is pending.
     initialize: Option<CallId>,
@@ -204,6 +206,8 @@ pub(crate) struct Peer {
     polls: Rare<Deadlines>,
     /// A request that stands alone has been served.
     has_served_alone: bool,
+    /// Who this side is has been let go of, and is to be said again before it is needed.
+    is_anonymous: bool,
     /// How often the lists of the peer have changed.
     changes: Changes,
     silence: Rare<Silence>,
@@ -272,7 +276,7 @@ impl Peer {
             offered,
             inbound: Inbound::new(connection),
             asked_subscriptions: 0,
-            marked: VecDeque::new(),
+            marked: Rare::EMPTY,
             outbound: Pending::new(
                 connection,
                 config.first_call_id.into(),
@@ -296,6 +300,7 @@ impl Peer {
             bridges: Rare::EMPTY,
             tracked: Rare::EMPTY,
             has_served_alone: false,
+            is_anonymous: false,
             changes: Changes::default(),
             silence: Rare::EMPTY,
             closing: Closing::default(),
@@ -340,6 +345,7 @@ impl Peer {
     /// Says who this side is where there are no sessions.
     pub(crate) fn set_identity(&mut self, identity: Identity) {
         self.identity = Some(Box::new(identity));
+        self.is_anonymous = false;
     }
 
     pub(crate) fn identity(&self) -> Option<&Identity> {

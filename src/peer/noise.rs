@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
+use super::rare::{Empty, Rare};
 use super::receive::Reception;
 use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
 use crate::dialect::features::Feature;
@@ -23,10 +24,20 @@ pub(super) struct Noise {
     faulty: bool,
     /// Brackets that a JSON text which began on an earlier line has still open.
     open_brackets: u32,
+    rest: Rare<Rest>,
+}
+
+/// What is remembered of violations that few peers commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Rest {
     /// Violations of frames that had an event of their own.
     noted: VecDeque<ViolationKind>,
     /// When the period of answers without an id began, and how many there were.
     replies: Option<(Instant, u32)>,
+}
+
+impl Empty for Rest {
+    const EMPTY: &'static Self = &Self { noted: VecDeque::new(), replies: None };
 }
 
 impl Noise {
@@ -36,7 +47,12 @@ impl Noise {
 
     /// Whether there are violations that have not been told.
     pub(super) fn has_noted(&self) -> bool {
-        !self.noted.is_empty()
+        !self.rest.noted.is_empty()
+    }
+
+    /// Takes as little room as it can.
+    pub(super) fn release(&mut self) {
+        self.rest.release();
     }
 
     /// A frame comes. What went before is only known to have been good when it is over.
@@ -74,11 +90,11 @@ impl Noise {
     /// Whether an answer without an id may be given now. If so it counts.
     fn may_reply(&mut self, policy: RepliesWithoutId, now: Instant) -> bool {
         let (since, given) =
-            self.replies.filter(|(since, _)| now - *since < policy.per).unwrap_or((now, 0));
+            self.rest.replies.filter(|(since, _)| now - *since < policy.per).unwrap_or((now, 0));
         if policy.count <= given {
             return false;
         }
-        self.replies = Some((since, given + 1));
+        self.rest.replies = Some((since, given + 1));
         true
     }
 }
@@ -189,8 +205,8 @@ impl Peer {
     /// Notes a violation that comes out later, because the frame has an event of its own.
     pub(super) fn note(&mut self, kind: ViolationKind) {
         const MOST: usize = 64;
-        if self.noise.noted.len() < MOST {
-            self.noise.noted.push_back(kind);
+        if self.noise.rest.noted.len() < MOST {
+            self.noise.rest.noted.push_back(kind);
         } else {
             self.noise.total += 1;
         }
@@ -198,7 +214,10 @@ impl Peer {
 
     /// The next violation that was noted.
     pub(super) fn next_noted(&mut self) -> Option<PeerEvent<'static>> {
-        let kind = self.noise.noted.pop_front()?;
+        if !self.noise.has_noted() {
+            return None;
+        }
+        let kind = self.noise.rest.noted.pop_front()?;
         self.noise.total += 1;
         Some(PeerEvent::Violation(Violation::of(kind, None, b"")))
     }

@@ -55,13 +55,14 @@ impl Pending {
     }
 
     /// Registers a call under the next id.
-    pub(super) fn insert(&mut self, fill: impl FnOnce(&mut Call)) -> Place {
-        let mut known = (Purpose::Application, false);
-        let place = self.calls.insert(|call| {
-            fill(call);
-            known = (call.purpose, call.pause.is_some());
+    #[inline]
+    pub(super) fn insert(&mut self, call: Call) -> Place {
+        let (purpose, pauses) = (call.purpose, call.pause.is_some());
+        let place = self.calls.insert(|place| {
+            // The room that the last call in this place had for its params serves the next one.
+            let params = core::mem::take(&mut place.params);
+            *place = Call { params, ..call };
         });
-        let (purpose, pauses) = known;
         if pauses && self.first_pausing.is_none() {
             self.first_pausing = Some(place.index);
         }
@@ -101,9 +102,9 @@ impl Pending {
 
     /// The clock of a call may stand still for however long it does.
     pub(super) fn pause_for_ever(&mut self, place: Place) {
-        self.pass_pausing(place);
         if let Some(call) = self.calls.get_mut(place) {
             call.pause = None;
+            self.pass_pausing(place);
         }
     }
 
@@ -115,6 +116,12 @@ impl Pending {
             call.purpose = Purpose::Abandoned;
             self.few.abandoned.insert(id, CallId(place));
         }
+    }
+
+    /// Gives the memory back if there are no calls.
+    pub(super) fn release(&mut self) {
+        self.calls.release();
+        self.few.release();
     }
 
     /// The first of the calls whose clock may stand still for so long only.
@@ -142,6 +149,7 @@ impl Pending {
         let Some(purpose) = self.calls.get(place).map(|call| call.purpose) else { return };
         self.pass_pausing(place);
         match purpose {
+            Purpose::Application => {}
             Purpose::TaskStep => self.steps -= 1,
             Purpose::Subscription => {
                 // At the end of a connection that is the first one.
@@ -158,7 +166,7 @@ impl Pending {
 
     /// Goes on to the next call whose clock may stand still for so long only, if this one is the first.
     fn pass_pausing(&mut self, place: Place) {
-        if self.first_pausing != Some(place.index) || self.calls.get(place).is_none() {
+        if self.first_pausing != Some(place.index) {
             return;
         }
         let mut next = self.calls.after(place);
@@ -211,10 +219,8 @@ mod tests {
             let most = if step / 1_000 % 2 == 0 { 40 } else { 1 };
             if places.len() < most && roll(3) != 0 {
                 let (purpose, pauses) = (PURPOSES[roll(4)], roll(4) == 0);
-                pending.insert(|call| {
-                    call.purpose = purpose;
-                    call.pause = pauses.then_some(Duration::from_secs(1));
-                });
+                let pause = pauses.then_some(Duration::from_secs(1));
+                pending.insert(Call { purpose, pause, ..Call::default() });
             } else if !places.is_empty() {
                 let place = places[roll(places.len())];
                 let purpose = pending.get(place).map(|call| call.purpose);

@@ -1,6 +1,7 @@
 //! State that most connections never have.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
@@ -22,8 +23,36 @@ impl Empty for Deadlines {
     const EMPTY: &'static Self = &Self::NONE;
 }
 
+impl<T: Clone + 'static> Empty for VecDeque<T> {
+    const EMPTY: &'static Self = &Self::new();
+}
+
 impl<T> Rare<T> {
     pub(super) const EMPTY: Self = Self(None);
+}
+
+impl<T: Empty + PartialEq> Rare<T> {
+    /// Takes no room any more, if there is nothing in it.
+    pub(super) fn release(&mut self) {
+        if self.0.as_deref().is_some_and(|value| *value == *T::EMPTY) {
+            self.0 = None;
+        }
+    }
+}
+
+impl Rare<Deadlines> {
+    /// Takes no room any more, if there are no deadlines.
+    pub(super) fn release_deadlines(&mut self) {
+        if self.is_empty() {
+            self.0 = None;
+        }
+    }
+}
+
+impl<T> Default for Rare<T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
 }
 
 impl<T: Empty> Deref for Rare<T> {

@@ -64,6 +64,13 @@ impl Deadlines {
         below.map(|deadline| deadline.at).min()
     }
 
+    /// Gives the memory back if there are none.
+    pub(crate) fn release(&mut self) {
+        if self.is_empty() {
+            *self = Self::NONE;
+        }
+    }
+
     /// Sets the deadline of a place, or moves it.
     pub(crate) fn set(&mut self, place: u32, order: u64, at: Instant) {
         let deadline = Deadline { at, order, place };
@@ -123,7 +130,7 @@ impl Deadlines {
     /// The earliest of the deadlines right below a position, and where it is.
     fn first_below(&self, position: usize) -> Option<(usize, Deadline)> {
         let start = BELOW * position + 1;
-        let below = self.heap.get(start..)?;
+        let below = self.heap.get(start..).filter(|below| !below.is_empty())?;
         let earlier = |one: usize, other: usize| match (below.get(one), below.get(other)) {
             (Some(first), Some(second)) if second.is_before(first) => other,
             _ => one,

@@ -172,6 +172,12 @@ impl<E: Recycle> Inbound<E> {
         }
     }
 
+    /// Gives the memory back if there are no requests.
+    pub(crate) fn release(&mut self) {
+        self.table.release();
+        self.by_id.release();
+    }
+
     pub(crate) fn first(&self) -> Option<Place> {
         self.table.first()
     }

@@ -66,6 +66,13 @@ impl Index {
         }
     }
 
+    /// Gives the memory back if there are no places.
+    pub(crate) fn release(&mut self) {
+        if self.used == 0 {
+            self.cells = Vec::new();
+        }
+    }
+
     /// How many cells there are.
     #[cfg(test)]
     pub(crate) fn cells(&self) -> usize {

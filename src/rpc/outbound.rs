@@ -178,6 +178,13 @@ impl<E: Recycle> Outbound<E> {
         StrayCause::NeverIssued
     }
 
+    /// Gives the memory back if there are no calls.
+    pub(crate) fn release(&mut self) {
+        self.table.release();
+        self.by_id.release();
+        self.given_up.shrink_to_fit();
+    }
+
     pub(crate) fn first(&self) -> Option<Place> {
         self.table.first()
     }

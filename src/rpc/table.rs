@@ -35,11 +35,24 @@ pub(crate) struct Table<T> {
     last: Link,
     length: u32,
     connection: ConnectionNumber,
+    /// The generation of slots that have never been used: later than that of every slot there has been.
+    unused: u32,
 }
 
-type Link = Option<u32>;
+/// The index of a slot, or that there is none: half the size of an `Option`. The limits on requests in
+/// flight are 32 bits wide, so no table gets that far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Link(u32);
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+impl Link {
+    const NONE: Self = Self(u32::MAX);
+
+    fn index(self) -> Option<u32> {
+        (self != Self::NONE).then_some(self.0)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Slot<T> {
     generation: u32,
     taken: bool,
@@ -52,8 +65,9 @@ struct Slot<T> {
 
 impl<T: Hash> Hash for Table<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { slots, free, first, last, length, connection } = self;
+        let Self { slots, free, first, last, length, connection, unused } = self;
         (free, first, last, length, connection).hash(state);
+        hash_generation(u32::MAX, *unused, state);
         for (index, slot) in (0..).zip(slots) {
             let Slot { generation, taken, endings, previous, next, entry } = slot;
             hash_generation(index, *generation, state);
@@ -64,7 +78,15 @@ impl<T: Hash> Hash for Table<T> {
 
 impl<T: Recycle> Table<T> {
     pub(crate) const fn new(connection: ConnectionNumber) -> Self {
-        Self { slots: Vec::new(), free: None, first: None, last: None, length: 0, connection }
+        Self {
+            slots: Vec::new(),
+            free: Link::NONE,
+            first: Link::NONE,
+            last: Link::NONE,
+            length: 0,
+            connection,
+            unused: 0,
+        }
     }
 
     pub(crate) const fn connection(&self) -> ConnectionNumber {
@@ -82,8 +104,8 @@ impl<T: Recycle> Table<T> {
     /// The place that the next entry will have.
     pub(crate) fn next_place(&self) -> Place {
         let slots = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-        let index = self.free.unwrap_or(slots);
-        let generation = self.slot(index).map_or(0, |slot| slot.generation);
+        let index = self.free.index().unwrap_or(slots);
+        let generation = self.slot(index).map_or(self.unused, |slot| slot.generation);
         Place { connection: self.connection, index, generation }
     }
 
@@ -95,15 +117,15 @@ impl<T: Recycle> Table<T> {
         if let Some(slot) = self.slot_mut(index) {
             slot.taken = true;
             slot.previous = last;
-            slot.next = None;
+            slot.next = Link::NONE;
             generation = slot.generation;
             fill(&mut slot.entry);
         }
-        match last.and_then(|last| self.slot_mut(last)) {
-            Some(last) => last.next = Some(index),
-            None => self.first = Some(index),
+        match self.slot_mut(last.0) {
+            Some(last) => last.next = Link(index),
+            None => self.first = Link(index),
         }
-        self.last = Some(index);
+        self.last = Link(index);
         self.length += 1;
         Place { connection: self.connection, index, generation }
     }
@@ -140,38 +162,50 @@ impl<T: Recycle> Table<T> {
             return false;
         }
         let free = self.free;
-        let mut neighbours = (None, None);
+        let mut neighbours = (Link::NONE, Link::NONE);
         if let Some(slot) = self.slot_mut(place.index) {
             neighbours = (slot.previous, slot.next);
             slot.entry.recycle();
             slot.taken = false;
             slot.generation = slot.generation.wrapping_add(1);
             slot.endings = slot.endings << 2 | ending as u32;
-            slot.previous = None;
+            slot.previous = Link::NONE;
             slot.next = free;
         }
         let (previous, next) = neighbours;
-        match previous.and_then(|previous| self.slot_mut(previous)) {
+        match self.slot_mut(previous.0) {
             Some(previous) => previous.next = next,
             None => self.first = next,
         }
-        match next.and_then(|next| self.slot_mut(next)) {
+        match self.slot_mut(next.0) {
             Some(next) => next.previous = previous,
             None => self.last = previous,
         }
-        self.free = Some(place.index);
+        self.free = Link(place.index);
         self.length -= 1;
         true
     }
 
+    /// Gives the memory back if there are no entries, and forgets how those ended that there were. Old
+    /// names stay old.
+    pub(crate) fn release(&mut self) {
+        if !self.is_empty() {
+            return;
+        }
+        let uses = self.slots.iter().map(|slot| slot.generation.wrapping_sub(self.unused));
+        self.unused = self.unused.wrapping_add(uses.max().unwrap_or(0));
+        self.slots = Vec::new();
+        self.free = Link::NONE;
+    }
+
     /// The place of the entry that came first.
     pub(crate) fn first(&self) -> Option<Place> {
-        self.place_of(self.first?)
+        self.place_of(self.first.index()?)
     }
 
     /// The place of the entry that came after another one.
     pub(crate) fn next(&self, place: Place) -> Option<Place> {
-        self.place_of(self.live(place)?.next?)
+        self.place_of(self.live(place)?.next.index()?)
     }
 
     /// The place that an index names now, if it is taken.
@@ -184,7 +218,7 @@ impl<T: Recycle> Table<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
         let mut at = self.first;
         core::iter::from_fn(move || {
-            let index = at?;
+            let index = at.index()?;
             let slot = self.slot(index)?;
             at = slot.next;
             let generation = slot.generation;
@@ -193,18 +227,18 @@ impl<T: Recycle> Table<T> {
     }
 
     fn take_free(&mut self) -> u32 {
-        if let Some(index) = self.free {
-            self.free = self.slot(index).and_then(|slot| slot.next);
+        if let Some(index) = self.free.index() {
+            self.free = self.slot(index).map_or(Link::NONE, |slot| slot.next);
             return index;
         }
         // The limits on requests in flight are 32 bits wide, so are the tables.
         let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
         self.slots.push(Slot {
-            generation: 0,
+            generation: self.unused,
             taken: false,
             endings: 0,
-            previous: None,
-            next: None,
+            previous: Link::NONE,
+            next: Link::NONE,
             entry: T::default(),
         });
         index
@@ -222,5 +256,53 @@ impl<T: Recycle> Table<T> {
 
     fn slot_mut(&mut self, index: u32) -> Option<&mut Slot<T>> {
         self.slots.get_mut(index as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    /// Whatever has been in it, and however often: no name comes back.
+    #[test]
+    fn a_table_that_gave_its_memory_back_uses_no_name_again() {
+        let mut state = 5_u64;
+        let mut roll = |sides: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % sides
+        };
+        let mut table: Table<u32> = Table::new(ConnectionNumber::default());
+        let mut named: BTreeSet<Place> = BTreeSet::new();
+        for round in 0..200 {
+            let mut places = Vec::new();
+            for _ in 0..roll(20) {
+                let next = table.next_place();
+                let place = table.insert(|entry| *entry = round);
+                assert_eq!(place, next);
+                assert!(named.insert(place), "{place:?} in round {round}");
+                places.push(place);
+                if roll(2) == 0 {
+                    let at = roll(places.len());
+                    assert!(table.remove(places.swap_remove(at), Ending::Answered));
+                }
+            }
+            let before = table.clone();
+            if !table.is_empty() {
+                table.release();
+                assert_eq!(table, before, "it is in use");
+            }
+            for place in places {
+                assert!(table.remove(place, Ending::Answered));
+            }
+            table.release();
+            for place in &named {
+                assert_eq!((table.get(*place), table.ending(*place)), (None, None));
+            }
+            let released = table.clone();
+            table.release();
+            assert_eq!(table, released);
+        }
     }
 }

@@ -8,6 +8,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::event::ServerEvent;
 use super::{Server, ServerConfig};
+use crate::capability::Extension;
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
@@ -44,22 +45,36 @@ impl ServerConfig {
         }
         let info = self.identify.then_some(&self.info);
         let offered = (&self.capabilities).into();
-        let identity = Identity::of_server(info, offered, self.cache, self.extensions());
+        let extensions = self.extensions().map(String::from).collect();
+        let identity = Identity::of_server(info, offered, self.cache, extensions);
         Some(identity.of_one_era(self.one_era))
     }
 
     /// The names of the extensions that the server has. One whose name is none does not count.
-    fn extensions(&self) -> Vec<String> {
+    fn extensions(&self) -> impl Iterator<Item = &str> {
         let declared = self.capabilities.extensions.iter().flat_map(|extensions| extensions.iter());
         declared
             .map(|(name, _)| name)
             .filter(|name| MetaKey::parse(name).is_ok_and(|key| key.prefix().is_some()))
-            .map(String::from)
-            .collect()
+    }
+
+    /// The extension of this name, if the server has it.
+    pub(super) fn extension(&self, name: &str) -> Option<Extension> {
+        if self.revisions.and(RevisionSet::STATELESS).is_empty() {
+            return None;
+        }
+        Extension::at(self.extensions().position(|known| known == name)?)
     }
 }
 
 impl Server {
+    /// Says who the server is, which takes memory.
+    pub(super) fn identify(&mut self) {
+        if let Some(identity) = self.config.identity() {
+            self.peer.set_identity(identity);
+        }
+    }
+
     pub(super) fn discover<'f>(
         &mut self,
         request: IncomingRequest<'_, 'f>,

@@ -90,11 +90,10 @@ impl Server {
         let offered = CapabilitySet::from(&config.capabilities);
         let spoken = config.revisions;
         let mut peer = Peer::new(Role::Server, (spoken, offered), number, &config.connection);
-        if let Some(identity) = config.identity() {
-            peer.set_identity(identity);
-        }
         peer.set_log_level(config.log_level);
-        Self { config, peer, client: None }
+        let mut server = Self { config, peer, client: None };
+        server.identify();
+        server
     }
 
     /// The configuration.
@@ -105,7 +104,7 @@ impl Server {
     /// The extension of this name, if the configuration has it in its capabilities: what
     /// [`RequestContext::extensions`](crate::RequestContext::extensions) is asked for.
     pub fn extension(&self, name: &str) -> Option<Extension> {
-        self.peer.identity().and_then(|own| own.extension(name))
+        self.config.extension(name)
     }
 
     /// What the client said of itself: the params of `initialize`, an
@@ -131,6 +130,9 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'f>> {
         let arrival = arrival.into();
+        if self.peer.is_anonymous() {
+            self.identify();
+        }
         let mut scanned = None;
         let Some(incoming) =
             self.peer.receive(&self.config.connection, frame.into(), arrival, &mut scanned, out)
