@@ -175,7 +175,7 @@ fn brackets_length(text: &[u8]) -> Option<usize> {
 fn behind_string(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
-        rest = match rest.get(plain_run(rest)..)? {
+        rest = match rest.get(scanned_run(rest)..)? {
             [b'"', behind @ ..] => return Some(behind),
             // What is raw in a string has been reported when it was scanned.
             [b'\\', _, behind @ ..] | [_, behind @ ..] => behind,
