@@ -11,6 +11,8 @@ use super::write::{EncodeError, Result, Writer};
 /// A struct: an object like any other, unless it is the disguise of something else.
 pub(crate) enum StructWriter<'w, 'a, 'x> {
     Object(ObjectWriter<'w, 'a, 'x>),
+    /// An object that may look like anything, so that there is nothing to do but to write it.
+    Free { writer: &'w mut Writer<'a>, is_empty: bool },
     /// JSON text.
     Raw(&'w mut Writer<'a>),
     /// The text of a number.
@@ -29,6 +31,10 @@ impl SerializeStruct for StructWriter<'_, '_, '_> {
                 object.key(key, None)?;
                 object.value(value)
             }
+            Self::Free { writer, is_empty } => {
+                writer.push_key(Separator::next(is_empty), key)?;
+                value.serialize(&mut **writer)
+            }
             Self::Raw(writer) | Self::Number(writer) => {
                 value.serialize(Text(|text: &str| writer.write_raw(text)))
             }
@@ -42,6 +48,7 @@ impl SerializeStruct for StructWriter<'_, '_, '_> {
     fn end(self) -> Result {
         match self {
             Self::Object(object) => object.close(),
+            Self::Free { writer, .. } => writer.push(b"}"),
             _ => Ok(()),
         }
     }

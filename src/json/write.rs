@@ -391,6 +391,11 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         match name {
             RAW_VALUE => Ok(StructWriter::Raw(self)),
             NUMBER => Ok(StructWriter::Number(self)),
+            _ if matches!(self.expected, Shape::Any | Shape::Object) => {
+                self.expected = Shape::Any;
+                self.push(b"{")?;
+                Ok(StructWriter::Free { writer: self, is_empty: true })
+            }
             _ => ObjectWriter::open(self).map(StructWriter::Object),
         }
     }
