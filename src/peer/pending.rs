@@ -58,11 +58,14 @@ impl Pending {
     #[inline]
     pub(super) fn insert(&mut self, call: Call) -> Place {
         let (purpose, pauses) = (call.purpose, call.pause.is_some());
-        let place = self.calls.insert(|place| {
+        let place = self.calls.insert(|_| {});
+        // Not in the closure, which would hold a copy of it: a call is large.
+        if let Some(entry) = self.calls.get_mut(place) {
             // The room that the last call in this place had for its params serves the next one.
-            let params = core::mem::take(&mut place.params);
-            *place = Call { params, ..call };
-        });
+            let params = core::mem::take(&mut entry.params);
+            *entry = call;
+            entry.params = params;
+        }
         if pauses && self.first_pausing.is_none() {
             self.first_pausing = Some(place.index);
         }
