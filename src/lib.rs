@@ -249,6 +249,7 @@ mod handle;
 pub mod http;
 pub mod json;
 mod limits;
+pub mod manual;
 pub mod model;
 pub mod pagination;
 mod peer;

@@ -12,7 +12,10 @@ use super::write::{EncodeError, Result, Writer};
 pub(crate) enum StructWriter<'w, 'a, 'x> {
     Object(ObjectWriter<'w, 'a, 'x>),
     /// An object that may look like anything, so that there is nothing to do but to write it.
-    Free { writer: &'w mut Writer<'a>, is_empty: bool },
+    Free {
+        writer: &'w mut Writer<'a>,
+        is_empty: bool,
+    },
     /// JSON text.
     Raw(&'w mut Writer<'a>),
     /// The text of a number.
