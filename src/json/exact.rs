@@ -79,7 +79,7 @@ impl<'t> Exact<'t> {
             more = self.goes_on(b'}')?;
         }
         let needs = sight.end(self.revision, Strictness::Exact).ok()?;
-        self.needs = needs.iter().fold(self.needs, CapabilitySet::with);
+        self.needs = self.needs.or(needs);
         Some(())
     }
 

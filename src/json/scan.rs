@@ -81,18 +81,7 @@ impl<'a> Scanner<'a> {
     /// The next byte that is not white space, which stays unread.
     #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        match self.byte() {
-            Some(byte) if b' ' < byte => Some(byte),
-            _ => self.peek_behind_space(),
-        }
-    }
-
-    /// The same where there may be white space, which programs mostly leave out.
-    #[inline(never)]
-    fn peek_behind_space(&mut self) -> Option<u8> {
-        while self.byte().is_some_and(is_whitespace) {
-            self.at += 1;
-        }
+        self.at = behind_space(self.bytes, self.at);
         self.byte()
     }
 
@@ -453,6 +442,23 @@ impl Brackets {
             (_, _) => Some(Bracket::Object),
         }
     }
+}
+
+/// Where the next byte is that is not white space: mostly here, since programs leave it out.
+#[inline(always)]
+pub(super) fn behind_space(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(byte) if b' ' < *byte => at,
+        _ => skip_space(bytes, at),
+    }
+}
+
+#[inline(never)]
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).copied().is_some_and(is_whitespace) {
+        at += 1;
+    }
+    at
 }
 
 /// White space as JSON has it.

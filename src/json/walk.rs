@@ -2,7 +2,7 @@
 
 use super::name::Name;
 use super::run::scanned_run;
-use super::scan::is_whitespace;
+use super::scan::{behind_space, is_whitespace};
 
 /// A position in text that is known to be valid JSON. On text that is not, it ends early.
 #[derive(Clone, Copy)]
@@ -47,17 +47,7 @@ impl<'a> Walk<'a> {
     /// The next byte that is not white space.
     #[inline(always)]
     pub(crate) fn peek(&mut self) -> Option<u8> {
-        match self.byte() {
-            Some(byte) if b' ' < byte => Some(byte),
-            _ => self.peek_behind_space(),
-        }
-    }
-
-    #[inline(never)]
-    fn peek_behind_space(&mut self) -> Option<u8> {
-        while self.byte().is_some_and(is_whitespace) {
-            self.at += 1;
-        }
+        self.at = behind_space(self.text.as_bytes(), self.at);
         self.byte()
     }
 

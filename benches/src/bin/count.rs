@@ -76,7 +76,9 @@ fn check(record: &Record, costs: &Costs) -> Result<(), String> {
         println!("note: {note}");
     }
     if verdict.failures.is_empty() {
-        println!("mcp-sansio costs no more than recorded, and less than the others.");
+        println!(
+            "mcp-sansio costs no more than recorded, and has kept its place beside the others."
+        );
         return Ok(());
     }
     let failures = verdict.failures.join("\n");
