@@ -273,6 +273,7 @@ pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId};
+pub use json::Prepared;
 pub use limits::Limits;
 pub use peer::{
     Arrival, Batch, BatchError, BegunTask, CacheHint, CacheHints, CallEnded, CallError,

@@ -60,7 +60,7 @@ named! {
         StatelessCall = "stateless call",
         /// A server lists 50 tools, each a value of the model.
         ListTools = "list tools",
-        /// A server lists 50 tools that it has as JSON, which is checked each time.
+        /// A server lists 50 tools that have been checked and written beforehand.
         ListPreparedTools = "list prepared tools",
         /// A server takes in a call of a tool with an argument of 1 MB, and answers with it.
         LargeCall = "large call",

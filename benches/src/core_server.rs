@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use mcp_sansio::json::{Envelope, Raw};
+use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
-    Call, Framing, InboundId, Inbox, Instant, Limits, Outbox, Progress, Server, ServerConfig,
-    ServerEvent,
+    Call, Framing, InboundId, Inbox, Instant, Limits, Outbox, Prepared, Progress, RespondError,
+    Revision, Server, ServerConfig, ServerEvent,
 };
-use serde::Serialize;
 
 use crate::messages::{self, Echo};
 use crate::stage::{stage_framing, stage_handling, stage_receiving, stage_sending, stage_writing};
@@ -29,8 +29,14 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
         Case::Call => answers(&messages::call(messages::TEXT)),
         Case::StatelessCall => answers(&messages::stateless_call(messages::TEXT)),
         Case::LargeCall => answers(&large()),
-        Case::ListTools => lists(ListToolsResult::new(tools())),
-        Case::ListPreparedTools => lists(prepared_tools()),
+        Case::ListTools => {
+            let result = ListToolsResult::new(tools());
+            lists(move |server, id, out| server.respond(id, &result, out))
+        }
+        Case::ListPreparedTools => {
+            let result = prepared_tools();
+            lists(move |server, id, out| server.respond_prepared(id, &result, out))
+        }
         Case::Progress => reports(),
         _ => return None,
     };
@@ -136,17 +142,21 @@ fn tools() -> Vec<Tool<'static>> {
     tools.collect()
 }
 
-/// Tools, as JSON.
-fn prepared_tools() -> Raw<'static> {
-    Raw::new(&serde_json::to_string(&ListToolsResult::new(tools())).unwrap()).unwrap().into_owned()
+/// Tools, written beforehand.
+fn prepared_tools() -> Prepared {
+    let tools = ListToolsResult::new(tools());
+    Prepared::result::<ListTools>(Revision::V2025_11_25, &tools).unwrap()
 }
 
-fn lists<T: Serialize + 'static>(result: T) -> Rounds {
+fn lists<A>(mut answer: A) -> Rounds
+where
+    A: FnMut(&mut Server, InboundId, &mut Outbox) -> Result<(), RespondError> + 'static,
+{
     let line = messages::line(messages::LIST);
     let mut serving = Serving::new();
     let mut list = move |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        stage_writing(|| server.respond(request.id, &result, out)).unwrap();
+        stage_writing(|| answer(server, request.id, out)).unwrap();
     };
     Box::new(move |rounds| {
         for _ in 0..rounds {

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::CallToolParams;
+use mcp_sansio::model::method::ListTools;
+use mcp_sansio::model::{CallToolParams, ListToolsResult, Tool};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientEvent, Framing, Inbox, Instant, Outbox, Progress, Server,
-    ServerEvent,
+    Call, CallOptions, Client, ClientEvent, Framing, Inbox, Instant, Outbox, Prepared, Progress,
+    Revision, Server, ServerEvent,
 };
 use mcp_sansio_proptests::allocations::{Counting, count};
 use mcp_sansio_proptests::config;
@@ -122,6 +123,23 @@ fn a_server_allocates_nothing_for_a_ping() {
 #[test]
 fn a_server_allocates_nothing_for_a_tool_call() {
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), answer), 0);
+}
+
+#[test]
+fn a_server_allocates_nothing_for_a_result_that_has_been_prepared() {
+    let schema = Raw::new(r#"{"type":"object"}"#).unwrap();
+    let tools = ListToolsResult::new(vec![Tool::new("a", schema)]);
+    for (revision, meta) in [(Revision::V2025_11_25, ""), (Revision::V2026_07_28, ALONE)] {
+        let prepared = Prepared::result::<ListTools>(revision, &tools).unwrap();
+        let request = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{{\"_meta\":{{{meta}}}}}}}\n"
+        );
+        let allocations = server_allocations(request.as_bytes(), |server, event, out| {
+            let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            server.respond_prepared(request.id, &prepared, out).expect("room");
+        });
+        assert_eq!(allocations, 0, "{revision}");
+    }
 }
 
 /// A text that prints itself, as a number or a date does.

@@ -22,6 +22,7 @@ mod number;
 mod object;
 mod payload;
 mod place;
+mod prepared;
 mod raw;
 mod raw_write;
 mod run;
@@ -38,6 +39,7 @@ mod write;
 pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
 pub use number::{Number, NumberError};
+pub use prepared::Prepared;
 pub use raw::{Elements, Kind, Members, Raw};
 pub use shape::{Misfit, Problem};
 pub use string::Str;
@@ -55,6 +57,8 @@ pub(crate) use scan::{Scanner, trim};
 pub(crate) use walk::Walk;
 pub(crate) use write::Writer;
 
+#[cfg(test)]
+mod prepared_tests;
 #[cfg(test)]
 mod raw_write_tests;
 #[cfg(test)]

@@ -273,6 +273,20 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         }
     }
 
+    /// Writes a member that has been written before: a key without escapes, and its value.
+    pub(super) fn copy(&mut self, key: &str, value: &str) -> Result {
+        let fate = self.fate_beside_additions(key).unwrap_or(Pending::Plain);
+        if let Pending::Skipped = fate {
+            return Ok(());
+        }
+        let separator = self.separator();
+        self.writer.push_wire_key(separator, key)?;
+        match fate {
+            Pending::Meta => Payload::meta(self.writer, self.meta).raw(value),
+            _ => self.writer.push(value.as_bytes()),
+        }
+    }
+
     /// What becomes of a member that the tables know, and of its object.
     fn settle(&mut self, member: KnownMember, written: Result) -> Result {
         if matches!(written, Err(EncodeError::Misfit(_)))

@@ -5,6 +5,7 @@ use serde::ser::{Impossible, Serialize, Serializer};
 use super::additions::{Additions, MetaAdditions};
 use super::number::NUMBER;
 use super::object::ObjectWriter;
+use super::prepared::Prepared;
 use super::raw_write::Source;
 use super::shape::{Form, Shape};
 use super::structs::{StructWriter, VariantWriter};
@@ -87,6 +88,27 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         }
         let mut object = self.open()?;
         object.write_members(&mut Source::new(text))?;
+        object.close()
+    }
+}
+
+impl Payload<'_, '_, '_> {
+    /// Writes a prepared result: by copying, if this is what it has been prepared for.
+    pub(crate) fn prepared(self, result: &Prepared) -> Result {
+        let is_meant = self.form.is_some_and(|form| result.is_for(form));
+        let (true, Some(members)) = (is_meant, result.members()) else {
+            return self.raw(result.as_str());
+        };
+        self.writer.need(result.needs());
+        if self.additions.is_empty() {
+            self.writer.push(self.prefix.as_bytes())?;
+            return self.writer.push(result.as_str().as_bytes());
+        }
+        // It has been compared with its form already.
+        let mut object = Self { form: None, ..self }.open()?;
+        for (key, value) in members {
+            object.copy(key, value)?;
+        }
         object.close()
     }
 }

@@ -12,7 +12,7 @@ use crate::version::Revision;
 
 /// A JSON value whose members keep their order.
 #[derive(Clone, Debug)]
-enum Tree {
+pub(super) enum Tree {
     Null,
     Boolean(bool),
     Integer(i64),
@@ -39,12 +39,16 @@ impl Serialize for Tree {
 }
 
 /// Makes values that mostly fit their shapes.
-struct Maker {
+pub(super) struct Maker {
     state: u64,
-    revision: Revision,
+    pub(super) revision: Revision,
 }
 
 impl Maker {
+    pub(super) const fn new(revision: Revision) -> Self {
+        Self { state: 0x9e37_79b9_7f4a_7c15, revision }
+    }
+
     /// A number below `bound` (xorshift).
     fn below(&mut self, bound: usize) -> usize {
         self.state ^= self.state << 13;
@@ -110,7 +114,7 @@ impl Maker {
     }
 
     /// An object whose tag, if it has one, comes first: only from text is the kind known beforehand.
-    fn record(&mut self, record: &'static Record) -> Tree {
+    pub(super) fn record(&mut self, record: &'static Record) -> Tree {
         let mut members = Vec::new();
         for (index, field) in record.fields.iter().enumerate() {
             let share = if field.presence == Presence::Required { 19 } else { 12 };
@@ -144,14 +148,22 @@ impl Shape {
     }
 }
 
-fn write<T: Serialize>(
+pub(super) fn write<T: Serialize>(
     value: &T,
     form: Form,
     additions: &Additions<'_>,
 ) -> Result<(String, crate::capability::CapabilitySet), EncodeError> {
+    written(form, additions, |payload| value.serialize(payload))
+}
+
+pub(super) fn written(
+    form: Form,
+    additions: &Additions<'_>,
+    write: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+) -> Result<(String, crate::capability::CapabilitySet), EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, 1 << 20);
-    value.serialize(Payload::new(&mut writer, "", Empty::Braces, additions, Some(form)))?;
+    write(Payload::new(&mut writer, "", Empty::Braces, additions, Some(form)))?;
     let needs = writer.needs();
     Ok((String::from_utf8(buffer).expect("UTF-8"), needs))
 }
@@ -167,28 +179,29 @@ fn records(revision: Revision) -> Vec<&'static Record> {
     requests.chain(notifications).collect()
 }
 
+pub(super) const ADDITIONS: [Additions<'_>; 2] = [
+    Additions::NONE,
+    Additions {
+        members: &[("resultType", "\"complete\"")],
+        defaults: &[("ttlMs", "5"), ("cacheScope", "\"public\"")],
+        meta: MetaAdditions {
+            members: &[("own", "1")],
+            text: "\"more\":2",
+            reserved: &["x-unknown"],
+        },
+    },
+];
+
 #[test]
 fn text_is_written_like_the_value_that_it_stands_for() {
-    let additions = [
-        Additions::NONE,
-        Additions {
-            members: &[("resultType", "\"complete\"")],
-            defaults: &[("ttlMs", "5"), ("cacheScope", "\"public\"")],
-            meta: MetaAdditions {
-                members: &[("own", "1")],
-                text: "\"more\":2",
-                reserved: &["x-unknown"],
-            },
-        },
-    ];
-    let mut maker = Maker { state: 0x9e37_79b9_7f4a_7c15, revision: Revision::V2024_11_05 };
+    let mut maker = Maker::new(Revision::V2024_11_05);
     let mut written = 0;
     for revision in Revision::ALL {
         maker.revision = revision;
         for record in records(revision) {
             for round in 0..60 {
                 let value = maker.record(record);
-                let additions = additions.get(round % 2).expect("there are two");
+                let additions = ADDITIONS.get(round % 2).expect("there are two");
                 let form = Form { record, revision };
                 let typed = write(&value, form, additions);
                 let line = serde_json::to_string(&value).expect("writable");

@@ -18,9 +18,9 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
 use crate::json::shape::Form;
-use crate::json::{EncodeError, Member, Misfit, Problem, Writer, member};
+use crate::json::{EncodeError, Member, Misfit, Payload, Prepared, Problem, Writer, member};
 use crate::model::{CallToolResult, LoggingLevel};
-use crate::rpc::{Answer, Ending, Fault, write_error, write_result};
+use crate::rpc::{Answer, Ending, Fault, write_error, write_result_with};
 use crate::session::Phase;
 
 /// Why a request could not be answered or reported on. Nothing was sent.
@@ -67,6 +67,32 @@ impl Peer {
         if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
             return self.give_input(config, id, need, result, out);
         }
+        self.answer(config, id, out, |payload| result.serialize(payload))
+    }
+
+    /// The same with a result that was prepared.
+    pub(crate) fn respond_prepared(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        result: &Prepared,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        self.answerable(id)?;
+        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+            return self.give_input(config, id, need, result, out);
+        }
+        self.answer(config, id, out, |payload| payload.prepared(result))
+    }
+
+    /// Answers a request that can be answered with a result that the caller writes.
+    fn answer(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        out: &mut dyn Outlets,
+        body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+    ) -> Result<(), RespondError> {
         self.send_delayed_progress(id, out);
         self.flush_listen(id, out);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
@@ -77,7 +103,7 @@ impl Peer {
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
             stamped(own, exchange, &wire, |additions| {
-                write_result(writer, &wire, result, additions, form)
+                write_result_with(writer, &wire, additions, form, body)
             })?;
             match exchange.kind {
                 Some(kind) if kind.asks_a_person() => {

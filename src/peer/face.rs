@@ -98,6 +98,21 @@ macro_rules! peer_face {
                 self.peer.respond(&self.config.connection, request, result, out)
             }
 
+            /// Answers a request with a result that was prepared, which is copied if it was prepared for
+            /// this method in the revision of the request.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond).
+            pub fn respond_prepared(
+                &mut self,
+                request: InboundId,
+                result: &Prepared,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.respond_prepared(&self.config.connection, request, result, out)
+            }
+
             /// Answers a request with an error. The message is one short sentence.
             ///
             /// # Errors

@@ -92,9 +92,20 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
+    write_result_with(writer, id, additions, form, |payload| result.serialize(payload))
+}
+
+/// A successful response, of which the caller writes the result.
+pub(crate) fn write_result_with(
+    writer: &mut Writer<'_>,
+    id: &Id<'_>,
+    additions: &Additions<'_>,
+    form: Option<Form>,
+    write: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
     writer.push(OPEN)?;
     Answer::To(id).write(writer)?;
-    result.serialize(Payload::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
+    write(Payload::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
     writer.push(b"}")
 }
 

@@ -31,7 +31,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::Raw;
+use crate::json::{Prepared, Raw};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,

@@ -1,0 +1,164 @@
+//! Results that have been written beforehand, and are only copied when they are asked for.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::additions::Additions;
+use super::payload::{Empty, Payload};
+use super::raw::MemberTexts;
+use super::shape::Form;
+use super::write::{EncodeError, RAW_VALUE, Writer};
+use crate::capability::CapabilitySet;
+use crate::dialect::methods::RequestKind;
+use crate::model::method::Method;
+use crate::version::Revision;
+
+/// A result that has been compared with what its method asks for in one revision, once, and is then
+/// sent by copying: a list of tools that is the same for everybody, for example.
+///
+/// Give it to [`respond_prepared`](crate::Server::respond_prepared). What the machine adds to results
+/// (their kind, how long they may be used again, who the server is) it adds as ever, for each request
+/// anew. A request in another revision, or for another method, is answered with it as with any JSON:
+/// members that the revision lacks are left out, and what does not fit is an error. So prepare one for
+/// each revision in which it is asked for often.
+///
+/// A clone shares the text. `Debug` shows its length only. For serializers it is JSON text, as
+/// [`Raw`](crate::json::Raw) is.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::{ListToolsResult, Tool, method::ListTools};
+/// use mcp_sansio::{Call, Outbox, Prepared, Revision, Server, ServerEvent};
+///
+/// let schema = Raw::new(r#"{"type":"object"}"#)?;
+/// let tools = ListToolsResult::new(vec![Tool::new("greet", schema)]);
+/// let revision = Revision::V2025_11_25;
+/// let list = Prepared::result::<ListTools>(revision, &tools)?;
+/// assert_eq!(list.as_str(), r#"{"tools":[{"name":"greet","inputSchema":{"type":"object"}}]}"#);
+///
+/// fn serve(list: &Prepared, server: &mut Server, event: ServerEvent<'_>, outbox: &mut Outbox) {
+///     if let ServerEvent::Request(request) = event
+///         && let Call::ListTools(_) = request.call
+///     {
+///         // Whoever asked may have given up meanwhile.
+///         _ = server.respond_prepared(request.id, list, outbox);
+///     }
+/// }
+/// # _ = serve;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Prepared {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    text: String,
+    /// What it has been compared with; nothing if MCP does not have the method.
+    form: Option<Form>,
+    /// What the peer has to offer for it.
+    needs: CapabilitySet,
+    /// Where its members are, if they can be copied one by one.
+    members: Option<Vec<Place>>,
+}
+
+/// Where a member is: its key without the quotes, which has no escapes, and its value.
+struct Place {
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Prepared {
+    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
+    ///
+    /// The result of a method that MCP does not have can be anything that is an object.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never
+    /// [`Full`](EncodeError::Full): the caller is at fault. There is no limit to its size but that of
+    /// the outbox that it is to be sent through.
+    pub fn result<M: Method>(
+        revision: Revision,
+        result: &(impl Serialize + ?Sized),
+    ) -> Result<Self, EncodeError> {
+        Self::of(M::NAME, revision, result)
+    }
+
+    pub(super) fn of(
+        method: &str,
+        revision: Revision,
+        result: &(impl Serialize + ?Sized),
+    ) -> Result<Self, EncodeError> {
+        let form = RequestKind::named(method).map(|kind| kind.rule().result(revision));
+        let mut buffer = Vec::new();
+        let mut writer = Writer::new(&mut buffer, usize::MAX);
+        result.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
+        let needs = writer.needs();
+        // Everything the writer appends is UTF-8.
+        let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+        let members = places_in(&text);
+        Ok(Self { parts: Arc::new(Parts { text, form, needs, members }) })
+    }
+
+    /// The JSON text, without what the machine adds.
+    pub fn as_str(&self) -> &str {
+        &self.parts.text
+    }
+
+    /// Whether this is what the text has been compared with.
+    pub(super) fn is_for(&self, form: Form) -> bool {
+        self.parts.form == Some(form)
+    }
+
+    /// What the peer has to offer for it.
+    pub(super) fn needs(&self) -> CapabilitySet {
+        self.parts.needs
+    }
+
+    /// Its members, keys without their quotes, if they can be copied one by one.
+    pub(super) fn members(&self) -> Option<impl Iterator<Item = (&str, &str)>> {
+        let text = |range: &Range<usize>| self.parts.text.get(range.clone()).unwrap_or_default();
+        let members = self.parts.members.as_ref()?;
+        Some(members.iter().map(move |place| (text(&place.key), text(&place.value))))
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Prepared({} bytes)", self.parts.text.len())
+    }
+}
+
+impl Serialize for Prepared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
+        raw.serialize_field(RAW_VALUE, self.as_str())?;
+        raw.end()
+    }
+}
+
+/// Where the members of an object without white space are, if none of its keys has escapes.
+fn places_in(text: &str) -> Option<Vec<Place>> {
+    let mut places = Vec::new();
+    // Behind the brace that opens it, or the comma.
+    let mut at = 1;
+    for (key, value) in MemberTexts::of(text) {
+        let key_end = at + 1 + key.as_wire().len();
+        // A quote and a colon stand between them.
+        let place = Place { key: at + 1..key_end, value: key_end + 2..key_end + 2 + value.len() };
+        let is_there = text.get(place.key.clone()) == Some(key.as_wire())
+            && text.get(place.value.clone()) == Some(value);
+        if !is_there || key.as_wire().contains('\\') {
+            return None;
+        }
+        at = place.value.end + 1;
+        places.push(place);
+    }
+    Some(places)
+}
