@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::batch::Batch;
 use super::message::{Frame, Origin};
-use crate::json::trim;
+use crate::json::{trim_end, trim_start};
 use crate::limits::Limits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -178,9 +178,15 @@ impl Inbox {
     pub fn next(&mut self) -> Option<Frame<'_>> {
         let (range, origin) = match self.ready.take() {
             Some(ready) => ready,
+            None if self.has_nothing_new() => return None,
             None => self.take()?,
         };
         Some(Frame::new(self.buffer.get(range)?, origin))
+    }
+
+    /// Whether there is nothing to look through: the usual end of a loop over the frames.
+    fn has_nothing_new(&self) -> bool {
+        self.searched == self.end && self.batch.is_none() && !self.finished
     }
 
     /// Gives the buffer back to the allocator if no bytes are waiting.
@@ -293,10 +299,9 @@ impl Inbox {
         if self.frame_bytes < unended.len() {
             return (0..0, Origin::TooLong { length: line.len() as u64 });
         }
-        let frame = trim(bytes);
-        let leading = bytes.iter().position(|byte| frame.first() == Some(byte)).unwrap_or(0);
-        let begin = line.start + skipped + leading;
-        (begin..begin + frame.len(), origin)
+        let unspaced = trim_start(bytes);
+        let begin = line.start + skipped + (bytes.len() - unspaced.len());
+        (begin..begin + trim_end(unspaced).len(), origin)
     }
 
     /// Steps over everything up to here.

@@ -240,9 +240,26 @@ impl<'a> Envelope<'a> {
             }
             None => return Err(JsonError::new(JsonErrorKind::Ended, scanner.offset())),
         }
-        let walked = scanner.object(0, |scanner, key| self.member(scanner, key));
+        let walked = if self.takes_usual_beginning(scanner) {
+            scanner.members(|scanner, key| self.member(scanner, key))
+        } else {
+            scanner.object(0, |scanner, key| self.member(scanner, key)).map(|_| ())
+        };
         walked.map_err(|_| scanner.error())?;
         scanner.end()
+    }
+
+    /// Passes over the member that most messages begin with, and the comma behind it.
+    fn takes_usual_beginning(&mut self, scanner: &mut Scanner<'a>) -> bool {
+        const BEGINNING: &[u8] = br#"{"jsonrpc":"2.0","#;
+        const VERSION: Span = Span { start: 11, end: 16 };
+        // The span counts from the beginning of the frame.
+        let is_usual = scanner.offset() == 0 && scanner.allows(1) && scanner.take(BEGINNING);
+        if is_usual {
+            self.begun |= Member::Jsonrpc.bit();
+            self.set(Member::Jsonrpc, VERSION);
+        }
+        is_usual
     }
 
     /// Passes over a member of the envelope and notes where it is.

@@ -30,6 +30,7 @@ mod scan;
 mod sequence;
 pub(crate) mod shape;
 mod sight;
+mod space;
 mod string;
 mod structs;
 mod text;
@@ -52,7 +53,8 @@ pub(crate) use name::Name;
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, member};
-pub(crate) use scan::{Scanner, trim};
+pub(crate) use scan::Scanner;
+pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]
 pub(crate) use walk::Walk;
 pub(crate) use write::Writer;

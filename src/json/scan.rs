@@ -2,6 +2,7 @@
 
 use super::error::{JsonError, JsonErrorKind};
 use super::run::plain_run;
+use super::space::behind_space;
 
 /// The bytes from `start` up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +56,11 @@ impl<'a> Scanner<'a> {
         self.at
     }
 
+    /// Whether values may nest so many levels deep.
+    pub(super) const fn allows(&self, levels: u8) -> bool {
+        levels <= self.depth
+    }
+
     /// What is wrong with the text although its structure could be read.
     pub(crate) const fn flaw(&self) -> Option<JsonError> {
         self.flaw
@@ -103,7 +109,7 @@ impl<'a> Scanner<'a> {
     /// Passes over one object, which stands inside `level` open brackets. `member` is called after
     /// each key, with the key, and must pass over the value.
     #[inline(always)]
-    pub(crate) fn object<F>(&mut self, level: u8, mut member: F) -> Walked<Span>
+    pub(crate) fn object<F>(&mut self, level: u8, member: F) -> Walked<Span>
     where
         F: FnMut(&mut Self, Key) -> Walked,
     {
@@ -117,19 +123,41 @@ impl<'a> Scanner<'a> {
             return Ok(Span::new(start, self.at));
         }
         self.at += 1;
-        if self.peek() != Some(b'}') {
-            loop {
-                let key = self.key()?;
-                member(self, key)?;
-                match self.peek() {
-                    Some(b',') => self.at += 1,
-                    Some(b'}') => break,
-                    _ => return Err(Broken),
-                }
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+        } else {
+            self.members(member)?;
+        }
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Passes over the rest of an object from the next key on, of which there is at least one.
+    #[inline(always)]
+    pub(super) fn members<F>(&mut self, mut member: F) -> Walked
+    where
+        F: FnMut(&mut Self, Key) -> Walked,
+    {
+        loop {
+            let key = self.key()?;
+            member(self, key)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return Err(Broken),
             }
         }
         self.at += 1;
-        Ok(Span::new(start, self.at))
+        Ok(())
+    }
+
+    /// Steps over this text if it is what comes next, byte for byte.
+    #[inline]
+    pub(super) fn take(&mut self, text: &[u8]) -> bool {
+        let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text));
+        if is_next {
+            self.at += text.len();
+        }
+        is_next
     }
 
     /// Passes over one array at the outermost level. `element` must pass over each element.
@@ -442,34 +470,4 @@ impl Brackets {
             (_, _) => Some(Bracket::Object),
         }
     }
-}
-
-/// Where the next byte is that is not white space: mostly here, since programs leave it out.
-#[inline(always)]
-pub(super) fn behind_space(bytes: &[u8], at: usize) -> usize {
-    match bytes.get(at) {
-        Some(byte) if b' ' < *byte => at,
-        _ => skip_space(bytes, at),
-    }
-}
-
-#[inline(never)]
-fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while bytes.get(at).copied().is_some_and(is_whitespace) {
-        at += 1;
-    }
-    at
-}
-
-/// White space as JSON has it.
-#[inline]
-pub(super) const fn is_whitespace(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
-}
-
-/// The bytes without the white space around them.
-pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
-    let Some(start) = bytes.iter().position(|byte| !is_whitespace(*byte)) else { return &[] };
-    let end = bytes.iter().rposition(|byte| !is_whitespace(*byte)).map_or(start, |last| last + 1);
-    bytes.get(start..end).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use super::name::Name;
 use super::run::scanned_run;
-use super::scan::{behind_space, is_whitespace};
+use super::space::{behind_space, is_whitespace};
 
 /// A position in text that is known to be valid JSON. On text that is not, it ends early.
 #[derive(Clone, Copy)]

@@ -208,10 +208,10 @@ pub enum Relay {
 
 impl Relay {
     /// Whether messages with this method pass without being looked at.
-    pub(super) fn covers(&self, method: &str) -> bool {
+    pub(super) fn covers<M: PartialEq<str> + ?Sized>(&self, method: &M) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Methods(methods) => methods.iter().any(|relayed| relayed == method),
+            Self::Methods(methods) => methods.iter().any(|relayed| *method == **relayed),
             Self::Everything => true,
         }
     }

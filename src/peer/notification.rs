@@ -37,7 +37,7 @@ impl Peer {
                 return Some(Incoming::Notification(kind, notification));
             }
             _ => {
-                let is_relayed = self.session.is_some() && config.relay.covers(&method.to_str());
+                let is_relayed = self.session.is_some() && config.relay.covers(&method);
                 let kind = kind.filter(|_| !is_relayed);
                 let expected = self.expected(kind, params.as_ref());
                 if expected == Ok(true)

@@ -77,8 +77,7 @@ impl Peer {
             Ok(Admitted::Handshake) => Some(Incoming::Initialize(request)),
             Ok(Admitted::Work(kind, context)) => {
                 request.context = context;
-                request.is_relayed =
-                    kind.is_none() && config.relay.covers(&request.method.to_str());
+                request.is_relayed = kind.is_none() && config.relay.covers(&request.method);
                 Some(Incoming::Request(kind, request))
             }
             Err(refusal) => {
@@ -100,7 +99,7 @@ impl Peer {
         let claim = self.claim(request);
         let routed = route(kind, &claim, &self.situation(request));
         let is_draining = self.phase == Phase::Draining && routed != Route::Ping;
-        let is_relayed = config.relay.covers(&request.method.to_str());
+        let is_relayed = config.relay.covers(&request.method);
         match routed {
             // What it lacks matters more than that it comes too late.
             Route::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
