@@ -29,6 +29,9 @@ struct Arguments {
     /// Measure only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
+    /// Measure at no larger size.
+    #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
+    most: usize,
     /// Do the work with this name, for a profiler to watch.
     #[arg(long, requires = "at")]
     work: Option<String>,
@@ -57,10 +60,10 @@ fn measure(work: Work, size: usize) -> f64 {
     instructions / done
 }
 
-fn measure_all(only: &str) -> Table {
+fn measure_all(only: &str, most: usize) -> Table {
     let mut table = Table::default();
     for work in Work::all().filter(|work| work.name().contains(only)) {
-        for &size in work.sizes() {
+        for &size in work.sizes().iter().filter(|size| **size <= most) {
             let row = Row::new(work, size, measure(work, size));
             eprintln!("{} at {size}: {:.2}", work.name(), row.cost);
             table.rows.push(row);
@@ -77,7 +80,7 @@ fn main() -> ExitCode {
     }
     let table = match arguments.from {
         Some(path) => std::fs::read_to_string(path).unwrap().parse().unwrap(),
-        None => measure_all(&arguments.only),
+        None => measure_all(&arguments.only, arguments.most),
     };
     print!("{table}");
     if let Some(directory) = arguments.svg {
