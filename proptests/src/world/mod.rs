@@ -250,6 +250,14 @@ impl World {
                 self.server.disconnected(Cause::ReadFailed, self.now);
             }
             Step::Reconnect => self.reconnect()?,
+            Step::Release { way: true } => {
+                self.client.release();
+                self.client_out.release();
+            }
+            Step::Release { way: false } => {
+                self.server.release();
+                self.server_out.release();
+            }
             _ => {}
         }
         Ok(())

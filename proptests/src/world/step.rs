@@ -74,6 +74,8 @@ pub enum Step {
     Break,
     /// There is another connection, if this one has ended.
     Reconnect,
+    /// A side gives back the memory that it does not need.
+    Release { way: Way },
 }
 
 impl Step {
@@ -139,7 +141,7 @@ impl Step {
             96 => Self::End { way: way(choices), how: choices.below(6) as u8 },
             97 if choices.one_in(3) => Self::Break,
             97 | 98 => Self::Reconnect,
-            _ => Self::Flow,
+            _ => Self::Release { way: way(choices) },
         }
     }
 }
