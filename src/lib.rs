@@ -5,6 +5,13 @@
 //! deterministic simulation, and without `std`. It has both roles, and every revision from 2024-11-05 to
 //! 2026-07-28.
 //!
+//! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
+//! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
+//! [pages](manual::pagination), [both eras](manual::eras), [limits](manual::limits),
+//! [every kind of loop](manual::embedding), [fuzzing](manual::fuzzing), [simulation](manual::simulation),
+//! [gateways](manual::gateways), [what it costs](manual::performance), and
+//! [coming from rmcp](manual::migration).
+//!
 //! For programs that only want a server or a client, an adapter brings the loop: `mcp-sansio-std` with threads,
 //! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks, `mcp-sansio-http` with
 //! hyper for HTTP.
@@ -97,9 +104,9 @@
 //! # Calls and requests
 //!
 //! The roles are symmetric once a session is open: either side asks, answers, cancels and reports
-//! progress. Without sessions (from 2026-07-28 on) clients ask and servers answer. A call of ours is named by a [`CallId`] and has exactly one [`Outcome`]. A request of the
-//! peer is named by an [`InboundId`] and is answered at most once; its [`RequestContext`] says under
-//! which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
+//! progress. Without sessions (from 2026-07-28 on) clients ask and servers answer. A call of ours is named by
+//! a [`CallId`] and has exactly one [`Outcome`]. A request of the peer is named by an [`InboundId`] and is
+//! answered at most once; its [`RequestContext`] says under which rules. Both handles are small, `Copy`, dense (so a side table can be a `Vec`) and never
 //! mistaken for those of another connection or of an earlier use.
 //!
 //! Methods are called by type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by
@@ -121,29 +128,12 @@
 //! # Both eras
 //!
 //! Up to 2025-11-25 a client opens a session with `initialize`. From 2026-07-28 on every request stands
-//! alone: its `_meta` says which revision it is and what its sender can do ([`Era`]). Both can be served
-//! on one connection at the same time, and a handler need not know which it serves:
-//!
-//! - **A server** looks at each request. One that says what it is is served by that, whatever else happens on
-//!   the connection; the others belong to the session, or are refused. `server/discover` is answered by the
-//!   machine. With [`ServerConfig::revisions`] either era can be switched off.
-//! - **A client** that speaks both asks with `server/discover`, and if the server does not know that, or
-//!   does not answer, with `initialize`. [`Connected`] says what was found and [how](Evidence);
-//!   [`ClientConfig::known`] is for a server that was found out before, and [`Client::successor`] for the
-//!   next connection to the same one.
-//! - **What a server needs** of the client before it can answer (something to fill in, a model, the roots) is
-//!   asked for with [`Server::require_input`], which ends the request; it comes again with the answers
-//!   ([`Request::input`]). Where there are no sessions that is what goes over the wire. In a session the
-//!   machine makes the requests of that era, gathers the answers, and hands the same request out again. A
-//!   client gets the same [`ClientEvent::Request`] either way, and answers it the same way; the machine
-//!   then repeats the call by itself, under the same handle. [`CallOptions::input_by_hand`] is for those
-//!   who want to do that themselves. [`request_state`] keeps clients from forging what a server gave
-//!   them to bring back.
-//! - **What changes** is told with the same commands ([`Server::list_changed`],
-//!   [`Server::resource_updated`]): to the session, and to every subscription that asks for it. Without a
-//!   session a client subscribes with [`Client::subscribe`], or [at once](ClientConfig::listen). A peer
-//!   that does not read costs no more than one bit for each thing it has subscribed to.
-//! - **What may be used again**, a server says with [`ServerConfig::cache`]; [`cache`] keeps it for a client.
+//! alone: its `_meta` says which revision it is and what its sender can do ([`Era`]). Both are served on one
+//! connection at the same time, and a handler need not know which it serves: what it needs of the client
+//! before it can answer it [requires](Server::require_input), and is entered again; what changes it tells
+//! [by the same commands](Server::list_changed). A client [finds out](Connected) what a server speaks. The
+//! chapter [`manual::eras`] says how, and [`request_state`] keeps clients from forging what they were given to
+//! bring back.
 //!
 //! # What the machine keeps
 //!

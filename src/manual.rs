@@ -1,4 +1,70 @@
 //! Chapters for those who want to know more than what each item does.
+//!
+//! | to | read |
+//! |---|---|
+//! | write a loop | [`event_loop`], [`embedding`] |
+//! | answer and ask | [`requests`], [`cancellation`], [`time`], [`input`], [`tasks`], [`pagination`] |
+//! | know which revision means what | [`eras`] |
+//! | know what it takes | [`limits`], [`performance`] |
+//! | trust what you build on it | [`fuzzing`], [`simulation`] |
+//! | put it between others | [`gateways`] |
+//! | come from the official SDK | [`migration`] |
+
+/// The loop: what to call, in which order, and what holds at each step.
+#[doc = include_str!("manual/event_loop.md")]
+pub mod event_loop {}
+
+/// Requests of the peer and calls of this side: how each is named, answered and ended.
+#[doc = include_str!("manual/requests.md")]
+pub mod requests {}
+
+/// Cancellation, and everything that it can pass on its way.
+#[doc = include_str!("manual/cancellation.md")]
+pub mod cancellation {}
+
+/// Timeouts, progress, and whether anybody is there.
+#[doc = include_str!("manual/time.md")]
+pub mod time {}
+
+/// What a server needs before it can answer: forms, models, roots, with and without sessions.
+#[doc = include_str!("manual/input.md")]
+pub mod input {}
+
+/// Work that outlives the request which asked for it.
+#[doc = include_str!("manual/tasks.md")]
+pub mod tasks {}
+
+/// Lists in pages.
+#[doc = include_str!("manual/pagination.md")]
+pub mod pagination {}
+
+/// Sessions, and requests that stand alone.
+#[doc = include_str!("manual/eras.md")]
+pub mod eras {}
+
+/// Bounds on everything, and memory.
+#[doc = include_str!("manual/limits.md")]
+pub mod limits {}
+
+/// How to put it into the loop that you have: threads, tokio, smol, mio, io_uring, browsers, bare metal.
+#[doc = include_str!("manual/embedding.md")]
+pub mod embedding {}
+
+/// How to fuzz a handler of your own.
+#[doc = include_str!("manual/fuzzing.md")]
+pub mod fuzzing {}
+
+/// How to simulate an agent, a gateway or a server of your own.
+#[doc = include_str!("manual/simulation.md")]
+pub mod simulation {}
+
+/// How to write what stands between clients and servers.
+#[doc = include_str!("manual/gateways.md")]
+pub mod gateways {}
+
+/// How to come from rmcp.
+#[doc = include_str!("manual/migration.md")]
+pub mod migration {}
 
 /// What it costs: instructions, allocations and memory, beside what nobody can avoid and beside the
 /// official SDK.
