@@ -12,8 +12,8 @@ pub(super) static TOOL: Record = Record::of(&[
     Field::required("name", Shape::Text),
     TITLE,
     DESCRIPTION,
-    Field::required("inputSchema", INPUT_SCHEMA),
-    Field::fitting("outputSchema", OUTPUT_SCHEMA).since(Revision::V2025_06_18),
+    Field::required("inputSchema", Shape::Widened(&INPUT_SCHEMA)),
+    Field::fitting("outputSchema", Shape::Widened(&OUTPUT_SCHEMA)).since(Revision::V2025_06_18),
     Field::optional("annotations", Shape::Record(&ANNOTATIONS)).since(Revision::V2025_03_26),
     Field::optional("execution", Shape::Record(&EXECUTION))
         .since(Revision::V2025_11_25)
@@ -23,18 +23,18 @@ pub(super) static TOOL: Record = Record::of(&[
 ]);
 
 /// A JSON Schema of an object, of which any keyword may be used since 2026-07-28.
-const INPUT_SCHEMA: Shape = Shape::Widened(&Widened {
+static INPUT_SCHEMA: Widened = Widened {
     widened: RevisionSet::STATELESS,
     before: Shape::Record(&OBJECT_SCHEMA),
     after: Shape::Record(&ANY_OBJECT_SCHEMA),
-});
+};
 
 /// The same of anything.
-const OUTPUT_SCHEMA: Shape = Shape::Widened(&Widened {
+static OUTPUT_SCHEMA: Widened = Widened {
     widened: RevisionSet::STATELESS,
     before: Shape::Record(&OBJECT_SCHEMA),
     after: Shape::Record(&ANY_SCHEMA),
-});
+};
 
 /// What a tool returns for programs: an object, since 2026-07-28 anything.
 pub(super) const STRUCTURED: Field = Field::fitting(
