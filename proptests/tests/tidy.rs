@@ -272,3 +272,27 @@ fn the_readme_shows_hello_server() {
     assert!(readme.contains(&format!("```rust\n{code}```\n")));
     assert!(example.lines().count() < 40);
 }
+
+/// Whatever a document links to is there, and a test that it names is in the file.
+#[test]
+fn documents_link_to_what_is_there() {
+    let mut links = 0;
+    for document in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        for (shown, behind) in text.split("](").zip(text.split("](").skip(1)) {
+            let target = behind.split(')').next().unwrap();
+            if target.starts_with("http") {
+                continue;
+            }
+            links += 1;
+            let path = root().join(target);
+            assert!(path.exists(), "{document} links to {target}");
+            let name = shown.rsplit('[').next().unwrap().trim_matches('`');
+            if name.starts_with("promise_") {
+                let test = format!("fn {name}()");
+                assert!(fs::read_to_string(path).unwrap().contains(&test), "{document}: {name}");
+            }
+        }
+    }
+    assert!(15 < links, "only {links} links were found");
+}
