@@ -12,6 +12,7 @@ mod formats;
 pub(crate) mod forms;
 mod meta_key;
 pub(crate) mod methods;
+mod prepared;
 pub(crate) mod sampling;
 pub(crate) mod shapes;
 

@@ -14,9 +14,6 @@ use super::raw::MemberTexts;
 use super::shape::Form;
 use super::write::{EncodeError, RAW_VALUE, Writer};
 use crate::capability::CapabilitySet;
-use crate::dialect::methods::RequestKind;
-use crate::model::method::Method;
-use crate::version::Revision;
 
 /// A result that has been compared with what its method asks for in one revision, once, and is then
 /// sent by copying: a list of tools that is the same for everybody, for example.
@@ -74,28 +71,11 @@ struct Place {
 }
 
 impl Prepared {
-    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
-    ///
-    /// The result of a method that MCP does not have can be anything that is an object.
-    ///
-    /// # Errors
-    ///
-    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never
-    /// [`Full`](EncodeError::Full): the caller is at fault. There is no limit to its size but that of
-    /// the outbox that it is to be sent through.
-    pub fn result<M: Method>(
-        revision: Revision,
+    /// Writes a result of this form; any object if there is none.
+    pub(crate) fn of(
+        form: Option<Form>,
         result: &(impl Serialize + ?Sized),
     ) -> Result<Self, EncodeError> {
-        Self::of(M::NAME, revision, result)
-    }
-
-    pub(super) fn of(
-        method: &str,
-        revision: Revision,
-        result: &(impl Serialize + ?Sized),
-    ) -> Result<Self, EncodeError> {
-        let form = RequestKind::named(method).map(|kind| kind.rule().result(revision));
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, usize::MAX);
         result.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;

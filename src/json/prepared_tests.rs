@@ -28,7 +28,7 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
             maker.revision = revision;
             for _ in 0..60 {
                 let value = maker.record(form.record);
-                let prepared = Prepared::of(kind.rule().name, revision, &value);
+                let prepared = Prepared::of(Some(form), &value);
                 let plain = write(&value, form, &Additions::NONE);
                 let text = prepared.as_ref().map(|prepared| prepared.as_str().to_string());
                 assert_eq!(text.map_err(|error| *error), plain.map(|(text, _)| text));

@@ -1,0 +1,27 @@
+//! Results that are written beforehand, for a method in a revision.
+
+use serde::ser::Serialize;
+
+use super::methods::RequestKind;
+use crate::json::{EncodeError, Prepared};
+use crate::model::method::Method;
+use crate::version::Revision;
+
+impl Prepared {
+    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
+    ///
+    /// The result of a method that MCP does not have can be anything that is an object.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never
+    /// [`Full`](EncodeError::Full): the caller is at fault. There is no limit to its size but that of
+    /// the outbox that it is to be sent through.
+    pub fn result<M: Method>(
+        revision: Revision,
+        result: &(impl Serialize + ?Sized),
+    ) -> Result<Self, EncodeError> {
+        let form = RequestKind::named(M::NAME).map(|kind| kind.rule().result(revision));
+        Self::of(form, result)
+    }
+}
