@@ -296,3 +296,57 @@ fn documents_link_to_what_is_there() {
     }
     assert!(15 < links, "only {links} links were found");
 }
+
+/// From the ground up: each layer uses only those before it.
+const LAYERS: [&str; 21] = [
+    "base64",
+    "time",
+    "version",
+    "capability",
+    "limits",
+    "error",
+    "handle",
+    "json",
+    "frame",
+    "rpc",
+    "model",
+    "dialect",
+    "session",
+    "subscription",
+    "pagination",
+    "task",
+    "peer",
+    "server",
+    "client",
+    "http",
+    "testing",
+];
+
+/// What uses a layer above it, and why that may be.
+const STAIRS: [(&str, &str); 2] = [
+    // The types of methods are exported together with the function that knows their names.
+    ("model", "dialect"),
+    // Tasks and the connections they are asked about on know each other: whose they are, what is kept.
+    ("task", "peer"),
+];
+
+#[test]
+fn each_layer_uses_only_those_below_it() {
+    let rank = |name: &str| LAYERS.iter().position(|layer| *layer == name);
+    let mut stairs = BTreeSet::new();
+    for (name, text) in sources() {
+        let Some(layer) = name.strip_prefix("src/") else { continue };
+        let layer = layer.split(['/', '.']).next().unwrap();
+        let Some(own) = rank(layer).filter(|_| !is_test(&name)) else { continue };
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for used in line.split("crate::").skip(1) {
+                let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+                let Some(above) = rank(used).filter(|rank| own < *rank) else { continue };
+                let stair = (LAYERS[own], LAYERS[above]);
+                assert!(STAIRS.contains(&stair), "{name}: {line}");
+                stairs.insert(stair);
+            }
+        }
+    }
+    assert_eq!(stairs, BTreeSet::from(STAIRS), "a stair that nobody uses any more");
+}
