@@ -25,7 +25,9 @@ pub enum InputRequest<'a> {
     /// `roots/list`: to list the places that the server may work in. It is written without params, and
     /// those that it is read with are dropped.
     ListRoots,
-    /// Any other method, as it came. The protocol has none: a server must not send it.
+    /// One that nobody has decoded: reading gives it for a method that the protocol does not have, which a
+    /// server must not send. With one of the methods above it is sent as it stands, with members that no
+    /// type here has: for gateways.
     Unknown(
         #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_method))]
         Raw<'a>,

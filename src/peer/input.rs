@@ -10,7 +10,7 @@ use super::rules::check_params;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{RequestKind, Sender};
-use crate::json::{Additions, Empty, EncodeError, Name, Payload, Writer};
+use crate::json::{Additions, Empty, EncodeError, Misfit, Name, Payload, Problem, Raw, Writer};
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
 use crate::version::Revision;
 
@@ -39,21 +39,21 @@ impl<'m> Inputs<'m> {
         let mut inputs = Self { requests: Vec::new(), needs: CapabilitySet::NONE };
         let asked = required.requests.iter().flat_map(|requests| requests.iter());
         for (index, (key, request)) in asked.enumerate() {
-            let (kind, written) = match request {
+            let (kind, (params, needs)) = match request {
                 InputRequest::Elicit(params) => {
                     let id = url_id(index).filter(|_| *params.mode() == ElicitationMode::Url);
-                    (RequestKind::Elicit, write(RequestKind::Elicit, params, revision, id))
+                    (RequestKind::Elicit, write(RequestKind::Elicit, params, revision, id)?)
                 }
                 InputRequest::CreateMessage(params) => {
                     let kind = RequestKind::CreateMessage;
-                    (kind, write(kind, params, revision, None))
+                    (kind, write(kind, params, revision, None)?)
                 }
-                InputRequest::ListRoots => {
-                    (RequestKind::ListRoots, Ok((String::new(), CapabilitySet::NONE)))
+                InputRequest::ListRoots => (RequestKind::ListRoots, Written::default()),
+                InputRequest::Unknown(request) => {
+                    let kind = kind_of(request)?;
+                    (kind, write_as_it_is(kind, request, revision, url_id(index))?)
                 }
-                _ => return Err(NotAllowed::Method.into()),
             };
-            let (params, needs) = written?;
             check_params(kind, &params).map_err(EncodeError::from)?;
             let gate = kind.rule().gate(Sender::Server);
             inputs.needs =
@@ -66,12 +66,14 @@ impl<'m> Inputs<'m> {
 }
 
 /// Params as a revision has them, and what they need.
+type Written = (String, CapabilitySet);
+
 fn write<T: Serialize>(
     kind: RequestKind,
     params: &T,
     revision: Revision,
     url_id: Option<String>,
-) -> Result<(String, CapabilitySet), EncodeError> {
+) -> Result<Written, EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let form = Some(kind.rule().params(revision));
@@ -82,6 +84,31 @@ fn write<T: Serialize>(
     let needs = writer.needs();
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     Ok((text, needs))
+}
+
+/// The method of a request for input that nobody has decoded, if it is one that can be asked for.
+fn kind_of(request: &Raw<'_>) -> Result<RequestKind, NotAllowed> {
+    let method = request.get("method").and_then(Raw::into_str).ok_or(NotAllowed::Method)?;
+    let kind = RequestKind::of(&method).filter(|kind| kind.rule().is_input_request());
+    kind.ok_or(NotAllowed::Method)
+}
+
+/// The params of such a request, members and all.
+fn write_as_it_is(
+    kind: RequestKind,
+    request: &Raw<'_>,
+    revision: Revision,
+    url_id: Option<String>,
+) -> Result<Written, EncodeError> {
+    match request.get("params") {
+        Some(params) => {
+            let mode = params.get("mode").and_then(Raw::into_str);
+            let is_visit = mode.is_some_and(|mode| mode == "url");
+            write(kind, &params, revision, url_id.filter(|_| is_visit))
+        }
+        None if kind == RequestKind::ListRoots => Ok(Written::default()),
+        None => Err(Misfit::at("params", Problem::Missing).into()),
+    }
 }
 
 /// The object of all answers: a key and a JSON text each.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired};
+use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequest, InputRequired};
 use mcp_sansio::{
     CancelCause, Capability, CapabilitySet, Cause, NotAllowed, Request, RespondError, Revision,
     ServerEvent,
@@ -39,6 +39,45 @@ fn resumed(event: Option<ServerEvent<'static>>) -> Request<'static> {
     match event {
         Some(ServerEvent::Request(request)) => request,
         other => panic!("not handed out again: {other:?}"),
+    }
+}
+
+/// What nobody has decoded is asked for as it stands, in both eras: a gateway hands it on.
+#[test]
+fn what_is_not_decoded_is_asked_for_as_it_stands() {
+    const FORM: &str = r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{},"x":1.0},"y":[1e2]}"#;
+    const VISIT: &str = r#""params":{"mode":"url","message":"pay","url":"https://example.com/1"}"#;
+    let elicit = |params: &str| format!(r#"{{"method":"elicitation/create",{params}}}"#);
+    let as_it_stands = |text: String| InputRequest::Unknown(Raw::try_from(text).unwrap());
+    let need = InputRequired::new()
+        .request("form", as_it_stands(elicit(FORM)))
+        .request("visit", as_it_stands(elicit(VISIT)))
+        .request("where", as_it_stands(r#"{"method":"roots/list"}"#.into()));
+    let mut side = beside_session(LATEST);
+    let in_session = call(&mut side);
+    assert_eq!(require(&mut side, &in_session, &need), Ok(()));
+    let visit = VISIT.replace("/1\"}", "/1\",\"elicitationId\":\"0-2\"}");
+    let asked = |id, params: &str| asks(id, "elicitation/create", &format!(",{params}"));
+    assert_eq!(side.sent(), [asked(1, FORM), asked(2, &visit), roots(3)]);
+    let alone = request(&mut side, &of_client("2", "tools/call", ABLE, r#""name":"t""#));
+    assert_eq!(require(&mut side, &alone, &need), Ok(()));
+    let (form, visit) = (elicit(FORM), elicit(VISIT));
+    let requests = format!(r#""form":{form},"visit":{visit},"where":{{"method":"roots/list"}}"#);
+    assert!(side.sent()[0].contains(&format!(r#""inputRequests":{{{requests}}}"#)));
+    let refused = [
+        (r#"{"method":"tools/list"}"#, RespondError::NotAllowed(NotAllowed::Method)),
+        (r#"{"method":"x"}"#, RespondError::NotAllowed(NotAllowed::Method)),
+        ("null", RespondError::NotAllowed(NotAllowed::Method)),
+    ];
+    for (text, error) in refused {
+        let alone = request(&mut side, &of_client("3", "tools/call", ABLE, r#""name":"t""#));
+        let need = InputRequired::new().request("key", as_it_stands(text.into()));
+        assert_eq!(require(&mut side, &alone, &need), Err(error), "{text}");
+        let need = as_it_stands(r#"{"method":"elicitation/create"}"#.into());
+        let refused = require(&mut side, &alone, &InputRequired::new().request("key", need));
+        assert!(matches!(refused, Err(RespondError::Encode(_))), "{refused:?}");
+        side.respond(alone.id, r#"{"content":[]}"#);
+        _ = side.sent();
     }
 }
 
