@@ -119,8 +119,17 @@ impl<M: Machine, H: Handler<M>> Run<M> for Threads<H> {
     }
 }
 
-/// Waits by sleeping.
-pub(crate) struct Sleeps;
+/// Waits by sleeping: what [`Process::end`](crate::Process::end) waits with in a program without a runtime.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Sleeps;
+
+impl Sleeps {
+    /// What sleeps.
+    pub const fn new() -> Self {
+        Self
+    }
+}
 
 impl Pause for Sleeps {
     fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
