@@ -1,0 +1,259 @@
+//! The loop: waits for bytes or for time to pass, and lets the machines deal with it.
+//!
+//! It owns everything but the pipes themselves. A line is what lies between the gateway and somebody else: an
+//! inbox, a thread that reads, a thread that writes, and the process at the other end if that is a child of ours.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mcp_sansio::{Cause, ConnectionNumber, Inbox, Instant, Outbox};
+use mcp_sansio_std::{Clock, Process, ProcessOptions, Sleeps, Waiting};
+
+use crate::arguments::StartOf;
+use crate::gateway::{Gateway, Party};
+use crate::pipes::{self, News, Writer};
+use crate::say::say;
+
+/// How long the client may take to read the last of it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Line {
+    party: Party,
+    inbox: Inbox,
+    /// Until it is closed.
+    writer: Option<Writer>,
+    process: Option<Process>,
+}
+
+/// Why the loop has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    ClientGone,
+    Interrupted,
+}
+
+pub(crate) struct EventLoop {
+    gateway: Gateway,
+    starts: Vec<StartOf>,
+    lines: Vec<Line>,
+    news: Receiver<News>,
+    teller: SyncSender<News>,
+    clock: Clock,
+    /// Processes that are being ended.
+    ends: Vec<JoinHandle<()>>,
+}
+
+impl EventLoop {
+    pub(crate) fn new(gateway: Gateway, starts: Vec<StartOf>, clock: Clock) -> Self {
+        let (teller, news) = mpsc::sync_channel(pipes::WAITING);
+        Self { gateway, starts, lines: Vec::new(), news, teller, clock, ends: Vec::new() }
+    }
+
+    /// For whoever else has news.
+    pub(crate) fn teller(&self) -> SyncSender<News> {
+        self.teller.clone()
+    }
+
+    /// Starts every upstream and begins to find out what it is, all at the same time.
+    pub(crate) fn start_upstreams(&mut self) -> Result<(), String> {
+        for upstream in 0..self.starts.len() {
+            self.start(upstream)?;
+            let name = &self.starts[upstream].name;
+            let connected = self.gateway.upstreams[upstream].connect(self.clock.now());
+            connected.map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, upstream: usize) -> Result<(), String> {
+        let start = &self.starts[upstream];
+        let cannot = |error: io::Error| {
+            format!("{}: {} cannot be started: {error}", start.name, start.program())
+        };
+        let spawned = Process::spawn(&mut start.command(), ProcessOptions::default());
+        let (process, stdin, stdout) = spawned.map_err(cannot)?;
+        let line = self.lines.len();
+        pipes::read(line, stdout, self.teller.clone()).map_err(cannot)?;
+        let writer = Writer::start(line, stdin, self.teller.clone()).map_err(cannot)?;
+        let limits = &self.gateway.upstreams[upstream].client.config().connection.limits;
+        self.lines.push(Line {
+            party: Party::Upstream(upstream),
+            inbox: Inbox::new(limits),
+            writer: Some(writer),
+            process: Some(process),
+        });
+        Ok(())
+    }
+
+    /// Begins to listen to the client.
+    pub(crate) fn listen(&mut self) -> io::Result<()> {
+        let line = self.lines.len();
+        pipes::read(line, io::stdin(), self.teller.clone())?;
+        let writer = Writer::start(line, io::stdout(), self.teller.clone())?;
+        let inbox = Inbox::new(&self.gateway.server.config().connection.limits);
+        self.lines.push(Line { party: Party::Client, inbox, writer: Some(writer), process: None });
+        Ok(())
+    }
+
+    /// Runs until the client has gone.
+    pub(crate) fn run(mut self) -> Ending {
+        let mut ending = Ending::ClientGone;
+        while !self.gateway.is_over() {
+            self.write();
+            let news = self.wait(self.gateway.deadline());
+            let now = self.clock.now();
+            if matches!(news, Some(News::Interrupted)) {
+                self.gateway.server.close();
+                ending = Ending::Interrupted;
+            }
+            self.hear(news, now);
+            self.gateway.keep_time(now);
+            self.restart_upstreams(now);
+            self.end_lines();
+        }
+        self.finish();
+        ending
+    }
+
+    /// Waits for news until the deadline.
+    fn wait(&self, deadline: Option<Instant>) -> Option<News> {
+        match deadline {
+            None => self.news.recv().ok(),
+            Some(deadline) => self.news.recv_timeout(deadline - self.clock.now()).ok(),
+        }
+    }
+
+    fn hear(&mut self, news: Option<News>, now: Instant) {
+        match news {
+            Some(News::Bytes(line, bytes)) => self.take(line, &bytes, now),
+            Some(News::Ended(line)) => {
+                self.lines[line].inbox.finish();
+                self.take(line, &[], now);
+                self.disconnect(line, Cause::EndOfInput, now);
+            }
+            Some(News::Written(line)) => {
+                if let Some(writer) = &mut self.lines[line].writer {
+                    writer.written();
+                }
+            }
+            Some(News::Broken(line)) if self.lines[line].writer.take().is_some() => {
+                self.disconnect(line, Cause::WriteFailed, now);
+            }
+            _ => {}
+        }
+    }
+
+    fn disconnect(&mut self, line: usize, cause: Cause, now: Instant) {
+        let party = self.lines[line].party;
+        // There may be another line to the same upstream meanwhile.
+        if self.lines.iter().rposition(|other| other.party == party) == Some(line) {
+            self.gateway.disconnected(party, cause, now);
+        }
+    }
+
+    /// Gives bytes to the machine that they are for, frame by frame.
+    fn take(&mut self, line: usize, mut bytes: &[u8], now: Instant) {
+        let Self { lines, gateway, .. } = self;
+        let Line { party, inbox, .. } = &mut lines[line];
+        loop {
+            let (_, rest) = bytes.split_at(inbox.feed(bytes));
+            while let Some(frame) = inbox.next() {
+                gateway.receive(*party, frame, now);
+            }
+            if rest.is_empty() {
+                return;
+            }
+            bytes = rest;
+        }
+    }
+
+    /// Starts those again that know nothing but `initialize`: their machine will begin with that.
+    fn restart_upstreams(&mut self, now: Instant) {
+        for upstream in 0..self.starts.len() {
+            let is_over = !self.gateway.upstreams[upstream].is_alive();
+            if !(is_over && self.gateway.upstreams[upstream].wants_restart) {
+                continue;
+            }
+            self.end_line_of(upstream);
+            let number = ConnectionNumber::new(u32::try_from(self.lines.len()).unwrap_or(u32::MAX));
+            let again = self.gateway.upstreams[upstream].restart(number);
+            if let Err(error) = self.start(upstream) {
+                say!("gateway: {error}");
+                self.gateway.disconnected(Party::Upstream(upstream), Cause::ReadFailed, now);
+            }
+            // One that has not been started refuses this, and everything that follows.
+            _ = self.gateway.upstreams[upstream].connect(now);
+            for errand in again {
+                self.gateway.do_again(upstream, errand);
+            }
+        }
+    }
+
+    fn write(&mut self) {
+        let Self { lines, gateway, .. } = self;
+        for line in lines {
+            if let Some(writer) = &mut line.writer {
+                writer.write(outbox(gateway, line.party));
+            }
+        }
+    }
+
+    /// Ends the processes of upstreams that have ended the connection.
+    fn end_lines(&mut self) {
+        for upstream in 0..self.starts.len() {
+            if !self.gateway.upstreams[upstream].is_alive() {
+                self.end_line_of(upstream);
+            }
+        }
+    }
+
+    /// Closes the input of an upstream and waits elsewhere for it to end.
+    fn end_line_of(&mut self, upstream: usize) {
+        for line in self.lines.iter_mut().filter(|line| line.party == Party::Upstream(upstream)) {
+            if let Some(mut writer) = line.writer.take() {
+                writer.write(&mut self.gateway.upstreams[upstream].outbox);
+            }
+            if let Some(mut process) = line.process.take() {
+                let end = move || _ = Waiting::new(process.end(&Sleeps::new())).wait();
+                self.ends.push(thread::spawn(end));
+            }
+        }
+    }
+
+    /// The client has gone: ends the upstreams, and waits until the last answer is written.
+    fn finish(mut self) {
+        let patience = self.clock.now() + PATIENCE;
+        for upstream in &mut self.gateway.upstreams {
+            upstream.client.close();
+        }
+        self.write();
+        self.end_lines();
+        while self.is_writing() && self.clock.now() < patience {
+            let news = self.wait(Some(patience));
+            if matches!(news, Some(News::Written(_) | News::Broken(_))) {
+                self.hear(news, self.clock.now());
+            }
+            self.write();
+        }
+        for end in self.ends {
+            // It panics only if the process is gone already.
+            _ = end.join();
+        }
+    }
+
+    /// Whether there is something that the client has not read.
+    fn is_writing(&self) -> bool {
+        let line = self.lines.iter().find(|line| line.party == Party::Client);
+        let writer = line.and_then(|line| line.writer.as_ref());
+        writer.is_some_and(|writer| writer.is_busy() || !self.gateway.outbox.is_empty())
+    }
+}
+
+fn outbox(gateway: &mut Gateway, party: Party) -> &mut Outbox {
+    match party {
+        Party::Client => &mut gateway.outbox,
+        Party::Upstream(upstream) => &mut gateway.upstreams[upstream].outbox,
+    }
+}

@@ -1,0 +1,295 @@
+//! All machines of the gateway, and what a message of one means for the others.
+//!
+//! Everything is in one value that one thread owns, so nothing is locked, and every method runs to its end at
+//! once: it looks at an event of one machine and gives commands to others, which write into outboxes. An event
+//! borrows the bytes it came in, and these belong to the event loop; so all machines can be used meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::model::method::{self, Notification as _};
+use mcp_sansio::model::{EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability};
+use mcp_sansio::{
+    CallId, Cause, ChangedList, ClientEvent, ConnectFailure, Era, ErrorCode, Frame, Framing,
+    InboundId, Instant, Notification, Outbox, Phase, Progress, ProgressUpdate, Server,
+    ServerConfig, ServerEvent,
+};
+
+use crate::forward::Job;
+use crate::inputs::Question;
+use crate::parking::Parking;
+use crate::resources::{Listener, Watch};
+use crate::say::say;
+use crate::side_table::SideTable;
+use crate::upstream::{self, Errand, Upstream};
+
+/// One end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Party {
+    Client,
+    Upstream(usize),
+}
+
+pub(crate) struct Gateway {
+    /// What the client sees.
+    pub(crate) server: Server,
+    pub(crate) outbox: Outbox,
+    /// They never go away, so their numbers are good for ever.
+    pub(crate) upstreams: Vec<Upstream>,
+    /// The time of what is being dealt with.
+    pub(crate) now: Instant,
+    /// How long a list waits for an upstream.
+    pub(crate) patience: Duration,
+    /// What is being done for each request of the client.
+    pub(crate) jobs: SideTable<InboundId, Job>,
+    /// The requests of upstreams that the client has been asked, where it has a session.
+    pub(crate) questions: SideTable<CallId, Question>,
+    /// Requests of the client that have to be answered with what an upstream needs.
+    pub(crate) needy: Vec<InboundId>,
+    pub(crate) parking: Parking,
+    /// Who has listed a resource, by its URI, or a template, by its text.
+    pub(crate) owners: [BTreeMap<String, usize>; 2],
+    pub(crate) watches: Vec<Watch>,
+    pub(crate) listeners: Vec<Listener>,
+    /// The log messages that the session wants.
+    pub(crate) level: Option<LoggingLevel>,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        name: &str,
+        upstreams: Vec<Upstream>,
+        patience: Duration,
+        now: Instant,
+    ) -> Self {
+        let config = config(name);
+        let limits = config.connection.limits.clone();
+        let mut outbox = Outbox::new(Framing::Lines, &limits);
+        // There are only so many requests to answer, and an answer should not be lost to a client that is
+        // slow to read.
+        outbox.set_limit(usize::MAX);
+        Self {
+            server: Server::new(Arc::new(config)),
+            outbox,
+            upstreams,
+            now,
+            patience,
+            jobs: SideTable::default(),
+            questions: SideTable::default(),
+            needy: Vec::new(),
+            parking: Parking::default(),
+            owners: Default::default(),
+            watches: Vec::new(),
+            listeners: Vec::new(),
+            level: None,
+        }
+    }
+
+    /// Somebody has sent a message.
+    pub(crate) fn receive(&mut self, from: Party, frame: Frame<'_>, now: Instant) {
+        self.now = now;
+        match from {
+            Party::Client => {
+                if let Some(event) = self.server.receive(frame, now, &mut self.outbox) {
+                    self.heard_client(event);
+                }
+            }
+            Party::Upstream(from) => {
+                let Upstream { client, outbox, .. } = &mut self.upstreams[from];
+                if let Some(event) = client.receive(frame, now, outbox) {
+                    self.heard_upstream(from, event);
+                }
+            }
+        }
+    }
+
+    /// A line has ended or is broken.
+    pub(crate) fn disconnected(&mut self, from: Party, cause: Cause, now: Instant) {
+        match from {
+            Party::Client => self.server.disconnected(cause, now),
+            Party::Upstream(from) => self.upstreams[from].client.disconnected(cause, now),
+        }
+    }
+
+    /// Does what is due on every machine, and what is left to do when all messages have been looked at.
+    pub(crate) fn keep_time(&mut self, now: Instant) {
+        self.now = now;
+        while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
+            self.heard_client(event);
+        }
+        for from in 0..self.upstreams.len() {
+            loop {
+                let Upstream { client, outbox, .. } = &mut self.upstreams[from];
+                let Some(event) = client.handle_timeout(now, outbox) else { break };
+                self.heard_upstream(from, event);
+            }
+        }
+        self.settle_needs();
+    }
+
+    /// When to keep time next.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let upstreams = self.upstreams.iter().filter_map(|upstream| upstream.client.poll_timeout());
+        upstreams.chain(self.server.poll_timeout()).min()
+    }
+
+    /// Whether the client has gone, and nothing is left to say.
+    pub(crate) fn is_over(&self) -> bool {
+        self.server.phase() == Phase::Closed && self.server.poll_timeout().is_none()
+    }
+
+    fn heard_client(&mut self, event: ServerEvent<'_>) {
+        match event {
+            ServerEvent::Request(request) => self.serve(request),
+            ServerEvent::Cancelled(cancelled) => {
+                let reason = cancelled.reason.as_ref().map(|reason| reason.to_str());
+                self.give_up(cancelled.id, reason.as_deref());
+            }
+            ServerEvent::Subscribed(subscribed) => self.listen(&subscribed),
+            ServerEvent::CallEnded(ended) => self.question_ended(ended),
+            ServerEvent::Progress(update) => self.report_to_upstream(&update),
+            ServerEvent::Notification(notification) => self.tell_upstreams(&notification),
+            // Most are answered, and the client knows.
+            ServerEvent::Violation(violation) if !violation.answered => {
+                say!("the client: {}", violation.kind);
+            }
+            _ => {}
+        }
+    }
+
+    fn heard_upstream(&mut self, from: usize, event: ClientEvent<'_>) {
+        match event {
+            ClientEvent::Connected(_) => self.upstream_is_there(from),
+            ClientEvent::ConnectFailed(ConnectFailure::RestartAdvised(_)) => {
+                self.upstreams[from].wants_restart = true;
+            }
+            ClientEvent::ConnectFailed(failure) => {
+                say!("{}: {}", self.upstreams[from].name, upstream::in_words(&failure));
+            }
+            ClientEvent::CallEnded(ended) => self.answered(from, ended),
+            ClientEvent::Page(page) => self.page(from, &page),
+            ClientEvent::PagesRestarted(restarted) => self.pages_restarted(from, restarted.call),
+            ClientEvent::Subscription(update) => self.subscription(from, &update),
+            ClientEvent::Progress(update) => self.report_to_client(from, &update),
+            ClientEvent::Notification(notification) => self.tell_client(from, &notification),
+            ClientEvent::Request(request) => self.asked(from, &request),
+            ClientEvent::Cancelled(cancelled) => self.question_withdrawn(from, cancelled.id),
+            ClientEvent::Violation(violation) if !violation.answered => {
+                say!("{}: {}", self.upstreams[from].name, violation.kind);
+            }
+            ClientEvent::Closed { cause } => self.upstream_is_gone(from, cause),
+            _ => {}
+        }
+    }
+
+    fn upstream_is_there(&mut self, from: usize) {
+        self.upstreams[from].was_there = true;
+        if std::mem::take(&mut self.upstreams[from].is_missed) {
+            self.lists_changed();
+        }
+    }
+
+    fn upstream_is_gone(&mut self, from: usize, cause: Cause) {
+        let upstream = &self.upstreams[from];
+        if upstream.wants_restart {
+            return;
+        }
+        // If it has never been there, it was said why.
+        if upstream.was_there {
+            say!("{}: {cause}", upstream.name);
+        }
+        for owners in &mut self.owners {
+            owners.retain(|_, owner| *owner != from);
+        }
+        if self.upstreams[from].is_listed {
+            self.lists_changed();
+        }
+    }
+
+    fn lists_changed(&mut self) {
+        for list in [ChangedList::Tools, ChangedList::Resources, ChangedList::Prompts] {
+            _ = self.server.list_changed(list, &mut self.outbox);
+        }
+    }
+
+    fn report_to_client(&mut self, from: usize, update: &ProgressUpdate<'_>) {
+        let Some(Errand::Answer(request)) = self.upstreams[from].errands.get(update.call) else {
+            return;
+        };
+        let message = update.message.as_ref().map(|message| message.to_str());
+        let report = progress(update, message.as_deref());
+        _ = self.server.progress(*request, report, self.now, &mut self.outbox);
+    }
+
+    fn report_to_upstream(&mut self, update: &ProgressUpdate<'_>) {
+        let Some(question) = self.questions.get(update.call) else { return };
+        let Upstream { client, outbox, .. } = &mut self.upstreams[question.upstream];
+        let message = update.message.as_ref().map(|message| message.to_str());
+        let report = progress(update, message.as_deref());
+        _ = client.progress(question.request, report, self.now, outbox);
+    }
+
+    /// Hands a notification on, unless the client wants no such thing: its machine knows.
+    fn tell_client(&mut self, from: usize, notification: &Notification<'_>) {
+        if self.outbox.is_congested() {
+            return;
+        }
+        let method = notification.method.to_str();
+        // A log message goes to a request if there is no session, and upstreams do not say to which.
+        let about = self.newest_request(from).filter(|_| *method == *method::Log::NAME);
+        let about = about.filter(|request| self.stands_alone(*request));
+        _ = self.server.notify_method(&method, &notification.params, about, &mut self.outbox);
+    }
+
+    /// The roots of the client have changed, for example.
+    fn tell_upstreams(&mut self, notification: &Notification<'_>) {
+        let method = notification.method.to_str();
+        for Upstream { client, outbox, .. } in &mut self.upstreams {
+            _ = client.notify_method(&method, &notification.params, None, outbox);
+        }
+    }
+
+    /// The request of the client for which an upstream was asked something last.
+    pub(crate) fn newest_request(&self, from: usize) -> Option<InboundId> {
+        let upstream = &self.upstreams[from];
+        let answers =
+            upstream.client.pending_calls().filter_map(|call| match upstream.errands.get(call) {
+                Some(Errand::Answer(request)) => Some(*request),
+                _ => None,
+            });
+        answers.last()
+    }
+
+    /// Whether a request belongs to no session.
+    pub(crate) fn stands_alone(&self, request: InboundId) -> bool {
+        self.server.context(request).is_some_and(|context| context.era() == Era::Stateless)
+    }
+
+    /// Refuses a request of the client. That it is not open any more is no error.
+    pub(crate) fn reject(&mut self, request: InboundId, code: ErrorCode, message: &str) {
+        _ = self.server.reject(request, code, message, &mut self.outbox);
+    }
+}
+
+/// What the client is told of the gateway: before it is known what the upstreams have, so it is everything.
+fn config(name: &str) -> ServerConfig {
+    let mut config = ServerConfig::new(name, env!("CARGO_PKG_VERSION"));
+    config.capabilities.tools = Some(ListChanged::notified());
+    config.capabilities.prompts = Some(ListChanged::notified());
+    config.capabilities.resources = Some(ResourcesCapability::notified());
+    config.capabilities.completions = Some(EmptyCapability::default());
+    config.capabilities.logging = Some(EmptyCapability::default());
+    config
+}
+
+fn progress<'p>(update: &ProgressUpdate<'_>, message: Option<&'p str>) -> Progress<'p> {
+    let mut report = Progress::new(update.progress);
+    if let Some(total) = update.total {
+        report = report.total(total);
+    }
+    match message {
+        Some(message) => report.message(message),
+        None => report,
+    }
+}

@@ -1,0 +1,173 @@
+//! What upstreams need of the client before they can answer: something the user has to fill in, the answer of a
+//! model, the roots. Each side asks in its own way, so there are four:
+//!
+//! | the upstream | a client with a session | a client without one |
+//! |---|---|---|
+//! | ends the call because it needs something | its machine asks the client, and hands the request out again | is told so, and comes back with the answers |
+//! | makes a request of its own | gets that request | is told so; the call is parked until it comes back |
+//!
+//! In the first row the call is made again, with the answers and the state that the upstream has given; nothing
+//! of it is kept here meanwhile. The last case is in `parking`.
+
+use crate::forward::in_words;
+use crate::gateway::Gateway;
+use crate::names::{self, Edited};
+use crate::upstream::Upstream;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{InputRequest, InputRequired, Text};
+use mcp_sansio::{
+    CallEnded, CallOptions, CapabilitySet, ClientCall, ClientRequest, ErrorCode, InboundId,
+    NotAllowed, Outcome, Request, RespondError,
+};
+
+/// A request of an upstream that the client has been asked.
+pub(crate) struct Question {
+    pub(crate) upstream: usize,
+    pub(crate) request: InboundId,
+}
+
+/// What an upstream needs, as the client is to be told: the requests as they stand.
+pub(crate) fn input_required<'a>(
+    requests: impl Iterator<Item = (String, Raw<'a>)>,
+    state: Option<String>,
+) -> InputRequired<'a> {
+    let mut required = InputRequired::new();
+    for (key, request) in requests {
+        required = required.request(key, InputRequest::Unknown(request));
+    }
+    required.state = state.map(Text::from);
+    required
+}
+
+/// # Upstreams without a session
+impl Gateway {
+    /// An upstream has ended a call because it needs something.
+    pub(crate) fn require(&mut self, request: &Request<'_>, upstream: usize, needed: &Raw<'_>) {
+        let requests = needed.get("inputRequests");
+        let requests = requests.iter().flat_map(|requests| requests.members());
+        let requests = requests.map(|(key, request)| (key.to_str().into_owned(), request));
+        let state = needed.get("requestState").and_then(Raw::into_str);
+        let state = state.map(|state| state.to_str().into_owned());
+        let required = input_required(requests, state);
+        let asked = self.server.require_input(request, &required, self.now, &mut self.outbox);
+        self.explain(request.id, upstream, asked);
+    }
+
+    /// Says why the client was not asked, if it was not.
+    pub(crate) fn explain(
+        &mut self,
+        request: InboundId,
+        upstream: usize,
+        asked: Result<(), RespondError>,
+    ) {
+        match asked {
+            Err(RespondError::NotAllowed(NotAllowed::Capability(missing))) => {
+                let missing = CapabilitySet::NONE.with(missing);
+                _ = self.server.reject_missing(request, missing, &mut self.outbox);
+            }
+            Err(error @ (RespondError::NotAllowed(_) | RespondError::Encode(_))) => {
+                self.fail(
+                    request,
+                    upstream,
+                    &format!("what it needs cannot be asked for: {error}"),
+                );
+            }
+            // Or the client has gone.
+            _ => {}
+        }
+    }
+}
+
+/// # Upstreams with a session
+impl Gateway {
+    /// An upstream makes a request.
+    pub(crate) fn asked(&mut self, from: usize, request: &ClientRequest<'_>) {
+        if matches!(request.call, ClientCall::Other | ClientCall::Task(_)) {
+            let (code, message) = (ErrorCode::METHOD_NOT_FOUND, "method not found");
+            return self.turn_down(from, request.id, code, message);
+        }
+        // In a session an upstream does not say what it needs something for.
+        match (self.newest_request(from), self.newest_parked(from)) {
+            (Some(newest), _) if self.stands_alone(newest) => self.note_need(from, newest, request),
+            (None, Some(number)) => self.note_later(number, request),
+            _ => self.ask_session(from, request),
+        }
+    }
+
+    fn ask_session(&mut self, from: usize, request: &ClientRequest<'_>) {
+        let mut options = CallOptions::new();
+        if request.context.wants_progress {
+            options = options.progress();
+        }
+        let (method, params) = (request.method.to_str(), params(request));
+        match self.server.call_method(&method, &params, options, self.now, &mut self.outbox) {
+            Ok(call) => {
+                self.questions.insert(call, Question { upstream: from, request: request.id });
+            }
+            Err(error) => {
+                let message = format!("the client cannot be asked: {error}");
+                self.turn_down(from, request.id, ErrorCode::INTERNAL_ERROR, &message);
+            }
+        }
+    }
+
+    /// The client has answered what an upstream has asked.
+    pub(crate) fn question_ended(&mut self, ended: CallEnded<'_>) {
+        let Some(Question { upstream, request }) = self.questions.take(ended.call) else { return };
+        match ended.outcome {
+            Outcome::Result(answer) => self.hand_answer(upstream, request, &answer),
+            Outcome::PeerError(error) => {
+                let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
+                let message = error.message.to_str();
+                _ = match &error.data {
+                    Some(data) => client.reject_with(request, error.code, &message, data, outbox),
+                    None => client.reject(request, error.code, &message, outbox),
+                };
+            }
+            outcome => {
+                let message = format!("the client has not answered: {}", in_words(&outcome));
+                self.turn_down(upstream, request, ErrorCode::INTERNAL_ERROR, &message);
+            }
+        }
+    }
+
+    /// An upstream does not need any more what it has asked for.
+    pub(crate) fn question_withdrawn(&mut self, from: usize, request: InboundId) {
+        let is_it = |question: &Question| question.upstream == from && question.request == request;
+        if let Some(call) = self.questions.find(is_it) {
+            self.questions.take(call);
+            _ = self.server.cancel(call, None, &mut self.outbox);
+        }
+        // What it needs of a client without a session is found to be stale when that comes back.
+    }
+
+    pub(crate) fn hand_answer(&mut self, upstream: usize, request: InboundId, answer: &Raw<'_>) {
+        let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
+        let answer = Edited::new(Some(answer)).without("resultType");
+        if let Err(RespondError::Encode(error)) = client.respond(request, &answer, outbox) {
+            let message = format!("the client's answer does not fit: {error}");
+            self.turn_down(upstream, request, ErrorCode::INTERNAL_ERROR, &message);
+        }
+    }
+
+    pub(crate) fn turn_down(
+        &mut self,
+        upstream: usize,
+        request: InboundId,
+        code: ErrorCode,
+        message: &str,
+    ) {
+        let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
+        _ = client.reject(request, code, message, outbox);
+    }
+}
+
+/// The params of a request without what the connection says for itself.
+pub(crate) fn params<'r>(request: &'r ClientRequest<'_>) -> Option<Edited<'r>> {
+    let params = Edited::new(Some(request.params.as_ref()?));
+    let Some(meta) = &request.meta else { return Some(params) };
+    // It has been read, so that it can be written.
+    let meta = Raw::from_serialize(&names::meta_to_pass_on(meta)).unwrap_or(Raw::EMPTY_OBJECT);
+    let is_empty = meta.members().next().is_none();
+    Some(if is_empty { params.without("_meta") } else { params.with("_meta", meta) })
+}

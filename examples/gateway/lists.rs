@@ -1,0 +1,247 @@
+//! Lists: the client gets one list with everything in it, all pages of all upstreams, in the order of these.
+//!
+//! One that does not answer in time is left out. If it answers after all, the client is told that the lists have
+//! changed.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::model::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
+};
+use mcp_sansio::{
+    CallError, CallId, CallOptions, Capability, ErrorCode, InboundId, Instant, ListPage, Outcome,
+    Page, Paging, RespondError, Timeout,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::forward::{Job, in_words};
+use crate::gateway::Gateway;
+use crate::names::{self, Edited};
+use crate::say::say;
+use crate::upstream::{Errand, Upstream};
+
+/// What is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl Kind {
+    /// The member of a result that holds the items.
+    const fn items(self) -> &'static str {
+        match self {
+            Self::Tools => ListTools::ITEMS,
+            Self::Prompts => ListPrompts::ITEMS,
+            Self::Resources => ListResources::ITEMS,
+            Self::Templates => ListResourceTemplates::ITEMS,
+        }
+    }
+
+    const fn capability(self) -> Capability {
+        match self {
+            Self::Tools => Capability::Tools,
+            Self::Prompts => Capability::Prompts,
+            Self::Resources | Self::Templates => Capability::Resources,
+        }
+    }
+
+    /// The member by which an item is asked for.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// Asks an upstream for its list.
+    fn ask(
+        self,
+        upstream: &mut Upstream,
+        options: CallOptions,
+        now: Instant,
+    ) -> Result<CallId, CallError> {
+        let Upstream { client, outbox, .. } = upstream;
+        let paging = Paging::default();
+        match self {
+            Self::Tools => client.list::<ListTools>(paging, options, now, outbox),
+            Self::Prompts => client.list::<ListPrompts>(paging, options, now, outbox),
+            Self::Resources => client.list::<ListResources>(paging, options, now, outbox),
+            Self::Templates => client.list::<ListResourceTemplates>(paging, options, now, outbox),
+        }
+    }
+
+    /// An item as the client is to have it; nothing if it has no name.
+    fn item(self, upstream: &str, item: &Raw<'_>) -> Option<Raw<'static>> {
+        let name = item.get(self.key())?.into_str()?;
+        if self.key() != "name" {
+            return Some(item.clone().into_owned());
+        }
+        let name = names::text(&names::join(upstream, &name.to_str())).ok()?;
+        Raw::from_serialize(&Edited::new(Some(item)).with("name", name)).ok()
+    }
+}
+
+/// A list that is being put together, with a part for each upstream.
+pub(crate) struct List {
+    kind: Kind,
+    parts: Vec<Part>,
+}
+
+#[derive(Default)]
+struct Part {
+    items: Vec<Raw<'static>>,
+    /// What is not answered yet.
+    call: Option<CallId>,
+}
+
+impl List {
+    /// What has not been answered yet, and by whom.
+    pub(crate) fn calls(self) -> impl Iterator<Item = (usize, CallId)> {
+        let calls = self.parts.into_iter().enumerate();
+        calls.filter_map(|(upstream, part)| Some((upstream, part.call?)))
+    }
+
+    fn add(&mut self, from: usize, upstream: &str, result: &Raw<'_>) {
+        let items = result.get(self.kind.items());
+        let items = items.iter().flat_map(|items| items.elements());
+        let items = items.filter_map(|item| self.kind.item(upstream, &item));
+        self.parts[from].items.extend(items);
+    }
+}
+
+impl Gateway {
+    /// The client asks for a list.
+    pub(crate) fn list(&mut self, request: InboundId, kind: Kind, page: &Page<'_>) {
+        if page.cursor.is_some() {
+            return self.reject(request, ErrorCode::INVALID_PARAMS, "there is only one page");
+        }
+        let parts = self.upstreams.iter().map(|_| Part::default()).collect();
+        self.jobs.insert(request, Job::List(List { kind, parts }));
+        for upstream in 0..self.upstreams.len() {
+            if self.may_offer(upstream, kind.capability()) {
+                self.ask_for_part(upstream, request);
+            }
+        }
+        self.finish_list(request);
+    }
+
+    /// Asks an upstream for its part of a list.
+    pub(crate) fn ask_for_part(&mut self, from: usize, request: InboundId) {
+        let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
+        list.parts[from].call = None;
+        let options = CallOptions::new().total(Timeout::After(self.patience));
+        let upstream = &mut self.upstreams[from];
+        match list.kind.ask(upstream, options, self.now) {
+            Ok(call) => {
+                upstream.errands.insert(call, Errand::Part(request));
+                list.parts[from].call = Some(call);
+            }
+            Err(error) => say!("{}: cannot be asked for a list: {error}", upstream.name),
+        }
+    }
+
+    /// A page that is not the last one.
+    pub(crate) fn page(&mut self, from: usize, page: &ListPage<'_>) {
+        let upstream = &self.upstreams[from];
+        let Some(Errand::Part(request)) = upstream.errands.get(page.call) else { return };
+        if let Some(Job::List(list)) = self.jobs.get_mut(*request) {
+            list.add(from, &upstream.name, &page.result);
+        }
+    }
+
+    /// The list has changed meanwhile, and is read again.
+    pub(crate) fn pages_restarted(&mut self, from: usize, call: CallId) {
+        let Some(Errand::Part(request)) = self.upstreams[from].errands.get(call) else { return };
+        if let Some(Job::List(list)) = self.jobs.get_mut(*request) {
+            list.parts[from].items.clear();
+        }
+    }
+
+    /// An upstream has said everything, or nothing.
+    pub(crate) fn part_ended(&mut self, from: usize, request: InboundId, outcome: Outcome<'_>) {
+        let Some(Job::List(list)) = self.jobs.get_mut(request) else { return };
+        let Upstream { name, is_listed, is_missed, .. } = &mut self.upstreams[from];
+        list.parts[from].call = None;
+        match outcome {
+            Outcome::Result(last) | Outcome::Cut { last, .. } => {
+                *is_listed = true;
+                list.add(from, name, &last);
+            }
+            Outcome::NotMade(CallError::NotAllowed(_)) => {} // It has none.
+            outcome => {
+                *is_missed = true;
+                say!("{name}: {} not listed: {}", list.kind.items(), in_words(&outcome));
+            }
+        }
+        self.finish_list(request);
+    }
+
+    /// Answers with the list if no part of it is missing.
+    pub(crate) fn finish_list(&mut self, request: InboundId) {
+        let is_complete = |list: &List| list.parts.iter().all(|part| part.call.is_none());
+        match self.jobs.get(request) {
+            Some(Job::List(list)) if is_complete(list) => {}
+            _ => return,
+        }
+        let Some(Job::List(list)) = self.jobs.take(request) else { return };
+        self.remember_owners(&list);
+        if let Err(error) = self.answer_list(request, &list) {
+            self.reject(request, ErrorCode::INTERNAL_ERROR, &error.to_string());
+        }
+    }
+
+    /// Answers with a list; without what one of the upstreams says if the client's revision has no word for
+    /// that.
+    fn answer_list(&mut self, request: InboundId, list: &List) -> Result<(), RespondError> {
+        let (server, out) = (&mut self.server, &mut self.outbox);
+        let result = server.respond(request, &Whole { list, left_out: None }, out);
+        let Err(RespondError::Encode(EncodeError::Misfit(_))) = result else { return result };
+        for (odd, upstream) in self.upstreams.iter().enumerate() {
+            if server.respond(request, &Whole { list, left_out: Some(odd) }, out).is_ok() {
+                let (name, items) = (&upstream.name, list.kind.items());
+                say!("{name}: {items} not listed: the client could not read them");
+                return Ok(());
+            }
+        }
+        result
+    }
+
+    fn remember_owners(&mut self, list: &List) {
+        let owners = match list.kind {
+            Kind::Resources => &mut self.owners[0],
+            Kind::Templates => &mut self.owners[1],
+            Kind::Tools | Kind::Prompts => return,
+        };
+        *owners = BTreeMap::new();
+        for (upstream, part) in list.parts.iter().enumerate() {
+            for item in &part.items {
+                if let Some(uri) = item.get(list.kind.key()).and_then(Raw::into_str) {
+                    // Who comes first has it.
+                    owners.entry(uri.to_str().into_owned()).or_insert(upstream);
+                }
+            }
+        }
+    }
+}
+
+/// The result with the whole list, or without a part of it.
+struct Whole<'l> {
+    list: &'l List,
+    left_out: Option<usize>,
+}
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = self.list.parts.iter().enumerate();
+        let parts = parts.filter(|(upstream, _)| self.left_out != Some(*upstream));
+        let items: Vec<&Raw<'_>> = parts.flat_map(|(_, part)| &part.items).collect();
+        let mut result = serializer.serialize_map(Some(1))?;
+        result.serialize_entry(self.list.kind.items(), &items)?;
+        result.end()
+    }
+}

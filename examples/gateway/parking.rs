@@ -1,0 +1,188 @@
+//! Calls of upstreams with a session that need something of a client without one.
+//!
+//! The upstream waits for an answer, the client can only be told what is needed, and comes back with another
+//! request when it likes. Meanwhile the call is parked, and the state that the client brings back is the number
+//! under which it is found. A number can be guessed, but there is only one client here.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallId, ClientRequest, ErrorCode, InboundId, Outcome, Request};
+use serde::Serialize;
+
+use crate::forward::{Forwarded, Job};
+use crate::gateway::Gateway;
+use crate::inputs::{input_required, params};
+use crate::names::Edited;
+use crate::upstream::Errand;
+
+/// A request of an upstream for which there is no way to ask the client, until the client asks for something.
+pub(crate) struct Need {
+    request: InboundId,
+    /// Its method and params.
+    asked: Raw<'static>,
+}
+
+impl Need {
+    fn new(request: &ClientRequest<'_>) -> Option<Self> {
+        let method = request.method.to_str();
+        let asked = Asked { method: &method, params: params(request) };
+        Some(Self { request: request.id, asked: Raw::from_serialize(&asked).ok()? })
+    }
+
+    /// The key of the answer.
+    fn key(&self) -> String {
+        format!("need-{}", self.request.index())
+    }
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<Edited<'a>>,
+}
+
+/// Calls whose client has been told what they need, and has not come back yet.
+#[derive(Default)]
+pub(crate) struct Parking {
+    parked: BTreeMap<u64, Parked>,
+    last: u64,
+}
+
+struct Parked {
+    upstream: usize,
+    call: CallId,
+    needs: Vec<Need>,
+    /// The upstream has not waited.
+    outcome: Option<Outcome<'static>>,
+}
+
+/// Of how many calls that are over the outcome is kept.
+const KEPT: usize = 64;
+
+impl Parking {
+    fn park(&mut self, parked: Parked) -> u64 {
+        self.last += 1;
+        self.parked.insert(self.last, parked);
+        self.last
+    }
+
+    /// A call has ended while it was parked.
+    pub(crate) fn ended(&mut self, number: u64, outcome: Outcome<'static>) {
+        if let Some(parked) = self.parked.get_mut(&number) {
+            parked.outcome = Some(outcome);
+        }
+        let over = self.parked.iter().filter(|(_, parked)| parked.outcome.is_some());
+        let oldest: Vec<u64> = over.map(|(number, _)| *number).collect();
+        for number in oldest.iter().rev().skip(KEPT) {
+            self.parked.remove(number);
+        }
+    }
+
+    /// What the client comes back to, if it is a call of this upstream.
+    fn take(&mut self, state: &str, upstream: usize) -> Option<Parked> {
+        let number = state.parse().ok()?;
+        self.parked.get(&number).filter(|parked| parked.upstream == upstream)?;
+        self.parked.remove(&number)
+    }
+}
+
+impl Gateway {
+    /// An upstream needs something for a request of a client that can only be told so.
+    pub(crate) fn note_need(
+        &mut self,
+        from: usize,
+        newest: InboundId,
+        request: &ClientRequest<'_>,
+    ) {
+        let Some(need) = Need::new(request) else { return };
+        if let Some(Job::Forwarded(forwarded)) = self.jobs.get_mut(newest)
+            && forwarded.upstream == from
+        {
+            forwarded.needs.push(need);
+            // More may be on its way, and is told with it.
+            if !self.needy.contains(&newest) {
+                self.needy.push(newest);
+            }
+        }
+    }
+
+    /// The same while the client has something else to answer first.
+    pub(crate) fn note_later(&mut self, number: u64, request: &ClientRequest<'_>) {
+        if let (Some(parked), Some(need)) =
+            (self.parking.parked.get_mut(&number), Need::new(request))
+        {
+            parked.needs.push(need);
+        }
+    }
+
+    /// The call that was parked last and goes on, if an upstream has nothing else to do.
+    pub(crate) fn newest_parked(&self, from: usize) -> Option<u64> {
+        let is_it = |parked: &Parked| parked.upstream == from && parked.outcome.is_none();
+        let mut parked = self.parking.parked.iter().rev();
+        parked.find(|(_, parked)| is_it(parked)).map(|(number, _)| *number)
+    }
+
+    /// Answers requests with what upstreams need for them.
+    pub(crate) fn settle_needs(&mut self) {
+        for id in std::mem::take(&mut self.needy) {
+            if let Some(Job::Forwarded(forwarded)) = self.jobs.take(id) {
+                self.park(*forwarded);
+            }
+        }
+    }
+
+    fn park(&mut self, forwarded: Forwarded) {
+        let Forwarded { request, upstream, call, needs, .. } = forwarded;
+        let number = self.parking.last + 1;
+        let asked = needs.iter().map(|need| (need.key(), need.asked.clone()));
+        let required = input_required(asked, Some(number.to_string()));
+        let told = self.server.require_input(&request, &required, self.now, &mut self.outbox);
+        if told.is_ok() {
+            let parked = Parked { upstream, call, needs, outcome: None };
+            let number = self.parking.park(parked);
+            self.upstreams[upstream].errands.insert(call, Errand::Parked(number));
+            return;
+        }
+        self.upstreams[upstream].cancel(call, None);
+        self.drop_needs(upstream, needs);
+        self.explain(request.id, upstream, told);
+    }
+
+    /// A client has come back, with what an upstream needs.
+    pub(crate) fn come_back(&mut self, request: Request<'static>, upstream: usize) {
+        let state = request.state.as_ref().map(|state| state.to_str()).unwrap_or_default();
+        let Some(parked) = self.parking.take(&state, upstream) else {
+            let message = "this request has been answered, or was never made";
+            return self.reject(request.id, ErrorCode::INVALID_PARAMS, message);
+        };
+        let Parked { call, needs, outcome, .. } = parked;
+        let mut missing = Vec::new();
+        for need in needs {
+            match request.input(&need.key()) {
+                Some(answer) => self.hand_answer(upstream, need.request, &answer),
+                None => missing.push(need),
+            }
+        }
+        let id = request.id;
+        let is_needy = !missing.is_empty() && outcome.is_none();
+        let forwarded = Forwarded { request, upstream, call, is_search: false, needs: missing };
+        if let Some(outcome) = outcome {
+            return self.answer(forwarded, outcome);
+        }
+        self.upstreams[upstream].errands.insert(call, Errand::Answer(id));
+        self.jobs.insert(id, Job::Forwarded(Box::new(forwarded)));
+        if is_needy {
+            self.needy.push(id);
+        }
+    }
+
+    /// Nobody will answer these.
+    pub(crate) fn drop_needs(&mut self, upstream: usize, needs: Vec<Need>) {
+        for need in needs {
+            let (code, message) = (ErrorCode::INTERNAL_ERROR, "the client cannot be asked");
+            self.turn_down(upstream, need.request, code, message);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Resources: whose they are, and who is told when they change.
+//!
+//! A subscription of the client, whichever era it has, becomes a subscription at the upstream that has listed the
+//! resource, or at all of them if none has. The machine of the upstream knows how it subscribes to things,
+//! and the machine of the client knows who wants to hear of them.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{SubscriptionFilter, method};
+use mcp_sansio::{
+    CallId, Capability, ChangedList, ErrorCode, InboundId, Notification, Subscribed,
+    SubscriptionNews, SubscriptionUpdate,
+};
+
+use crate::gateway::Gateway;
+
+/// A resource that an upstream tells of.
+pub(crate) struct Watch {
+    uri: String,
+    upstream: usize,
+    /// The subscription.
+    call: CallId,
+    /// The request that is to be answered when the upstream has agreed.
+    asked_by: Option<InboundId>,
+}
+
+/// A client without a session that keeps a subscription open.
+pub(crate) struct Listener {
+    request: InboundId,
+    uris: Vec<String>,
+}
+
+impl Gateway {
+    /// Who has listed a resource or a template.
+    pub(crate) fn owner(&self, uri: &str) -> Option<usize> {
+        let owner = self.owners.iter().find_map(|owners| owners.get(uri).copied());
+        owner.filter(|owner| self.upstreams[*owner].is_alive())
+    }
+
+    /// The session wants to hear of a resource.
+    pub(crate) fn subscribe(&mut self, request: InboundId, uri: &str) {
+        if self.is_watched(uri) {
+            _ = self.server.respond(request, &(), &mut self.outbox);
+        } else if !self.watch(uri, Some(request)) {
+            self.reject(request, ErrorCode::INVALID_PARAMS, "no server here tells of that");
+        }
+    }
+
+    /// The session does not want that any more.
+    pub(crate) fn unsubscribe(&mut self, request: InboundId) {
+        _ = self.server.respond(request, &(), &mut self.outbox);
+        self.stop_watching();
+    }
+
+    /// A client without a session wants to hear of some things.
+    pub(crate) fn listen(&mut self, subscribed: &Subscribed<'_>) {
+        let wanted = subscribed.requested.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
+        let uris = wanted.resource_subscriptions.into_iter().flatten();
+        let uris: Vec<String> = uris.map(String::from).collect();
+        for uri in &uris {
+            if !self.is_watched(uri) {
+                self.watch(uri, None);
+            }
+        }
+        self.listeners.push(Listener { request: subscribed.id, uris });
+    }
+
+    /// A subscription of the client has ended, or a request for one is not to be answered any more.
+    pub(crate) fn stop_listening(&mut self, request: InboundId) {
+        for watch in &mut self.watches {
+            watch.asked_by.take_if(|asked_by| *asked_by == request);
+        }
+        self.listeners.retain(|listener| listener.request != request);
+        self.stop_watching();
+    }
+
+    fn is_watched(&self, uri: &str) -> bool {
+        self.watches.iter().any(|watch| watch.uri == uri)
+    }
+
+    /// Subscribes to a resource. Says whether there is anybody who may tell of it.
+    fn watch(&mut self, uri: &str, asked_by: Option<InboundId>) -> bool {
+        let owner = self.owner(uri);
+        for index in 0..self.upstreams.len() {
+            let may_tell = self.may_offer(index, Capability::ResourcesSubscribe);
+            if !may_tell || owner.is_some_and(|owner| owner != index) {
+                continue;
+            }
+            let upstream = &mut self.upstreams[index];
+            let filter = SubscriptionFilter::new().with_resource(uri);
+            if let Ok(call) = upstream.client.subscribe(&filter, self.now, &mut upstream.outbox) {
+                self.watches.push(Watch { uri: uri.into(), upstream: index, call, asked_by });
+            }
+        }
+        self.is_watched(uri)
+    }
+
+    /// Ends the subscriptions that nobody needs any more.
+    fn stop_watching(&mut self) {
+        let alone = self.listeners.iter().flat_map(|listener| &listener.uris);
+        let alone = alone.map(String::as_str);
+        let wanted: Vec<&str> = self.server.subscriptions().chain(alone).collect();
+        self.watches.retain(|watch| {
+            let is_wanted = watch.asked_by.is_some() || wanted.contains(&watch.uri.as_str());
+            if !is_wanted {
+                let upstream = &mut self.upstreams[watch.upstream];
+                _ = upstream.client.cancel(watch.call, None, &mut upstream.outbox);
+            }
+            is_wanted
+        });
+    }
+
+    /// News of a subscription at an upstream: of a resource, or of its lists, which is always there.
+    pub(crate) fn subscription(&mut self, from: usize, update: &SubscriptionUpdate<'_>) {
+        let is_it = |watch: &Watch| watch.upstream == from && watch.call == update.call;
+        let watch = self.watches.iter().position(is_it);
+        match &update.news {
+            SubscriptionNews::Changed(change) => self.changed(watch, change),
+            SubscriptionNews::Granted { granted, .. } => {
+                if let Some(watch) = watch {
+                    self.granted(watch, granted);
+                }
+            }
+            SubscriptionNews::Ended(_) => {
+                if let Some(watch) = watch {
+                    self.unwatched(watch);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn changed(&mut self, watch: Option<usize>, change: &Notification<'_>) {
+        let list = if change.is::<method::ToolsChanged>() {
+            ChangedList::Tools
+        } else if change.is::<method::ResourcesChanged>() {
+            ChangedList::Resources
+        } else if change.is::<method::PromptsChanged>() {
+            ChangedList::Prompts
+        } else {
+            let uri = change.params.as_ref().and_then(|params| params.get("uri")?.into_str());
+            if let (Some(watch), Some(uri)) = (watch, uri) {
+                let (whole, uri) = (&self.watches[watch].uri, uri.to_str());
+                _ = self.server.resource_updated_below(whole, &uri, &mut self.outbox);
+            }
+            return;
+        };
+        _ = self.server.list_changed(list, &mut self.outbox);
+    }
+
+    /// An upstream tells of what it was asked for, or does not.
+    fn granted(&mut self, watch: usize, granted: &Raw<'_>) {
+        let granted = granted.parse::<SubscriptionFilter<'_>>().unwrap_or_default();
+        if granted.resource_subscriptions.is_none_or(|uris| uris.is_empty()) {
+            let Watch { upstream, call, .. } = self.watches[watch];
+            let upstream = &mut self.upstreams[upstream];
+            _ = upstream.client.cancel(call, None, &mut upstream.outbox);
+            return self.unwatched(watch);
+        }
+        if let Some(request) = self.watches[watch].asked_by.take() {
+            // It has been answered if another upstream tells of it, too.
+            _ = self.server.respond(request, &(), &mut self.outbox);
+        }
+    }
+
+    /// An upstream tells no more, or has never done so.
+    fn unwatched(&mut self, watch: usize) {
+        let Watch { uri, asked_by, .. } = self.watches.swap_remove(watch);
+        if let Some(request) = asked_by
+            && !self.is_watched(&uri)
+        {
+            self.reject(request, ErrorCode::INVALID_PARAMS, "no server here tells of that");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Who is to answer a request of the client, and how it looks there: without the prefix of the name, and without
+//! what each connection says for itself.
+
+use std::borrow::Cow;
+
+use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::{Call, Capability, Era, Request};
+
+use crate::gateway::Gateway;
+use crate::names::{self, Edited};
+
+/// Who is asked.
+pub(crate) struct Destination {
+    pub(crate) upstream: usize,
+    pub(crate) is_search: bool,
+}
+
+/// What a request is about.
+pub(crate) enum Subject<'a> {
+    Name(Cow<'a, str>),
+    Uri(Cow<'a, str>),
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn of(call: &'a Call<'_>) -> Option<Self> {
+        Some(match call {
+            Call::CallTool(tool) => Self::Name(tool.name.to_str()),
+            Call::GetPrompt(prompt) => Self::Name(prompt.name.to_str()),
+            Call::ReadResource { uri } => Self::Uri(uri.to_str()),
+            Call::Complete(complete) => {
+                let reference = &complete.reference;
+                let text = |name| Some(reference.get(name)?.into_str()?.to_str().into_owned());
+                match text("uri") {
+                    Some(uri) => Self::Uri(uri.into()),
+                    None => Self::Name(text("name")?.into()),
+                }
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Gateway {
+    pub(crate) fn destination(&self, call: &Call<'_>) -> Option<Destination> {
+        match Subject::of(call)? {
+            Subject::Name(name) => {
+                let (upstream, _) = names::split(&name)?;
+                let upstream = self.upstreams.iter().position(|other| other.name == upstream)?;
+                Some(Destination { upstream, is_search: false })
+            }
+            Subject::Uri(uri) => match self.owner(&uri) {
+                Some(upstream) => Some(Destination { upstream, is_search: false }),
+                None => {
+                    let upstream = self.next_with_resources(0)?;
+                    Some(Destination { upstream, is_search: true })
+                }
+            },
+        }
+    }
+
+    /// The first upstream from this one on that may have resources.
+    pub(crate) fn next_with_resources(&self, first: usize) -> Option<usize> {
+        let may_have = |index: &usize| self.may_offer(*index, Capability::Resources);
+        (first..self.upstreams.len()).find(may_have)
+    }
+
+    /// Whether an upstream offers something, or has not said yet what it offers.
+    pub(crate) fn may_offer(&self, index: usize, capability: Capability) -> bool {
+        let upstream = &self.upstreams[index];
+        let client = &upstream.client;
+        upstream.is_alive()
+            && (client.revision().is_none() || client.peer_capabilities().contains(capability))
+    }
+}
+
+/// The params of a request as an upstream is to have them.
+pub(crate) fn params<'r>(
+    request: &'r Request<'_>,
+    in_session: bool,
+) -> Result<Edited<'r>, EncodeError> {
+    // Here nothing becomes a task.
+    let mut params = Edited::new(request.params.as_ref()).without("task");
+    if let Some(Subject::Name(name)) = Subject::of(&request.call)
+        && let Some((_, name)) = names::split(&name)
+    {
+        params = match &request.call {
+            Call::Complete(complete) => {
+                let reference =
+                    Edited::new(Some(&complete.reference)).with("name", names::text(name)?);
+                params.with("ref", Raw::from_serialize(&reference)?)
+            }
+            _ => params.with("name", names::text(name)?),
+        };
+    }
+    if let Some(meta) = &request.meta {
+        let meta = Raw::from_serialize(&names::meta_to_pass_on(meta))?;
+        let is_empty = meta.members().next().is_none();
+        params = if is_empty { params.without("_meta") } else { params.with("_meta", meta) };
+    }
+    if in_session {
+        return Ok(params.without("inputResponses").without("requestState"));
+    }
+    if request.context.era() == Era::Handshake {
+        // It has them from its own machine, which has asked the client.
+        if let Some(inputs) = &request.inputs {
+            params = params.with("inputResponses", inputs.clone());
+        }
+        if let Some(state) = &request.state {
+            params = params.with("requestState", names::text(&state.to_str())?);
+        }
+    }
+    Ok(params)
+}

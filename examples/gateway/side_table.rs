@@ -1,0 +1,65 @@
+//! What belongs to a handle of a machine.
+//!
+//! Handles are dense, so what belongs to them is in a `Vec`, at the place that the handle names. They are never
+//! mistaken for others, either: what is kept is kept with the whole handle, and found by nothing else.
+
+use mcp_sansio::{CallId, InboundId};
+
+/// A handle, and its place in a table.
+pub(crate) trait Handle: Copy + Eq {
+    fn place(self) -> usize;
+}
+
+impl Handle for InboundId {
+    fn place(self) -> usize {
+        self.index()
+    }
+}
+
+impl Handle for CallId {
+    fn place(self) -> usize {
+        self.index()
+    }
+}
+
+pub(crate) struct SideTable<H, T> {
+    rows: Vec<Option<(H, T)>>,
+}
+
+impl<H, T> Default for SideTable<H, T> {
+    fn default() -> Self {
+        Self { rows: Vec::new() }
+    }
+}
+
+impl<H: Handle, T> SideTable<H, T> {
+    /// Keeps something, instead of what is left of an earlier handle in the same place.
+    pub(crate) fn insert(&mut self, handle: H, value: T) {
+        if self.rows.len() <= handle.place() {
+            self.rows.resize_with(handle.place() + 1, || None);
+        }
+        if let Some(row) = self.rows.get_mut(handle.place()) {
+            *row = Some((handle, value));
+        }
+    }
+
+    pub(crate) fn get(&self, handle: H) -> Option<&T> {
+        let (kept, value) = self.rows.get(handle.place())?.as_ref()?;
+        (*kept == handle).then_some(value)
+    }
+
+    pub(crate) fn get_mut(&mut self, handle: H) -> Option<&mut T> {
+        let (kept, value) = self.rows.get_mut(handle.place())?.as_mut()?;
+        (*kept == handle).then_some(value)
+    }
+
+    pub(crate) fn take(&mut self, handle: H) -> Option<T> {
+        let row = self.rows.get_mut(handle.place())?;
+        row.take_if(|(kept, _)| *kept == handle).map(|(_, value)| value)
+    }
+
+    /// The handle of the first thing that is as it should be.
+    pub(crate) fn find(&self, mut fits: impl FnMut(&T) -> bool) -> Option<H> {
+        self.rows.iter().flatten().find(|(_, value)| fits(value)).map(|(handle, _)| *handle)
+    }
+}

@@ -1,0 +1,183 @@
+//! How it begins and ends, and how servers do.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::kit::*;
+use crate::kit::example;
+
+/// Says who it is on standard error, and becomes a server.
+fn introduced(server: &str) -> String {
+    format!(r#"sh -c "echo pid $$ >&2; exec {server}""#)
+}
+
+fn pid(gateway: &Gateway) -> String {
+    let line = gateway.error(|line| line.starts_with("pid "));
+    line.strip_prefix("pid ").unwrap().to_string()
+}
+
+#[test]
+fn a_server_that_dies_takes_nobody_with_it() {
+    let (mortal, other) = (introduced(&everything("2025-11-25")), everything("2026-07-28"));
+    let mut gateway = Gateway::start(&[("mortal", &mortal), ("other", &other)], &[]);
+    gateway.open("{}");
+    let list = gateway.ask(&in_session("1", "tools/list", ""));
+    assert!(list.contains("mortal__echo") && list.contains("other__echo"));
+    let pid = pid(&gateway);
+    gateway.send(&in_session("2", "tools/call", &tool("mortal__slow", r#"{"ms":600000}"#)));
+    // By its answer to this it is known to have heard of that.
+    let answer =
+        gateway.ask(&in_session("3", "tools/call", &tool("mortal__echo", r#"{"text":"x"}"#)));
+    assert!(answer.contains(r#""id":3,"result""#), "{answer}");
+    signal("-KILL", &pid);
+    assert_eq!(
+        gateway.next(),
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the server mortal: the peer ended the connection"}}"#
+    );
+    for list in ["tools", "resources", "prompts"] {
+        let changed =
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#);
+        assert_eq!(gateway.next(), changed);
+    }
+    let list = gateway.ask(&in_session("4", "tools/list", ""));
+    assert!(!list.contains("mortal__echo") && list.contains("other__echo"));
+    assert_eq!(
+        gateway.ask(&in_session("5", "tools/call", &tool("mortal__echo", "{}"))),
+        r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"the server mortal: the connection takes no more calls"}}"#
+    );
+    let answer =
+        gateway.ask(&in_session("6", "tools/call", &tool("other__echo", r#"{"text":"x"}"#)));
+    assert!(answer.contains(r#""id":6,"result""#), "{answer}");
+    gateway.end();
+}
+
+/// `printf '…' | gateway` gets its answers, and leaves nobody behind.
+#[test]
+fn the_end_of_the_input_ends_everything() {
+    let server = introduced(&everything("2025-11-25"));
+    let mut gateway = Gateway::start(&[("a", &server)], &[]);
+    gateway.send(&alone("1", "tools/call", &tool("a__slow", r#"{"ms":100}"#)));
+    let pid = pid(&gateway);
+    gateway.close_input();
+    assert_eq!(gateway.next(), said_alone("1", "slept 100 ms"));
+    gateway.is_over(0);
+    assert!(!is_alive(&pid));
+}
+
+#[test]
+fn an_interrupt_ends_everything() {
+    // This one ignores the end of its input.
+    let server = r#"sh -c "echo pid $$ >&2; exec sleep 600""#;
+    let mut gateway = Gateway::start(&[("a", server)], &[]);
+    let pid = pid(&gateway);
+    let ping = gateway.ask(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    assert_eq!(ping, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    signal("-INT", &gateway.id().to_string());
+    gateway.is_over(130);
+    assert!(!is_alive(&pid));
+}
+
+/// A server that says nothing, and one that says nonsense.
+#[test]
+fn a_silent_server_holds_up_nobody() {
+    let babbling = format!(r#"sh -c "echo Welcome; exec {}""#, everything("2026-07-28"));
+    let servers = [("silent", "sleep 600"), ("babbling", babbling.as_str())];
+    let mut gateway = Gateway::start(&servers, &["--patience", "0.5"]);
+    let echo = gateway.ask(&alone("1", "tools/call", &tool("babbling__echo", r#"{"text":"x"}"#)));
+    assert_eq!(echo, said_alone("1", "x"));
+    let started = Instant::now();
+    let list = gateway.ask(&alone("2", "tools/list", ""));
+    assert!(Duration::from_millis(400) < started.elapsed());
+    assert!(list.contains("babbling__echo") && !list.contains("silent__"));
+    gateway.error(|line| line == "silent: tools not listed: no answer came in time");
+    gateway.end();
+}
+
+/// Servers are asked what they are before the client says anything.
+#[test]
+fn servers_are_asked_at_once() {
+    let gateway = Gateway::start(&[("a", &overheard("2026-07-28"))], &[]);
+    for method in ["server/discover", "subscriptions/listen"] {
+        let heard = gateway.error(|_| true);
+        assert!(heard.contains(method), "{heard}");
+    }
+    gateway.end();
+}
+
+/// Whatever is wrong with a server is said, and is an error of what needs it.
+#[test]
+fn a_server_that_cannot_be_talked_to_is_named() {
+    let alien = r#"{"protocolVersion":"2030-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+    let alien = format!(
+        r#"while read -r line; do id=${{line#*'"id":'}}; printf '{{"jsonrpc":"2.0","id":%s,"result":{alien}}}\n' "${{id%%,*}}"; done"#
+    );
+    let alien = format!("sh -c \"{}\"", alien.replace('\\', r"\\").replace('"', r#"\""#));
+    let gone = "the peer ended the connection";
+    let table = [("false", gone), (&alien, "it speaks 2030-01-01, which nobody here does")];
+    for (server, said) in table {
+        let mut gateway = Gateway::start(&[("a", server)], &[]);
+        gateway.error(|line| line == format!("a: {said}"));
+        let list = gateway.ask(&alone("1", "tools/list", ""));
+        assert!(list.contains(r#""tools":[]"#), "{list}");
+        let call = gateway.ask(&alone("2", "tools/call", &tool("a__x", "{}")));
+        assert!(call.contains(r#""code":-32603,"message":"the server a: "#), "{call}");
+        gateway.end();
+    }
+}
+
+/// A server that goes away when it is asked what it is, is started again and not asked.
+#[test]
+fn a_server_that_knows_only_sessions_is_started_again() {
+    let shy = format!(
+        r#"sh -c "read -r line; case \"$line\" in *server/discover*) exit 1 ;; esac; (echo \"$line\"; cat) | {}""#,
+        everything("2025-06-18")
+    );
+    let mut gateway = Gateway::start(&[("shy", &shy)], &[]);
+    gateway.send(&alone("1", "tools/call", &tool("shy__echo", r#"{"text":"x"}"#)));
+    gateway.send(&alone("2", "prompts/list", ""));
+    assert_eq!(gateway.next(), said_alone("1", "x"));
+    assert!(gateway.next().contains("shy__test_simple_prompt"));
+    gateway.end();
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_explained() {
+    let table: [(&[&str], i32, &str); 8] = [
+        (&[], 2, "--upstream <NAME=COMMAND>"),
+        (&["--nonsense"], 2, "unexpected argument '--nonsense'"),
+        (&["--upstream", "a"], 2, "not of the form NAME=COMMAND"),
+        (&["--upstream", "a_b=c"], 2, "letters, digits and - only"),
+        (&["--upstream", "a= "], 2, "there is no command"),
+        (&["--upstream", "a='b"], 2, "there is a ' that is not closed"),
+        (&["--upstream", "a=cat", "--upstream", "a=cat"], 2, "two servers are called a"),
+        (&["--upstream", "a=/no/such"], 1, "gateway: a: /no/such cannot be started: "),
+    ];
+    for (arguments, code, said) in table {
+        let mut command = Command::new(example("gateway"));
+        let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}
+
+/// `inspect` sees one server, whatever is behind it.
+#[test]
+fn inspect_sees_one_server() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
+        let mut command = Command::new(example("inspect"));
+        command.args(["--json", "--revision", revision, "--"]).arg(example("gateway"));
+        for (name, of) in [("old", "2024-11-05"), ("new", "2026-07-28")] {
+            command.args(["--upstream", &format!("{name}={}", everything(of))]);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["serverInfo"]["name"], "gateway");
+        assert_eq!(json["tools"].as_array().unwrap().len(), 86);
+        assert_eq!(
+            (&json["tools"][0], &json["tools"][43]),
+            (&"old__echo".into(), &"new__echo".into())
+        );
+    }
+}

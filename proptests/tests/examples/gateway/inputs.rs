@@ -1,0 +1,119 @@
+//! What servers need of the client, in both directions between the eras.
+
+use super::kit::*;
+
+const FORM: &str = r#""params":{"message":"who?","requestedSchema":{"type":"object","properties":{"username":{"type":"string","description":"User's response"},"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}}"#;
+const FILLED_IN: &str = r#"{"action":"accept","content":{"username":"u","email":"a@b"}}"#;
+const SAID: &str =
+    r#"User response: action=accept, content={\"username\":\"u\",\"email\":\"a@b\"}"#;
+
+fn elicitation(server: &str) -> String {
+    tool(&format!("{server}__test_elicitation"), r#"{"message":"who?"}"#)
+}
+
+fn needs(id: &str, requests: &str, state: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"input_required","inputRequests":{{{requests}}}{state},{GATEWAY}}}}}"#
+    )
+}
+
+#[test]
+fn a_session_is_asked() {
+    let mut gateway = Gateway::of_both_eras();
+    gateway.open(r#"{"elicitation":{}}"#);
+    for (id, server) in [(1, "old"), (2, "new")] {
+        let asked = gateway.ask(&in_session("5", "tools/call", &elicitation(server)));
+        let expected =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create",{FORM}}}"#);
+        assert_eq!(asked, expected, "{server}");
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{FILLED_IN}}}"#);
+        let answer = gateway.ask(&answer);
+        assert!(answer.starts_with(r#"{"jsonrpc":"2.0","id":5,"#) && answer.contains(SAID));
+    }
+    gateway.end();
+}
+
+/// The request state of a server passes as it is, that of a server with sessions is the gateway's.
+#[test]
+fn a_client_without_a_session_is_told_and_comes_back() {
+    let mut gateway = Gateway::of_both_eras();
+    for (server, key, state) in [("old", "need-0", r#","requestState":"1""#), ("new", "answer", "")]
+    {
+        let call = elicitation(server);
+        let form = format!(r#""{key}":{{"method":"elicitation/create",{FORM}}}"#);
+        let told = gateway.ask(&alone("1", "tools/call", &call));
+        assert_eq!(told, needs("1", &form, state));
+        let again = format!(r#"{call},"inputResponses":{{"{key}":{FILLED_IN}}}{state}"#);
+        assert_eq!(gateway.ask(&alone("2", "tools/call", &again)), said_alone("2", SAID));
+    }
+    // Nobody comes back twice, nor to what never was.
+    for state in ["1", "7", "x"] {
+        let again = format!(r#"{},"requestState":"{state}""#, elicitation("old"));
+        assert_eq!(
+            gateway.ask(&alone("3", "tools/call", &again)),
+            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"this request has been answered, or was never made"}}"#
+        );
+    }
+    gateway.end();
+}
+
+/// What is missing is asked for again, as often as it takes.
+#[test]
+fn several_things_can_be_given_one_after_the_other() {
+    let mut gateway = Gateway::of_both_eras();
+    let call = r#""name":"old__test_input_required_result_multiple_inputs""#;
+    let name = r#""need-0":{"method":"elicitation/create","params":{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}"#;
+    let model = r#""need-1":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}}"#;
+    let roots = r#""need-2":{"method":"roots/list"}"#;
+    let told = gateway.ask(&alone("1", "tools/call", call));
+    let state = |number: u32| format!(r#","requestState":"{number}""#);
+    assert_eq!(told, needs("1", &format!("{name},{model},{roots}"), &state(1)));
+    let given = r#""inputResponses":{"need-2":{"roots":[]}}"#;
+    let told = gateway.ask(&alone("2", "tools/call", &format!("{call},{given}{}", state(1))));
+    assert_eq!(told, needs("2", &format!("{name},{model}"), &state(2)));
+    let given = r#""inputResponses":{"need-0":{"action":"accept","content":{"name":"u"}},"need-1":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}"#;
+    let done = gateway.ask(&alone("3", "tools/call", &format!("{call},{given}{}", state(2))));
+    assert_eq!(done, said_alone("3", "hi, u! You have 0 roots."));
+    gateway.end();
+}
+
+/// The state that one server keeps with the client is a matter between these two.
+#[test]
+fn the_state_of_a_server_passes() {
+    let mut gateway = Gateway::of_both_eras();
+    let call = r#""name":"new__test_input_required_result_request_state""#;
+    let told = gateway.ask(&alone("1", "tools/call", call));
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let key = told["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    let state = &told["result"]["requestState"];
+    let given = format!(
+        r#"{call},"inputResponses":{{"{key}":{{"action":"accept","content":{{"ok":true}}}}}},"requestState":{state}"#
+    );
+    let done = gateway.ask(&alone("2", "tools/call", &given));
+    assert_eq!(done, said_alone("2", "state-ok"));
+    gateway.open(r#"{"elicitation":{}}"#);
+    let asked = gateway.ask(&in_session("3", "tools/call", call));
+    let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+    let done = gateway.ask(&format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{{"action":"accept","content":{{"ok":true}}}}}}"#,
+        asked["id"]
+    ));
+    assert!(done.contains("state-ok"), "{done}");
+    gateway.end();
+}
+
+/// A client that has declared nothing is asked for nothing.
+#[test]
+fn nobody_is_asked_for_what_was_not_declared() {
+    let mut gateway = Gateway::of_both_eras();
+    gateway.open("{}");
+    let failed = gateway.ask(&in_session("1", "tools/call", &elicitation("new")));
+    assert!(failed.contains(r#""id":1,"#) && failed.contains("elicitation"), "{failed}");
+    // A server with sessions has been told that its client can do everything, so it has asked.
+    let failed = gateway.ask(&in_session("2", "tools/call", &elicitation("old")));
+    assert_eq!(
+        failed,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"the client did not give what was needed for this"}],"isError":true}}"#
+    );
+    gateway.end();
+}

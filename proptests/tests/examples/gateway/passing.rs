@@ -1,0 +1,284 @@
+//! What passes from the client to a server and back.
+
+use serde_json::Value;
+
+use super::kit::*;
+
+/// What `everything_server` without sessions says of itself.
+const EVERYTHING: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"everything","title":"Everything","version":"0.1.0"}}"#;
+
+#[test]
+fn a_client_of_either_era_uses_servers_of_either_era() {
+    let mut gateway = Gateway::of_both_eras();
+    for server in ["old", "new"] {
+        let echo = tool(&format!("{server}__echo"), r#"{"text":"hi"}"#);
+        assert_eq!(gateway.ask(&alone("1", "tools/call", &echo)), said_alone("1", "hi"));
+    }
+    gateway.open("{}");
+    for (server, meta) in [("old", ""), ("new", ",")] {
+        let echo = tool(&format!("{server}__echo"), r#"{"text":"hi"}"#);
+        let meta = if meta.is_empty() { "" } else { &[meta, EVERYTHING].concat() };
+        assert_eq!(
+            gateway.ask(&in_session(r#""same""#, "tools/call", &echo)),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":"same","result":{{"content":[{{"type":"text","text":"hi"}}]{meta}}}}}"#
+            )
+        );
+    }
+    let prompt = r#""name":"new__test_prompt_with_arguments","arguments":{"arg1":"a","arg2":"b"}"#;
+    let message = gateway.ask(&in_session("3", "prompts/get", prompt));
+    assert!(message.contains("Prompt with arguments: arg1='a', arg2='b'"), "{message}");
+    let complete = r#""ref":{"type":"ref/prompt","name":"old__test_prompt_with_arguments"},"argument":{"name":"arg1","value":"par"}"#;
+    assert_eq!(
+        gateway.ask(&in_session("4", "completion/complete", complete)),
+        r#"{"jsonrpc":"2.0","id":4,"result":{"completion":{"values":["paris","park","party"],"total":150,"hasMore":false}}}"#
+    );
+    gateway.end();
+}
+
+/// All pages of all servers, in the order of the command line.
+#[test]
+fn lists_hold_what_every_server_has() {
+    let (old, new) = (everything("2025-06-18"), everything("2026-07-28"));
+    let paged = format!("{new} --page-items 3");
+    let mut gateway = Gateway::start(&[("b", &old), ("a", &paged)], &[]);
+    for (method, items, key) in [
+        ("tools/list", "tools", "name"),
+        ("prompts/list", "prompts", "name"),
+        ("resources/list", "resources", "uri"),
+        ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    ] {
+        let list = gateway.ask(&alone("1", method, ""));
+        let list: Value = serde_json::from_str(&list).unwrap();
+        let list = list["result"][items].as_array().unwrap();
+        let names: Vec<&str> = list.iter().map(|item| item[key].as_str().unwrap()).collect();
+        let (first, second) = names.split_at(names.len() / 2);
+        let without = |names: &[&str], prefix| -> Vec<String> {
+            let rest = |name: &&str| name.strip_prefix(prefix).unwrap().to_string();
+            names.iter().map(rest).collect()
+        };
+        let prefixes = if key == "name" { ["b__", "a__"] } else { [""; 2] };
+        assert_eq!(without(first, prefixes[0]), without(second, prefixes[1]), "{method}");
+    }
+    let refused = gateway.ask(&alone("2", "tools/list", r#""cursor":"x""#));
+    let expected =
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"there is only one page"}}"#;
+    assert_eq!(refused, expected);
+    gateway.end();
+}
+
+/// What cannot be said to the client is left out, with the rest of what that server has.
+#[test]
+fn a_list_that_does_not_fit_spoils_no_other() {
+    let odd =
+        scripted(r#"{"tools":{}}"#, r#"*tools/list*) result '{"tools":[{"name":"bare"}]}' ;;"#);
+    let mut gateway = Gateway::start(&[("odd", &odd), ("old", &everything("2025-11-25"))], &[]);
+    let list = gateway.ask(&alone("1", "tools/list", ""));
+    assert!(list.contains("old__echo") && !list.contains("bare"), "{list}");
+    gateway.error(|line| line == "odd: tools not listed: the client could not read them");
+    gateway.end();
+}
+
+#[test]
+fn a_resource_is_found_wherever_it_is() {
+    let lone = scripted(
+        r#"{"resources":{}}"#,
+        r#"*resources/list*) result '{"resources":[{"uri":"odd:1","name":"odd"}]}' ;;
+           *odd:*) result '{"contents":[{"uri":"odd:1","text":"found"}]}' ;;
+           *) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"none","data":{"x":1.0}}}\n' "$id" ;;"#,
+    );
+    let mut gateway = Gateway::start(&[("old", &everything("2025-11-25")), ("lone", &lone)], &[]);
+    gateway.open("{}");
+    let read = |id, uri| in_session(id, "resources/read", &format!(r#""uri":"{uri}""#));
+    let found = r#""result":{"contents":[{"uri":"odd:1","text":"found"}]}}"#;
+    // First they are asked in turn, then it is known who has listed it.
+    for id in ["1", "2"] {
+        assert_eq!(
+            gateway.ask(&read(id, "odd:1")),
+            format!(r#"{{"jsonrpc":"2.0","id":{id},{found}"#)
+        );
+        let list = gateway.ask(&in_session("9", "resources/list", ""));
+        assert!(list.contains(r#"{"uri":"odd:1","name":"odd"}"#), "{list}");
+    }
+    assert_eq!(
+        gateway.ask(&read("3", "none:1")),
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"none","data":{"x":1.0}}}"#
+    );
+    let refused = gateway.ask(&in_session("4", "tools/call", &tool("nobody__echo", "{}")));
+    assert_eq!(
+        refused,
+        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no server here has that"}}"#
+    );
+    gateway.end();
+}
+
+/// The command of a server in shell, with sessions: what it offers, and what it does with requests.
+fn scripted(capabilities: &str, cases: &str) -> String {
+    let script = format!(
+        r#"result() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
+        while read -r line; do
+            id=${{line#*'"id":'}}; id=${{id%%,*}}
+            case $line in
+            *'"method":"notifications/'*) ;;
+            *'"method":"server/discover"'*) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":-32601,"message":"no"}}}}\n' "$id" ;;
+            *'"method":"initialize"'*) result '{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}' ;;
+            {cases}
+            esac
+        done"#
+    );
+    let quoted = script.replace('\\', r"\\").replace('"', r#"\""#);
+    format!(r#"sh -c "{quoted}""#)
+}
+
+/// Arguments, results and errors pass as they are, with members that no schema has and numbers as they were written.
+#[test]
+fn what_passes_is_not_touched() {
+    let odd = r#"{"x":1.0,"y":[1e2,-0.0,12345678901234567890123],"\u007a":{"\ud800":null}}"#;
+    let cases = format!(
+        r#"*'"name":"fail"'*) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":7,"message":"so \\u0061nd so","data":%s}}}}\n' "$id" '{odd}' ;;
+           *'{odd}'*) result '{{"content":[],"structuredContent":{odd},"more":{odd}}}' ;;"#
+    );
+    let server = scripted(r#"{"tools":{}}"#, &cases);
+    let mut gateway = Gateway::start(&[("odd", &server)], &[]);
+    let call = format!(r#""name":"odd__x","arguments":{odd},"more":{odd}"#);
+    assert_eq!(
+        gateway.ask(&alone("1", "tools/call", &call)),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","content":[],"structuredContent":{odd},"more":{odd},{GATEWAY}}}}}"#
+        )
+    );
+    let refused = gateway.ask(&alone("2", "tools/call", &tool("odd__fail", "{}")));
+    assert_eq!(
+        refused,
+        format!(
+            r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":7,"message":"so and so","data":{odd}}}}}"#
+        )
+    );
+    gateway.end();
+}
+
+/// What goes to a server is what came, but for the name and what each connection says for itself.
+#[test]
+fn requests_pass_as_they_came() {
+    let members =
+        r#""name":"old__json_schema_2020_12_tool","more":1.50,"arguments":{"b":1e2,"a":[-0.0]}"#;
+    let mut gateway = Gateway::start(&[("old", &overheard("2025-11-25"))], &[]);
+    let trace = r#","progressToken":"t","com.example/trace":[1.0]"#;
+    let answer = gateway.ask(&alone_with("1", "tools/call", members, trace));
+    assert_eq!(answer, said_alone("1", r#"Called with {\"b\":1e2,\"a\":[-0.0]}"#));
+    let heard = gateway.error(|line| line.contains("tools/call"));
+    let (head, rest) = heard.split_once(r#","method""#).unwrap();
+    let id = head.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).unwrap();
+    let members = members.replace("old__", "");
+    assert_eq!(
+        rest,
+        format!(
+            r#":"tools/call","params":{{{members},"_meta":{{"progressToken":{id},"com.example/trace":[1.0]}}}}}}"#
+        )
+    );
+    gateway.end();
+}
+
+#[test]
+fn progress_comes_under_the_token_of_the_client() {
+    let mut gateway = Gateway::of_both_eras();
+    gateway.open("{}");
+    for server in ["old", "new"] {
+        let members = format!(r#""name":"{server}__test_tool_with_progress""#);
+        let meta = r#""progressToken":"my token""#;
+        gateway.send(&alone_with("1", "tools/call", &members, &format!(",{meta}")));
+        for done in [0, 50, 100] {
+            let expected = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"my token","progress":{done},"total":100}}}}"#
+            );
+            assert_eq!(gateway.next(), expected);
+        }
+        assert_eq!(gateway.next(), said_alone("1", "Tool with progress executed successfully"));
+    }
+    gateway.end();
+}
+
+/// A cancellation goes to the server that has the request, under the id that it has there.
+#[test]
+fn cancellations_go_to_the_right_server() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let (quiet, heard) = (everything("2025-11-25"), overheard(revision));
+        let mut gateway = Gateway::start(&[("quiet", &quiet), ("heard", &heard)], &[]);
+        gateway.send(&alone("1", "tools/call", &tool("quiet__slow", r#"{"ms":300}"#)));
+        gateway.send(&alone("2", "tools/call", &tool("heard__slow", r#"{"ms":600000}"#)));
+        let call = gateway.error(|line| line.contains("tools/call"));
+        let call: Value = serde_json::from_str(&call).unwrap();
+        gateway.send(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}"#,
+        );
+        assert_eq!(
+            gateway.error(|line| line.contains("cancelled")),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":"enough"}}}}"#,
+                call["id"]
+            )
+        );
+        assert_eq!(gateway.next(), said_alone("1", "slept 300 ms"), "the other one goes on");
+        gateway.end();
+    }
+}
+
+#[test]
+fn changes_are_told_in_both_eras() {
+    const UPDATED: &str = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://watched-resource"}}"#;
+    for server in ["old", "new"] {
+        let mut gateway = Gateway::of_both_eras();
+        gateway.open("{}");
+        let uri = r#""uri":"test://watched-resource""#;
+        let subscribed = gateway.ask(&in_session("1", "resources/subscribe", uri));
+        assert_eq!(subscribed, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+        let change = tool(&format!("{server}__test_trigger_resource_update"), "{}");
+        gateway.send(&in_session("2", "tools/call", &change));
+        let mut heard = [gateway.next(), gateway.next()];
+        heard.sort_unstable_by_key(|line| line.contains(r#""id":2"#));
+        assert_eq!(heard[0], UPDATED);
+        let listen = r#""notifications":{"toolsListChanged":true}"#;
+        let granted = gateway.ask(&alone(r#""l""#, "subscriptions/listen", listen));
+        assert!(granted.contains("acknowledged"), "{granted}");
+        let change = tool(&format!("{server}__test_trigger_tool_change"), "{}");
+        gateway.send(&in_session("3", "tools/call", &change));
+        let heard = [gateway.next(), gateway.next(), gateway.next()];
+        let told = heard.iter().filter(|line| line.contains("tools/list_changed")).count();
+        assert_eq!(told, 2, "the session and the subscription: {heard:?}");
+        // After the end of the subscription nothing more comes.
+        let ended = gateway.ask(&in_session("4", "resources/unsubscribe", uri));
+        assert_eq!(ended, r#"{"jsonrpc":"2.0","id":4,"result":{}}"#);
+        let change = tool(&format!("{server}__test_trigger_resource_update"), "{}");
+        let changed = gateway.ask(&in_session("5", "tools/call", &change));
+        assert!(changed.contains(r#""id":5"#), "{changed}");
+        gateway.close_input();
+        let ended = gateway.next();
+        assert!(ended.starts_with(r#"{"jsonrpc":"2.0","id":"l","result":{"#), "{ended}");
+        gateway.is_over(0);
+    }
+}
+
+#[test]
+fn log_messages_come_if_they_are_wanted() {
+    const LOGGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"everything","data":"This is what was logged"}}"#;
+    for server in ["old", "new"] {
+        let mut gateway = Gateway::of_both_eras();
+        let log = tool(&format!("{server}__test_logging_tool"), "{}");
+        let wanted = r#","io.modelcontextprotocol/logLevel":"info""#;
+        assert_eq!(gateway.ask(&alone_with("1", "tools/call", &log, wanted)), LOGGED);
+        assert_eq!(gateway.next(), said_alone("1", "Logged"));
+        assert_eq!(gateway.ask(&alone("2", "tools/call", &log)), said_alone("2", "Logged"));
+        gateway.open("{}");
+        for (level, is_told) in [("info", true), ("error", false)] {
+            let level = format!(r#""level":"{level}""#);
+            let set = gateway.ask(&in_session("3", "logging/setLevel", &level));
+            assert_eq!(set, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+            let first = gateway.ask(&in_session("4", "tools/call", &log));
+            assert_eq!(first == LOGGED, is_told, "{first}");
+            if is_told {
+                assert!(gateway.next().contains(r#""id":4"#));
+            }
+        }
+        gateway.end();
+    }
+}
