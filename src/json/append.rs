@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display, Write as _};
 
+use super::label::Label;
 use super::run::plain_run;
 use super::write::{EncodeError, Result, Writer};
 
@@ -69,6 +70,19 @@ impl Writer<'_> {
         self.push(separator.text())?;
         self.push_string(key)?;
         self.push(b":")
+    }
+
+    /// Appends the key of a member that the tables know.
+    #[inline]
+    pub(super) fn push_label(&mut self, separator: Separator, label: &Label) -> Result {
+        let (wire, length) = label.wire();
+        let separator = separator.text();
+        self.make_room(separator.len() + length)?;
+        self.buffer.extend_from_slice(separator);
+        let end = self.buffer.len() + length;
+        self.buffer.extend_from_slice(wire);
+        self.buffer.truncate(end);
+        Ok(())
     }
 
     /// Appends a key that is escaped already.

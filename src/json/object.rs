@@ -1,107 +1,85 @@
-//! Writes an object, member by member: what has no place in the revision is left out on the way, and
-//! what the machine has to add goes in.
+//! Writes an object that the machine has something to add to.
 //!
 //! The application serialises an object; the machine owns a few of its members: the progress token
-//! in `_meta`, and what each message of a revision without sessions says of itself. The keys of the object pass through here, so the
-//! additions go in without a second pass and an object never gets two `_meta`.
+//! in `_meta`, and what each message of a revision without sessions says of itself. The keys of the
+//! object pass through here, so the additions go in without a second pass and an object never gets two
+//! `_meta`.
 
 use serde::ser::{Serialize, SerializeMap};
 
 use super::additions::{Additions, MetaAdditions};
-use super::append::Separator;
 use super::payload::Payload;
 use super::raw_write::Source;
-use super::shape::{Field, Misfit, Presence, Problem, Shape};
-use super::sight::{Sight, Strictness};
+use super::record::RecordWriter;
 use super::string::Str;
 use super::text::Text;
 use super::write::{EncodeError, Result, Writer, wrong_type};
-use crate::capability::CapabilitySet;
-use crate::version::Revision;
 
 /// An object whose brace is open.
 pub(crate) struct ObjectWriter<'w, 'a, 'x> {
-    writer: &'w mut Writer<'a>,
-    members: Members,
-    /// What the machine has written into it, which the application cannot write again.
-    own: &'x [(&'static str, &'x str)],
-    /// What the machine writes into it unless the application does.
-    defaults: &'x [(&'static str, &'x str)],
-    /// What the machine writes into its `_meta`.
-    meta: &'x MetaAdditions<'x>,
-    /// Keys that are dropped.
-    reserved: &'static [&'static str],
+    record: RecordWriter<'w, 'a>,
+    added: Added<'x>,
     /// The defaults that the application has written something else for, one bit each.
     overridden: u8,
-    /// The machine has nothing to do with it, so its members need not be compared with what it adds.
-    is_plain: bool,
-    is_empty: bool,
+    /// The one among them that it is writing.
+    overriding: u8,
     meta_written: bool,
-    pending: Pending,
-    /// Where the member of the last key is, if the tables know it.
-    place: Place,
-    /// A member that only some kinds have, written before the kind was known, and where it ends.
-    doubtful: Option<Doubtful>,
+    /// The value that comes next is the `_meta` that the machine adds to.
+    meta_is_next: bool,
 }
 
-/// What is known of the members.
-enum Members {
-    /// Nothing.
-    Free,
-    /// They all look like this.
-    Alike(&'static Shape),
-    /// Which there are.
-    Known(Sight),
-}
-
-/// What becomes of the value that belongs to the last key.
+/// What the machine adds.
 #[derive(Clone, Copy)]
-enum Pending {
-    /// It is left out, unread.
-    Skipped,
-    /// It is written, whatever it is.
-    Plain,
-    /// It is written and has to look like this.
-    Alike(&'static Shape),
-    /// It is written with the additions to `_meta` in it.
-    Meta,
-    /// It is a member that the tables know.
-    Known(KnownMember),
+enum Added<'x> {
+    /// Nothing, so that members need not be compared with it.
+    Nothing,
+    /// To an object.
+    Here(&'x Additions<'x>),
+    /// To a `_meta`.
+    InMeta(&'x MetaAdditions<'x>),
 }
 
-#[derive(Clone, Copy)]
-struct KnownMember {
-    field: &'static Field,
-    /// Which of the fields it is.
-    index: u8,
-    standing: Standing,
-}
-
-/// Whether a member that the tables know may be there.
+/// What becomes of a member because of what the machine adds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Sure,
-    /// It is written only to see what kind of object this is.
-    ReadOnly,
-    /// That depends on the kind of object, which is not known yet.
-    Doubtful,
+enum Fate {
+    /// It is left out: the machine has the last word.
+    Dropped,
+    /// The additions to `_meta` go into it.
+    Meta,
+    /// Nothing but what becomes of it anyway.
+    Kept,
 }
 
-/// Where a member is in what has been written.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    /// Where it began, its comma included, and whether it is the first one.
-    start: usize,
-    is_first: bool,
-    value_start: usize,
-}
+impl<'x> Added<'x> {
+    /// What the application cannot write again.
+    const fn own(self) -> &'x [(&'static str, &'x str)] {
+        match self {
+            Self::Nothing => &[],
+            Self::Here(additions) => additions.members,
+            Self::InMeta(additions) => additions.members,
+        }
+    }
 
-/// A doubtful member that has been written, and where it ends.
-#[derive(Clone, Copy)]
-struct Doubtful {
-    field: &'static Field,
-    place: Place,
-    end: usize,
+    /// What is written unless the application does it.
+    const fn defaults(self) -> &'x [(&'static str, &'x str)] {
+        match self {
+            Self::Here(additions) => additions.defaults,
+            Self::Nothing | Self::InMeta(_) => &[],
+        }
+    }
+
+    /// What goes into its `_meta`.
+    const fn meta(self) -> &'x MetaAdditions<'x> {
+        match self {
+            Self::Here(additions) => &additions.meta,
+            Self::Nothing | Self::InMeta(_) => &MetaAdditions::NONE,
+        }
+    }
+
+    fn reserves(self, key: &str) -> bool {
+        matches!(self, Self::InMeta(additions) if additions.reserved.contains(&key))
+            || self.own().iter().any(|(name, _)| *name == key)
+    }
 }
 
 impl<'w, 'a> ObjectWriter<'w, 'a, 'static> {
@@ -112,338 +90,162 @@ impl<'w, 'a> ObjectWriter<'w, 'a, 'static> {
 
 impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     pub(super) fn with(writer: &'w mut Writer<'a>, additions: &'x Additions<'x>) -> Result<Self> {
-        let Additions { members: own, defaults, meta } = additions;
-        Self::of(writer, own, defaults, meta)
-    }
-
-    #[inline]
-    fn of(
-        writer: &'w mut Writer<'a>,
-        own: &'x [(&'static str, &'x str)],
-        defaults: &'x [(&'static str, &'x str)],
-        meta: &'x MetaAdditions<'x>,
-    ) -> Result<Self> {
-        let members = match writer.take_expected() {
-            Shape::Any | Shape::Object => Members::Free,
-            Shape::Map(each) => Members::Alike(each),
-            Shape::Record(record) | Shape::OneOrMany { one: record, .. } => {
-                Members::Known(Sight::of(record))
-            }
-            _ => return wrong_type(),
-        };
-        writer.push(b"{")?;
-        let mut object = Self {
-            writer,
-            members,
-            own,
-            defaults,
-            meta,
-            reserved: &[],
-            overridden: 0,
-            is_plain: own.is_empty() && defaults.is_empty() && meta.is_empty(),
-            is_empty: true,
-            meta_written: false,
-            pending: Pending::Skipped,
-            place: Place::default(),
-            doubtful: None,
-        };
-        for (name, value) in own {
-            let separator = object.separator();
-            object.writer.push_key(separator, name)?;
-            object.writer.push(value.as_bytes())?;
-        }
-        Ok(object)
+        let has_none = additions.is_empty();
+        Self::of(writer, if has_none { Added::Nothing } else { Added::Here(additions) })
     }
 
     /// The `_meta` of an object, with what the machine adds to it.
     pub(super) fn meta(writer: &'w mut Writer<'a>, meta: &'x MetaAdditions<'x>) -> Result<Self> {
-        let MetaAdditions { members, text, reserved } = meta;
-        let mut object = Self::of(writer, members, &[], &MetaAdditions::NONE)?;
-        object.reserved = reserved;
-        object.is_plain = false;
-        if !text.is_empty() {
-            let separator = object.separator();
-            object.writer.push(separator.text())?;
-            object.writer.push(text.as_bytes())?;
+        let mut object = Self::of(writer, Added::InMeta(meta))?;
+        if !meta.text.is_empty() {
+            object.record.begin_addition()?.push(meta.text.as_bytes())?;
         }
         Ok(object)
     }
 
+    #[inline]
+    fn of(writer: &'w mut Writer<'a>, added: Added<'x>) -> Result<Self> {
+        let mut record = RecordWriter::open(writer)?;
+        for (name, value) in added.own() {
+            record.add(name, value)?;
+        }
+        Ok(Self {
+            record,
+            added,
+            overridden: 0,
+            overriding: 0,
+            meta_written: false,
+            meta_is_next: false,
+        })
+    }
+
     /// Says what kind of object this is before its members come, in whatever order they do.
     pub(super) fn foresee_kind<'t>(&mut self, tag: impl FnOnce(&str) -> Option<Str<'t>>) {
-        let revision = self.writer.revision();
-        if let Members::Known(sight) = &mut self.members
-            && let Some(kinds) = &sight.record().kinds
-            && let Some(value) = tag(kinds.tag)
-        {
-            // If it is none of them, that comes out when the tag itself does.
-            _ = sight.tag(revision, Strictness::Exact, |name| value == *name);
-        }
+        self.record.foresee_kind(tag);
     }
 
     /// Writes a key, in its wire form where it has one.
     pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
-        let (start, is_first) = (self.writer.position(), self.is_empty);
-        self.pending = self.fate(key)?;
-        let wire = match self.pending {
-            Pending::Skipped => return Ok(()),
-            // The tables have no names that have to be escaped.
-            Pending::Known(_) => wire.or(Some(key)),
-            _ => wire,
-        };
-        let separator = self.separator();
-        match wire {
-            Some(wire) => self.writer.push_wire_key(separator, wire)?,
-            None => self.writer.push_key(separator, key)?,
+        if let Added::Nothing = self.added {
+            return self.record.key(key, wire);
         }
-        self.place = Place { start, is_first, value_start: self.writer.position() };
-        Ok(())
-    }
-
-    /// What becomes of the member with this key.
-    #[inline]
-    fn fate(&mut self, key: &str) -> Result<Pending> {
-        if !self.is_plain
-            && let Some(pending) = self.fate_beside_additions(key)
-        {
-            return Ok(pending);
-        }
-        match &self.members {
-            Members::Free => Ok(Pending::Plain),
-            Members::Alike(each) => Ok(Pending::Alike(each)),
-            Members::Known(sight) => known_member(sight, key, self.writer.revision()),
+        match self.fate(key) {
+            Fate::Kept => {
+                self.record.key(key, wire)?;
+                if self.record.has_skipped() {
+                    // What the revision has no place for is no reason to write the default.
+                    self.overriding = 0;
+                }
+                Ok(())
+            }
+            Fate::Meta => self.record.free_key(key, wire),
+            Fate::Dropped => {
+                self.record.skip();
+                Ok(())
+            }
         }
     }
 
-    /// The same, as far as what the machine adds has a say in it.
     #[inline(never)]
-    fn fate_beside_additions(&mut self, key: &str) -> Option<Pending> {
-        if self.reserved.contains(&key) || self.own.iter().any(|(name, _)| *name == key) {
-            return Some(Pending::Skipped);
+    fn fate(&mut self, key: &str) -> Fate {
+        (self.overriding, self.meta_is_next) = (0, false);
+        if self.added.reserves(key) {
+            return Fate::Dropped;
         }
-        self.note_override(key);
-        if key == "_meta" && !self.meta.is_empty() {
-            // A second `_meta`, which only raw JSON can hold, is dropped.
-            let is_first = !core::mem::replace(&mut self.meta_written, true);
-            return Some(if is_first { Pending::Meta } else { Pending::Skipped });
+        if let Some(index) = self.added.defaults().iter().position(|(name, _)| *name == key) {
+            self.overriding = 1 << index;
+            self.overridden |= self.overriding;
         }
-        None
+        if key != "_meta" || self.added.meta().is_empty() {
+            return Fate::Kept;
+        }
+        // A second `_meta`, which only raw JSON can hold, is dropped.
+        self.meta_is_next = !core::mem::replace(&mut self.meta_written, true);
+        if self.meta_is_next { Fate::Meta } else { Fate::Dropped }
     }
 
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        match self.pending {
-            Pending::Skipped => Ok(()),
-            Pending::Plain => value.serialize(&mut *self.writer),
-            Pending::Alike(shape) => {
-                self.writer.expect(*shape);
-                value.serialize(&mut *self.writer)?;
-                if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
-            }
-            Pending::Meta => value.serialize(Payload::meta(self.writer, self.meta)),
-            Pending::Known(member) => {
-                self.writer.expect(member.field.shape);
-                let written = value.serialize(&mut *self.writer);
-                self.settle(member, written)
-            }
+        if self.meta_is_next {
+            let meta = self.added.meta();
+            return value.serialize(Payload::meta(self.record.writer(), meta));
         }
+        self.record.value(value)?;
+        self.forget_override();
+        Ok(())
     }
 
     /// Writes the value that comes next in JSON text, or steps over it.
     pub(super) fn next_value(&mut self, source: &mut Source<'_>) -> Result {
-        match self.pending {
-            Pending::Skipped => source.value().map(drop),
-            Pending::Plain => self.writer.push_next(source),
-            Pending::Alike(shape) => {
-                self.writer.expect(*shape);
-                self.writer.write_next(source)?;
-                if self.writer.wrote_null() { wrong_type() } else { Ok(()) }
-            }
-            Pending::Meta => Payload::meta(self.writer, self.meta).raw(source.value()?),
-            Pending::Known(member) => {
-                let start = *source;
-                self.writer.expect(member.field.shape);
-                let written = self.writer.write_next(source);
-                if written.is_err() {
-                    // It may be left out, all of it.
-                    *source = start;
-                    source.value()?;
-                }
-                self.settle(member, written)
-            }
+        if self.meta_is_next {
+            let meta = self.added.meta();
+            return Payload::meta(self.record.writer(), meta).raw(source.value()?);
         }
+        self.record.next_value(source)?;
+        self.forget_override();
+        Ok(())
     }
 
     /// Writes a member that has been written before: a key without escapes, and its value.
     pub(super) fn copy(&mut self, key: &str, value: &str) -> Result {
-        let fate = self.fate_beside_additions(key).unwrap_or(Pending::Plain);
-        if let Pending::Skipped = fate {
+        let fate = self.fate(key);
+        if fate == Fate::Dropped {
             return Ok(());
         }
-        let separator = self.separator();
-        self.writer.push_wire_key(separator, key)?;
+        self.record.free_key(key, Some(key))?;
         match fate {
-            Pending::Meta => Payload::meta(self.writer, self.meta).raw(value),
-            _ => self.writer.push(value.as_bytes()),
+            Fate::Meta => Payload::meta(self.record.writer(), self.added.meta()).raw(value),
+            _ => self.record.writer().push(value.as_bytes()),
         }
     }
 
-    /// What becomes of a member that the tables know, and of its object.
-    fn settle(&mut self, member: KnownMember, written: Result) -> Result {
-        if matches!(written, Err(EncodeError::Misfit(_)))
-            && member.field.presence == Presence::Fitting
-        {
-            self.writer.expect(Shape::Any);
-            self.take_out(self.place);
-            return Ok(());
-        }
-        written
-            .and_then(|()| self.end_member(member))
-            .map_err(|error| error.inside(member.field.name))
-    }
-
-    /// Looks at a member that has been written, and takes it out again if it should not be there.
-    fn end_member(&mut self, member: KnownMember) -> Result {
-        if self.writer.wrote_null() {
-            // Absent and `null` mean the same, and only the former is ever sent. The object around it is
-            // there all the same.
-            self.writer.expect(Shape::Any);
-            self.take_out(self.place);
-            self.forget_override(member.field.name);
-            return Ok(());
-        }
-        let revision = self.writer.revision();
-        if let Members::Known(sight) = &mut self.members {
-            let index = usize::from(member.index);
-            sight.see(index);
-            if sight.record().is_tag(index) {
-                let written = self.writer.since(self.place.value_start);
-                let literal = core::str::from_utf8(written).ok();
-                let value = literal.and_then(Str::from_literal);
-                let is_it = |name: &str| value.as_ref().is_some_and(|value| *value == *name);
-                sight.tag(revision, Strictness::Exact, is_it)?;
-            }
-        }
-        if let Some(gate) = member.field.gate {
-            self.writer.need(CapabilitySet::NONE.with(gate));
-        }
-        match member.standing {
-            Standing::Sure => {}
-            Standing::ReadOnly => self.take_out(self.place),
-            Standing::Doubtful => {
-                let (field, place) = (member.field, self.place);
-                self.doubtful = Some(Doubtful { field, place, end: self.writer.position() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a member out again that the kind of the object turned out not to have.
-    fn settle_doubt(&mut self) {
-        let (Some(doubtful), Members::Known(sight)) = (self.doubtful.take(), &self.members) else {
-            return;
-        };
-        let Doubtful { field, place, end } = doubtful;
-        if field.is_in(self.writer.revision(), sight.kind()) {
-            return;
-        }
-        let is_followed = end < self.writer.position();
-        // The comma that goes with it is in front of it, or behind it if it is the first one.
-        self.writer.remove(place.start, if place.is_first && is_followed { end + 1 } else { end });
-        self.is_empty = place.is_first && !is_followed;
-    }
-
-    fn take_out(&mut self, place: Place) {
-        self.writer.truncate(place.start);
-        self.is_empty = place.is_first;
-    }
-
-    /// The application writes something for which there is a default.
-    fn note_override(&mut self, key: &str) {
-        if let Some(index) = self.defaults.iter().position(|(name, _)| *name == key) {
-            self.overridden |= 1 << index;
-        }
-    }
-
-    /// What it has written turned out to be nothing.
-    fn forget_override(&mut self, key: &str) {
-        if let Some(index) = self.defaults.iter().position(|(name, _)| *name == key) {
-            self.overridden &= !(1 << index);
+    /// What the application has written instead of a default may have turned out to be nothing.
+    #[inline]
+    const fn forget_override(&mut self) {
+        if self.overriding != 0 && self.record.has_skipped() {
+            self.overridden &= !self.overriding;
         }
     }
 
     fn write_defaults(&mut self) -> Result {
-        for (index, (name, value)) in self.defaults.iter().enumerate() {
+        for (index, (name, value)) in self.added.defaults().iter().enumerate() {
             if self.overridden & (1 << index) == 0 {
-                let separator = self.separator();
-                self.writer.push_key(separator, name)?;
-                self.writer.push(value.as_bytes())?;
-                if let Members::Known(sight) = &mut self.members
-                    && let Some((index, _)) = sight.record().field(name.as_bytes())
-                {
-                    sight.see(index);
-                }
+                self.record.add(name, value)?;
+                self.record.see(name);
             }
         }
         Ok(())
     }
 
     pub(super) fn close(mut self) -> Result {
-        self.settle_doubt();
-        self.write_defaults()?;
-        if let Members::Known(sight) = &self.members {
-            let needs = sight.end(self.writer.revision(), Strictness::Exact)?;
-            self.writer.need(needs);
+        if let Added::Nothing = self.added {
+            return self.record.close();
         }
-        let adds = !self.meta.members.is_empty() || !self.meta.text.is_empty();
+        self.record.settle_doubt();
+        self.write_defaults()?;
+        self.record.end_members()?;
+        let meta = self.added.meta();
+        let adds = !meta.members.is_empty() || !meta.text.is_empty();
         if adds && !self.meta_written {
             self.key("_meta", None)?;
             self.value(&())?;
         }
-        self.writer.push(b"}")
+        self.record.writer().push(b"}")
     }
 
     /// Opens the value of a member that nobody knows, the only one there is.
     pub(super) fn open_variant(&mut self, variant: &'static str, open: &str) -> Result {
         self.key(variant, None)?;
-        if !matches!(self.pending, Pending::Plain) {
+        if self.meta_is_next || !self.record.is_free() {
             // A variant with the name of a member that means something else.
             return wrong_type();
         }
-        self.writer.push(open.as_bytes())
+        self.record.writer().push(open.as_bytes())
     }
 
     /// What the value of such a member is written with.
     pub(super) const fn writer(&mut self) -> &mut Writer<'a> {
-        self.writer
+        self.record.writer()
     }
-
-    /// What stands in front of the next member.
-    #[inline]
-    const fn separator(&mut self) -> Separator {
-        Separator::next(&mut self.is_empty)
-    }
-}
-
-/// What becomes of a member of an object whose members are known.
-#[inline]
-fn known_member(sight: &Sight, key: &str, revision: Revision) -> Result<Pending> {
-    let Some((index, field)) = sight.record().field(key.as_bytes()) else {
-        return Ok(Pending::Plain);
-    };
-    let in_some_kind = || field.in_kind.is_some_and(|(_, set)| set.contains(revision));
-    let standing = if field.is_in(revision, sight.kind()) {
-        Standing::Sure
-    } else if sight.kind().is_none() && in_some_kind() {
-        Standing::Doubtful
-    } else if sight.record().is_tag(index) {
-        Standing::ReadOnly
-    } else if field.presence == Presence::Essential && !field.was_removed(revision) {
-        return Err(Misfit::at(field.name, Problem::NotInRevision).into());
-    } else {
-        return Ok(Pending::Skipped);
-    };
-    // There are at most 64 of them.
-    Ok(Pending::Known(KnownMember { field, index: index as u8, standing }))
 }
 
 impl SerializeMap for ObjectWriter<'_, '_, '_> {

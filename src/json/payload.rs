@@ -8,7 +8,7 @@ use super::object::ObjectWriter;
 use super::prepared::Prepared;
 use super::raw_write::Source;
 use super::shape::{Form, Shape};
-use super::structs::{StructWriter, VariantWriter};
+use super::structs::{PayloadStruct, VariantWriter};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
 
 /// What becomes of a value that is nothing at all: `()` or `None`.
@@ -129,7 +129,7 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
     type SerializeTupleStruct = Impossible<(), EncodeError>;
     type SerializeTupleVariant = VariantWriter<'w, 'a, 'x>;
     type SerializeMap = ObjectWriter<'w, 'a, 'x>;
-    type SerializeStruct = StructWriter<'w, 'a, 'x>;
+    type SerializeStruct = PayloadStruct<'w, 'a, 'x>;
     type SerializeStructVariant = VariantWriter<'w, 'a, 'x>;
 
     refused! {
@@ -208,11 +208,11 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         self,
         name: &'static str,
         _length: usize,
-    ) -> Result<StructWriter<'w, 'a, 'x>> {
+    ) -> Result<PayloadStruct<'w, 'a, 'x>> {
         match name {
-            RAW_VALUE => Ok(StructWriter::Payload(Some(self))),
+            RAW_VALUE => Ok(PayloadStruct::Raw(Some(self))),
             NUMBER => Err(EncodeError::NotAnObject),
-            _ => self.open().map(StructWriter::Object),
+            _ => self.open().map(PayloadStruct::Object),
         }
     }
 

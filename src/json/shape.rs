@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use super::label::{Label, Mark};
 use crate::capability::Capability;
 use crate::version::{Revision, RevisionSet};
 
@@ -101,6 +102,8 @@ pub(crate) struct Record {
     pub(crate) fields: &'static [Field],
     /// Those that have to be there wherever the revision has them, one bit each.
     pub(super) required: u64,
+    /// Those of which the value is all there is to look at, in each revision.
+    plain: [u64; Revision::ALL.len()],
     /// Which of them tells the kinds apart.
     tag: Option<usize>,
     /// What kinds of it there are, if there are kinds.
@@ -113,8 +116,7 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
-    /// What most other names differ from it in.
-    mark: u32,
+    pub(super) label: Label,
     pub(crate) shape: Shape,
     pub(crate) presence: Presence,
     /// The revisions that have it.
@@ -172,6 +174,7 @@ impl Record {
         either: &'static [&'static str],
     ) -> Self {
         let (mut required, mut tag, mut index, mut rest) = (0, None, 0, fields);
+        let mut plain = [0; Revision::ALL.len()];
         while let [field, behind @ ..] = rest {
             if matches!(field.presence, Presence::Required) {
                 required |= 1 << index;
@@ -180,10 +183,12 @@ impl Record {
                 && is_same(kinds.tag, field.name)
             {
                 tag = Some(index);
+            } else if field.in_kind.is_none() && field.gate.is_none() {
+                note_revisions(&mut plain, field.revisions, 1 << index);
             }
             (index, rest) = (index + 1, behind);
         }
-        Self { fields, required, tag, kinds, either }
+        Self { fields, required, plain, tag, kinds, either }
     }
 
     /// Whether there are members that every such object has.
@@ -202,48 +207,39 @@ impl Record {
         self.tag == Some(index)
     }
 
-    /// The field of this name, and which of them it is.
+    /// Whether a revision has a field with this index in objects of every kind, and asks nothing of the
+    /// peer for it, so that its value is all there is to look at.
     #[inline]
+    pub(super) fn is_plain(&self, index: usize, revision: Revision) -> bool {
+        self.plain.get(revision as usize).is_some_and(|plain| plain >> index & 1 != 0)
+    }
+
+    /// The field of this name, and which of them it is.
     pub(super) fn field(&self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        let mark = mark(key);
-        self.fields
-            .iter()
-            .enumerate()
-            .find(|(_, field)| field.mark == mark && is_same_text(field.name.as_bytes(), key))
+        self.field_from(0, key)
+    }
+
+    /// The same, looked for from one of them on, and before it only if it is not there.
+    #[inline]
+    pub(super) fn field_from(&self, start: usize, key: &[u8]) -> Option<(usize, &'static Field)> {
+        let mark = Mark::of(key);
+        let (before, behind) = self.fields.split_at_checked(start).unwrap_or((self.fields, &[]));
+        let found = |fields: &'static [Field], first: usize| {
+            let index = fields.iter().position(|field| field.label.is(key, mark))?;
+            Some((first + index, fields.get(index)?))
+        };
+        found(behind, before.len()).or_else(|| found(before, 0))
     }
 }
 
-/// The length and the ends of a text, which is nearly always enough to tell it from another one.
-#[inline]
-const fn mark(text: &[u8]) -> u32 {
-    match text {
-        [first, .., last] => (text.len() as u32) << 16 | (*first as u32) << 8 | *last as u32,
-        [only] => 1 << 16 | *only as u32,
-        [] => 0,
-    }
-}
-
-/// Whether two texts are the same. The names of members are short, so that calling
-/// something that compares texts of any length would cost more than comparing.
-#[inline]
-fn is_same_text(text: &[u8], other: &[u8]) -> bool {
-    if text.len() != other.len() {
-        return false;
-    }
-    let is_same_word = |word: Option<&[u8; 8]>, other: Option<&[u8; 8]>| {
-        word.map(|word| u64::from_le_bytes(*word)) == other.map(|word| u64::from_le_bytes(*word))
-    };
-    match text.len() {
-        8..=16 => {
-            is_same_word(text.first_chunk(), other.first_chunk())
-                && is_same_word(text.last_chunk(), other.last_chunk())
+/// Sets a bit for each revision of a set.
+const fn note_revisions(each: &mut [u64; Revision::ALL.len()], revisions: RevisionSet, bit: u64) {
+    let (mut each, mut names): (&mut [u64], &[Revision]) = (each, &Revision::ALL);
+    while let ([bits, behind @ ..], [revision, later @ ..]) = (each, names) {
+        if revisions.contains(*revision) {
+            *bits |= bit;
         }
-        4..8 => {
-            let ends =
-                |text: &[u8]| (text.first_chunk::<4>().copied(), text.last_chunk::<4>().copied());
-            ends(text) == ends(other)
-        }
-        _ => text == other,
+        (each, names) = (behind, later);
     }
 }
 
@@ -264,15 +260,7 @@ impl Field {
     pub(crate) const fn required(name: &'static str, shape: Shape) -> Self {
         let presence = Presence::Required;
         let revisions = RevisionSet::ALL;
-        Self {
-            name,
-            mark: mark(name.as_bytes()),
-            shape,
-            presence,
-            revisions,
-            in_kind: None,
-            gate: None,
-        }
+        Self { name, label: Label::of(name), shape, presence, revisions, in_kind: None, gate: None }
     }
 
     /// A member that need not be there.

@@ -10,6 +10,8 @@ pub(super) struct Sight {
     record: &'static Record,
     /// The fields that were there, one bit each.
     seen: u64,
+    /// Where the next one is looked for.
+    next: usize,
     kind: Option<&'static Kind>,
 }
 
@@ -24,11 +26,22 @@ pub(super) enum Strictness {
 
 impl Sight {
     pub(super) const fn of(record: &'static Record) -> Self {
-        Self { record, seen: 0, kind: None }
+        Self { record, seen: 0, next: 0, kind: None }
     }
 
     pub(super) const fn record(&self) -> &'static Record {
         self.record
+    }
+
+    /// The field of this name, and which of them it is. Members nearly always come in the order of the
+    /// tables, so it is looked for behind the last one first.
+    #[inline]
+    pub(super) fn field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
+        let found = self.record.field_from(self.next, key);
+        if let Some((index, _)) = found {
+            self.next = index + 1;
+        }
+        found
     }
 
     pub(super) const fn kind(&self) -> Option<&'static Kind> {

@@ -5,26 +5,57 @@ use serde::ser::{Serialize, SerializeStruct, SerializeStructVariant, SerializeTu
 use super::append::Separator;
 use super::object::ObjectWriter;
 use super::payload::Payload;
+use super::record::RecordWriter;
 use super::text::Text;
 use super::write::{EncodeError, Result, Writer};
 
 /// A struct: an object like any other, unless it is the disguise of something else.
-pub(crate) enum StructWriter<'w, 'a, 'x> {
-    Object(ObjectWriter<'w, 'a, 'x>),
+pub(crate) enum StructWriter<'w, 'a> {
+    Record(RecordWriter<'w, 'a>),
     /// An object that may look like anything, so that there is nothing to do but to write it.
     Free {
         writer: &'w mut Writer<'a>,
         is_empty: bool,
     },
-    /// JSON text.
+    /// JSON text, or the text of a number.
     Raw(&'w mut Writer<'a>),
-    /// The text of a number.
-    Number(&'w mut Writer<'a>),
-    /// JSON text that `params` or a result is.
-    Payload(Option<Payload<'w, 'a, 'x>>),
 }
 
-impl SerializeStruct for StructWriter<'_, '_, '_> {
+impl SerializeStruct for StructWriter<'_, '_> {
+    type Ok = ();
+    type Error = EncodeError;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
+        match self {
+            Self::Record(record) => {
+                record.key(key, None)?;
+                record.value(value)
+            }
+            Self::Free { writer, is_empty } => {
+                writer.push_key(Separator::next(is_empty), key)?;
+                value.serialize(&mut **writer)
+            }
+            Self::Raw(writer) => value.serialize(Text(|text: &str| writer.write_raw(text))),
+        }
+    }
+
+    fn end(self) -> Result {
+        match self {
+            Self::Record(record) => record.close(),
+            Self::Free { writer, .. } => writer.push(b"}"),
+            Self::Raw(_) => Ok(()),
+        }
+    }
+}
+
+/// A struct that `params` or a result is.
+pub(crate) enum PayloadStruct<'w, 'a, 'x> {
+    Object(ObjectWriter<'w, 'a, 'x>),
+    /// JSON text, which there is once.
+    Raw(Option<Payload<'w, 'a, 'x>>),
+}
+
+impl SerializeStruct for PayloadStruct<'_, '_, '_> {
     type Ok = ();
     type Error = EncodeError;
 
@@ -34,14 +65,7 @@ impl SerializeStruct for StructWriter<'_, '_, '_> {
                 object.key(key, None)?;
                 object.value(value)
             }
-            Self::Free { writer, is_empty } => {
-                writer.push_key(Separator::next(is_empty), key)?;
-                value.serialize(&mut **writer)
-            }
-            Self::Raw(writer) | Self::Number(writer) => {
-                value.serialize(Text(|text: &str| writer.write_raw(text)))
-            }
-            Self::Payload(payload) => match payload.take() {
+            Self::Raw(payload) => match payload.take() {
                 Some(payload) => value.serialize(Text(|text: &str| payload.raw(text))),
                 None => Err(EncodeError::Payload),
             },
@@ -51,8 +75,7 @@ impl SerializeStruct for StructWriter<'_, '_, '_> {
     fn end(self) -> Result {
         match self {
             Self::Object(object) => object.close(),
-            Self::Free { writer, .. } => writer.push(b"}"),
-            _ => Ok(()),
+            Self::Raw(_) => Ok(()),
         }
     }
 }

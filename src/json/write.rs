@@ -11,6 +11,7 @@ use serde::ser::{Serialize, Serializer};
 use super::minify::write_line;
 use super::number::{NUMBER, Number};
 use super::object::ObjectWriter;
+use super::record::RecordWriter;
 use super::sequence::Sequence;
 use super::shape::{Choices, Misfit, Problem, Shape, is_base64, is_uri};
 use super::structs::{StructWriter, VariantWriter};
@@ -264,8 +265,8 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
     type SerializeTuple = Sequence<'w, 'a>;
     type SerializeTupleStruct = Sequence<'w, 'a>;
     type SerializeTupleVariant = VariantWriter<'w, 'a, 'static>;
-    type SerializeMap = ObjectWriter<'w, 'a, 'static>;
-    type SerializeStruct = StructWriter<'w, 'a, 'static>;
+    type SerializeMap = RecordWriter<'w, 'a>;
+    type SerializeStruct = StructWriter<'w, 'a>;
     type SerializeStructVariant = VariantWriter<'w, 'a, 'static>;
 
     integers! {
@@ -379,24 +380,19 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         VariantWriter::open(ObjectWriter::open(self)?, variant, "[", "]")
     }
 
-    fn serialize_map(self, _length: Option<usize>) -> Result<ObjectWriter<'w, 'a, 'static>> {
-        ObjectWriter::open(self)
+    fn serialize_map(self, _length: Option<usize>) -> Result<RecordWriter<'w, 'a>> {
+        RecordWriter::open(self)
     }
 
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        _length: usize,
-    ) -> Result<StructWriter<'w, 'a, 'static>> {
+    fn serialize_struct(self, name: &'static str, _length: usize) -> Result<StructWriter<'w, 'a>> {
         match name {
-            RAW_VALUE => Ok(StructWriter::Raw(self)),
-            NUMBER => Ok(StructWriter::Number(self)),
+            RAW_VALUE | NUMBER => Ok(StructWriter::Raw(self)),
             _ if matches!(self.expected, Shape::Any | Shape::Object) => {
                 self.expected = Shape::Any;
                 self.push(b"{")?;
                 Ok(StructWriter::Free { writer: self, is_empty: true })
             }
-            _ => ObjectWriter::open(self).map(StructWriter::Object),
+            _ => RecordWriter::open(self).map(StructWriter::Record),
         }
     }
 
