@@ -75,12 +75,13 @@ impl Writer<'_> {
     /// Appends the key of a member that the tables know.
     #[inline]
     pub(super) fn push_label(&mut self, separator: Separator, label: &Label) -> Result {
-        let (wire, length) = label.wire();
-        let separator = separator.text();
-        self.make_room(separator.len() + length)?;
-        self.buffer.extend_from_slice(separator);
+        let length = separator.text().len() + label.wire_length();
+        self.make_room(length)?;
         let end = self.buffer.len() + length;
-        self.buffer.extend_from_slice(wire);
+        match separator {
+            Separator::None => self.buffer.extend_from_slice(label.wire()),
+            Separator::Comma => self.buffer.extend_from_slice(label.wire_behind_comma()),
+        }
         self.buffer.truncate(end);
         Ok(())
     }

@@ -1,179 +1,212 @@
 //! Finds JSON text that may be copied as it stands, because writing it member by member would come to
 //! the same: nearly all of what applications have as JSON already.
 //!
-//! It is quick because it gives up on whatever is out of the ordinary, white space and escapes
-//! included. Then the writer does it the long way, and says what is wrong, if something is.
+//! It is quick because it gives up on whatever is out of the ordinary, newlines and escapes included.
+//! Then the writer does it the long way, and says what is wrong, if something is.
 
+use super::label::is_same_text;
 use super::number::Number;
-use super::run::plain_run;
-use super::shape::{Record, Shape};
+use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
-use super::walk::value_length;
+use super::skip::{behind_brackets, behind_value, plain_string};
 use super::write::{number_fits, text_fits};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
 
-/// What the value at the beginning of a text is if it may be copied: how long it is, and what the peer
-/// has to offer for it.
+/// What the value at the beginning of a text is if it may be copied: its text, which is one line, and
+/// what the peer has to offer for it.
 ///
-/// The text holds no newline. The recursion in here goes as deep as the tables do, whatever it is.
-pub(super) fn exact(
-    text: &str,
-    shape: Shape,
-    revision: Revision,
-) -> Option<(usize, CapabilitySet)> {
-    let mut exact = Exact { rest: text.as_bytes(), revision, needs: CapabilitySet::NONE };
-    exact.value(shape)?;
-    Some((text.len() - exact.rest.len(), exact.needs))
+/// The recursion in here goes as deep as the tables do, whatever the text is.
+pub(super) fn exact(text: &str, shape: Shape, revision: Revision) -> Option<(&str, CapabilitySet)> {
+    let mut exact = Exact { revision, needs: CapabilitySet::NONE };
+    let behind = exact.value(&shape, text.as_bytes())?;
+    Some((text.get(..text.len() - behind.len())?, exact.needs))
 }
 
-/// A position in text that is known to be valid JSON.
-struct Exact<'t> {
-    rest: &'t [u8],
+/// Goes through text that is known to be valid JSON. Every step takes what is still to come and gives
+/// what stands behind it.
+struct Exact {
     revision: Revision,
     needs: CapabilitySet,
 }
 
-impl<'t> Exact<'t> {
+impl Exact {
     /// Steps over a value of this shape, which is none that became another one.
-    fn value(&mut self, shape: Shape) -> Option<()> {
-        match (shape, self.rest.first()?) {
-            (Shape::Any, _) | (Shape::Object, b'{') => self.skip().map(drop),
-            (Shape::Record(record), b'{') => self.record(record),
-            (Shape::Map(each), b'{') => self.map(each),
-            (Shape::List(each), b'[') => self.list(each, 0, usize::MAX),
-            (Shape::ListUpTo(most, each), b'[') => self.list(each, 0, most),
-            (Shape::NonEmpty(each), b'[') => self.list(each, 1, usize::MAX),
-            (_, b'"') => self.text(shape),
-            (Shape::Boolean | Shape::Answer { .. }, b't' | b'f') => self.skip().map(drop),
-            (_, b'-' | b'0'..=b'9') => self.number(shape),
+    #[inline(always)]
+    fn value<'t>(&mut self, shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
+        match (shape, text) {
+            // The most frequent ones, of which there is nothing to know.
+            (Shape::Object, [b'{', inside @ ..]) => behind_brackets(inside),
+            (Shape::Text, [b'"', inside @ ..]) => Some(plain_string(inside)?.1),
+            _ => self.other_value(shape, text),
+        }
+    }
+
+    fn other_value<'t>(&mut self, shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
+        match (shape, text) {
+            (Shape::Any, _) => behind_value(text),
+            (Shape::Record(record), [b'{', inside @ ..]) => self.record(record, inside),
+            (Shape::Map(each), [b'{', inside @ ..]) => self.map(each, inside),
+            (Shape::List(each), [b'[', inside @ ..]) => self.list(each, 0, usize::MAX, inside),
+            (Shape::ListUpTo(most, each), [b'[', inside @ ..]) => self.list(each, 0, *most, inside),
+            (Shape::NonEmpty(each), [b'[', inside @ ..]) => self.list(each, 1, usize::MAX, inside),
+            (_, [b'"', inside @ ..]) => self.text(shape, inside),
+            (Shape::Boolean | Shape::Answer { .. }, [b't' | b'f', ..]) => behind_value(text),
+            (_, [b'-' | b'0'..=b'9', ..]) => number(shape, text),
             _ => None,
         }
     }
 
-    fn record(&mut self, record: &'static Record) -> Option<()> {
+    fn record<'t>(&mut self, record: &'static Record, inside: &'t [u8]) -> Option<&'t [u8]> {
         let mut sight = Sight::of(record);
         // The kind has to be known before anything else of an object is judged.
         let mut wants_tag = record.kinds.is_some();
-        let mut more = self.enter(b'}')?;
-        while more {
-            let key = self.key()?;
-            if let Some((index, field)) = record.field(key) {
-                let is_tag = record.is_tag(index);
-                if is_tag != wants_tag || !field.is_in(self.revision, sight.kind()) {
-                    return None;
+        let mut more = next_in(inside, b'}');
+        let behind = loop {
+            let rest = match more? {
+                Next::Member(rest) => rest,
+                Next::End(behind) => break behind,
+            };
+            let (field, value) = match sight.next_field(rest) {
+                Some((index, field, value)) => (Some((index, field)), value),
+                None => {
+                    let (key, value) = key(rest)?;
+                    (sight.field(key), value)
                 }
-                let value = self.rest;
-                self.value(field.shape.in_revision(self.revision))?;
-                sight.see(index);
-                if is_tag {
-                    let kind = Self { rest: value, ..*self }.string()?;
-                    let is_it = |name: &str| name.as_bytes() == kind;
-                    sight.tag(self.revision, Strictness::Exact, is_it).ok()?;
+            };
+            let behind = match field {
+                Some((index, field)) if !wants_tag && record.is_plain(index, self.revision) => {
+                    sight.see(index);
+                    self.value(field.shape.now(self.revision), value)?
                 }
-                self.needs = field.gate.into_iter().fold(self.needs, CapabilitySet::with);
-            } else {
-                self.skip()?;
-            }
+                Some((index, field)) => {
+                    self.tag_or_gated(&mut sight, index, field, wants_tag, value)?
+                }
+                None => behind_value(value)?,
+            };
             wants_tag = false;
-            more = self.goes_on(b'}')?;
-        }
+            more = next_behind(behind, b'}');
+        };
         let needs = sight.end(self.revision, Strictness::Exact).ok()?;
         self.needs = self.needs.or(needs);
-        Some(())
+        Some(behind)
     }
 
-    fn map(&mut self, each: &'static Shape) -> Option<()> {
-        let each = each.in_revision(self.revision);
-        let mut more = self.enter(b'}')?;
-        while more {
-            self.key()?;
-            self.value(each)?;
-            more = self.goes_on(b'}')?;
-        }
-        Some(())
-    }
-
-    fn list(&mut self, each: &'static Shape, least: usize, most: usize) -> Option<()> {
-        let each = each.in_revision(self.revision);
-        let mut count = 0;
-        let mut more = self.enter(b']')?;
-        while more {
-            self.value(each)?;
-            count += 1;
-            more = self.goes_on(b']')?;
-        }
-        (least..=most).contains(&count).then_some(())
-    }
-
-    fn text(&mut self, shape: Shape) -> Option<()> {
-        let text = self.string()?;
-        match shape {
-            Shape::Text | Shape::Answer { .. } => Some(()),
-            Shape::OneOf(choices) => {
-                let choice = choices.find(|name| name.as_bytes() == text)?;
-                self.needs = choice.gate.into_iter().fold(self.needs, CapabilitySet::with);
-                Some(())
-            }
-            _ => text_fits(shape, core::str::from_utf8(text).ok()?).ok(),
-        }
-    }
-
-    fn number(&mut self, shape: Shape) -> Option<()> {
-        let text = core::str::from_utf8(self.skip()?).ok()?;
-        let number = || Number::from_literal(text).unwrap_or_else(|| Number::from(-1_i8));
-        number_fits(shape, !text.contains(['.', 'e', 'E']), number).ok()
-    }
-
-    /// Steps over a value of any shape and lends it.
-    #[inline]
-    fn skip(&mut self) -> Option<&'t [u8]> {
-        let length = value_length(self.rest)?;
-        let (value, rest) = self.rest.split_at_checked(length)?;
-        self.rest = rest;
-        Some(value)
-    }
-
-    /// Steps over a string without escapes and lends what is between its quotes.
-    #[inline]
-    fn string(&mut self) -> Option<&'t [u8]> {
-        let [b'"', behind @ ..] = self.rest else { return None };
-        let (text, [b'"', rest @ ..]) = behind.split_at_checked(plain_run(behind))? else {
+    /// Steps over the value of a member that says what kind of object this is, or that not every
+    /// object has.
+    fn tag_or_gated<'t>(
+        &mut self,
+        sight: &mut Sight,
+        index: usize,
+        field: &'static Field,
+        wants_tag: bool,
+        value: &'t [u8],
+    ) -> Option<&'t [u8]> {
+        let is_tag = sight.record().is_tag(index);
+        if is_tag != wants_tag || !field.is_in(self.revision, sight.kind()) {
             return None;
-        };
-        self.rest = rest;
-        Some(text)
+        }
+        let behind = self.value(field.shape.now(self.revision), value)?;
+        sight.see(index);
+        if is_tag {
+            let (kind, _) = plain_string(value.get(1..)?)?;
+            let is_it = |name: &str| is_same_text(name.as_bytes(), kind);
+            sight.tag(self.revision, Strictness::Exact, is_it).ok()?;
+        }
+        self.needs = field.gate.into_iter().fold(self.needs, CapabilitySet::with);
+        Some(behind)
     }
 
-    #[inline]
-    fn key(&mut self) -> Option<&'t [u8]> {
-        let key = self.string()?;
-        let [b':', rest @ ..] = self.rest else { return None };
-        self.rest = rest;
-        Some(key)
-    }
-
-    /// Steps into an object or an array. Says whether there is something in it.
-    #[inline]
-    fn enter(&mut self, close: u8) -> Option<bool> {
-        let [_, inside @ ..] = self.rest else { return None };
-        match inside {
-            [first, rest @ ..] if *first == close => {
-                self.rest = rest;
-                Some(false)
-            }
-            _ => {
-                self.rest = inside;
-                Some(true)
+    fn map<'t>(&mut self, each: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
+        let each = each.now(self.revision);
+        let mut more = next_in(inside, b'}');
+        loop {
+            match more? {
+                Next::Member(rest) => {
+                    let (_, value) = key(rest)?;
+                    more = next_behind(self.value(each, value)?, b'}');
+                }
+                Next::End(behind) => return Some(behind),
             }
         }
     }
 
-    /// Steps over what stands behind a member or an element. Says whether another one follows.
-    #[inline]
-    fn goes_on(&mut self, close: u8) -> Option<bool> {
-        let [byte, rest @ ..] = self.rest else { return None };
-        self.rest = rest;
-        (*byte == b',' || *byte == close).then_some(*byte == b',')
+    fn list<'t>(
+        &mut self,
+        each: &Shape,
+        least: usize,
+        most: usize,
+        inside: &'t [u8],
+    ) -> Option<&'t [u8]> {
+        let each = each.now(self.revision);
+        let mut count = 0;
+        let mut more = next_in(inside, b']');
+        loop {
+            match more? {
+                Next::Member(value) => {
+                    count += 1;
+                    more = next_behind(self.value(each, value)?, b']');
+                }
+                Next::End(behind) => return (least..=most).contains(&count).then_some(behind),
+            }
+        }
     }
+
+    /// Steps over a string whose first quote has been passed.
+    #[inline]
+    fn text<'t>(&mut self, shape: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
+        let (text, behind) = plain_string(inside)?;
+        match shape {
+            Shape::Text | Shape::Answer { .. } => {}
+            Shape::OneOf(choices) => {
+                let choice = choices.find(|name| is_same_text(name.as_bytes(), text))?;
+                self.needs = choice.gate.into_iter().fold(self.needs, CapabilitySet::with);
+            }
+            _ => text_fits(*shape, core::str::from_utf8(text).ok()?).ok()?,
+        }
+        Some(behind)
+    }
+}
+
+fn number<'t>(shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
+    let behind = behind_value(text)?;
+    let text = core::str::from_utf8(text.get(..text.len() - behind.len())?).ok()?;
+    let number = || Number::from_literal(text).unwrap_or_else(|| Number::from(-1_i8));
+    number_fits(*shape, !text.contains(['.', 'e', 'E']), number).ok()?;
+    Some(behind)
+}
+
+/// What comes next in an object or an array.
+enum Next<'t> {
+    /// A member or an element, at the beginning of this.
+    Member(&'t [u8]),
+    /// Nothing: this stands behind its last bracket.
+    End(&'t [u8]),
+}
+
+/// What comes first in an object or an array.
+#[inline(always)]
+fn next_in(inside: &[u8], close: u8) -> Option<Next<'_>> {
+    match inside {
+        [first, behind @ ..] if *first == close => Some(Next::End(behind)),
+        _ => Some(Next::Member(inside)),
+    }
+}
+
+/// What comes after a member or an element.
+#[inline(always)]
+fn next_behind(behind: &[u8], close: u8) -> Option<Next<'_>> {
+    match behind {
+        [b',', rest @ ..] => Some(Next::Member(rest)),
+        [last, behind @ ..] if *last == close => Some(Next::End(behind)),
+        _ => None,
+    }
+}
+
+/// A key without escapes, and what stands behind its colon.
+#[inline(always)]
+fn key(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [b'"', inside @ ..] = text else { return None };
+    let (key, [b':', value @ ..]) = plain_string(inside)? else { return None };
+    Some((key, value))
 }

@@ -32,6 +32,7 @@ mod scan;
 mod sequence;
 pub(crate) mod shape;
 mod sight;
+mod skip;
 mod space;
 mod string;
 mod structs;

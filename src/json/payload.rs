@@ -54,7 +54,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         self.writer.push(self.prefix.as_bytes())?;
         if let Some(Form { record, revision }) = self.form {
             self.writer.set_revision(revision);
-            self.writer.expect(Shape::Record(record));
+            self.writer.expect(&Shape::Record(record));
         }
         match self.meta {
             Some(meta) => ObjectWriter::meta(self.writer, meta),

@@ -45,8 +45,20 @@ impl Writer<'_> {
                 self.take_expected();
                 self.push_raw(text)
             }
-            _ => self.write_next(&mut Source::new(text)),
+            _ if self.copy_exact(text)?.is_some() => Ok(()),
+            _ => self.write_in_parts(&mut Source::new(text)),
         }
+    }
+
+    /// Appends the value at the beginning of a text if it may be copied. Gives its length.
+    fn copy_exact(&mut self, text: &str) -> Result<Option<usize>> {
+        let Some((exact, needs)) = exact(text, self.expected(), self.revision()) else {
+            return Ok(None);
+        };
+        self.take_expected();
+        self.need(needs);
+        self.push(exact.as_bytes())?;
+        Ok(Some(exact.len()))
     }
 
     /// Appends the value that comes next.
@@ -59,13 +71,18 @@ impl Writer<'_> {
         }
         if source.is_line
             && matches!(first, Some(b'{' | b'['))
-            && let Some((length, needs)) = exact(source.walk.rest(), shape, self.revision())
+            && let Some(length) = self.copy_exact(source.walk.rest())?
         {
-            self.take_expected();
-            self.need(needs);
-            return self.push(source.walk.advance(length).as_bytes());
+            source.walk.advance(length);
+            return Ok(());
         }
-        match first {
+        self.write_in_parts(source)
+    }
+
+    /// Appends the value that comes next, of which something is expected, by its members or elements.
+    fn write_in_parts(&mut self, source: &mut Source<'_>) -> Result {
+        let shape = self.expected();
+        match source.walk.peek() {
             Some(b'{') => {
                 let mut object = ObjectWriter::open(self)?;
                 object.write_members(source)?;

@@ -120,26 +120,41 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
 
     /// Writes a key, in its wire form where it has one, and says what is expected of the value.
     pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
-        let shape = match &mut self.members {
-            Members::Free => Shape::Any,
-            Members::Alike(each) => **each,
-            Members::Known(sight) => {
-                if let Some((index, field)) = sight.field(key.as_bytes()) {
-                    let revision = self.writer.revision();
-                    let Some(standing) = standing(sight, index, field, revision)? else {
-                        self.pending = Pending::Skipped;
-                        return Ok(());
-                    };
-                    return self.known_key(KnownMember { field, index, standing }, key, wire);
-                }
-                Shape::Any
-            }
+        let Members::Known(sight) = &mut self.members else { return self.unknown_key(key, wire) };
+        let Some((index, field)) = sight.field(key.as_bytes()) else {
+            return self.unknown_key(key, wire);
         };
-        self.free_key(key, wire)?;
-        if let Members::Alike(_) = self.members {
-            self.pending = Pending::Alike;
+        let standing = if sight.record().is_plain(index, self.writer.revision()) {
+            Standing::Plain
+        } else if let Some(standing) = standing(sight, index, field, self.writer.revision())? {
+            standing
+        } else {
+            self.pending = Pending::Skipped;
+            return Ok(());
+        };
+        let (start, is_first) = (self.writer.position(), self.is_empty);
+        let separator = self.separator();
+        match wire {
+            // With escapes, which make it longer than the name.
+            Some(wire) if key.len() < wire.len() => self.writer.push_wire_key(separator, wire)?,
+            _ => self.writer.push_label(separator, &field.label)?,
         }
-        self.writer.expect(shape);
+        self.place = Place { start, is_first, value_start: self.writer.position() };
+        self.pending = Pending::Known(KnownMember { field, index, standing });
+        self.writer.expect(&field.shape);
+        Ok(())
+    }
+
+    /// Writes the key of a member that the tables do not know.
+    #[inline(never)]
+    fn unknown_key(&mut self, key: &str, wire: Option<&str>) -> Result {
+        self.free_key(key, wire)?;
+        if let Members::Alike(shape) = self.members {
+            self.pending = Pending::Alike;
+            self.writer.expect(shape);
+        } else {
+            self.writer.expect(&Shape::Any);
+        }
         Ok(())
     }
 
@@ -153,28 +168,14 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         }
     }
 
-    /// Writes the key of a member that the tables know.
-    #[inline]
-    fn known_key(&mut self, member: KnownMember, key: &str, wire: Option<&str>) -> Result {
-        let (start, is_first) = (self.writer.position(), self.is_empty);
-        let separator = self.separator();
-        match wire {
-            // With escapes, which make it longer than the name.
-            Some(wire) if key.len() < wire.len() => self.writer.push_wire_key(separator, wire)?,
-            _ => self.writer.push_label(separator, &member.field.label)?,
-        }
-        self.place = Place { start, is_first, value_start: self.writer.position() };
-        self.pending = Pending::Known(member);
-        self.writer.expect(member.field.shape);
-        Ok(())
-    }
-
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         if let Pending::Skipped = self.pending {
             return Ok(());
         }
-        let written = value.serialize(&mut *self.writer);
-        self.end_value(written)
+        match value.serialize(&mut *self.writer) {
+            Ok(()) => self.end_value(),
+            Err(error) => self.end_failure(error),
+        }
     }
 
     /// Writes the value that comes next in JSON text, or steps over it.
@@ -183,52 +184,48 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
             Pending::Skipped => source.value().map(drop),
             Pending::Plain => self.writer.push_next(source),
             Pending::Alike => {
-                let written = self.writer.write_next(source);
-                self.end_value(written)
+                self.writer.write_next(source)?;
+                self.end_value()
             }
             Pending::Known(_) => {
                 let start = *source;
-                let written = self.writer.write_next(source);
-                if written.is_err() {
-                    // It may be left out, all of it.
-                    *source = start;
-                    source.value()?;
-                }
-                self.end_value(written)
+                let Err(error) = self.writer.write_next(source) else { return self.end_value() };
+                // It may be left out, all of it.
+                *source = start;
+                source.value()?;
+                self.end_failure(error)
             }
         }
     }
 
     /// What becomes of a value that has been written.
-    fn end_value(&mut self, written: Result) -> Result {
-        match self.pending {
-            Pending::Known(member) => {
-                if let (Ok(()), Standing::Plain, Members::Known(sight)) =
-                    (written, member.standing, &mut self.members)
-                    && !self.writer.wrote_null()
-                {
-                    sight.see(member.index);
-                    return Ok(());
-                }
-                self.settle(member, written)
+    fn end_value(&mut self) -> Result {
+        let wrote_null = self.writer.wrote_null();
+        match (self.pending, &mut self.members) {
+            (Pending::Known(member), Members::Known(sight))
+                if member.standing == Standing::Plain && !wrote_null =>
+            {
+                sight.see(member.index);
+                Ok(())
             }
-            Pending::Alike if written.is_ok() && self.writer.wrote_null() => wrong_type(),
-            _ => written,
+            (Pending::Known(member), _) => {
+                self.end_member(member).map_err(|error| error.inside(member.field.name))
+            }
+            (Pending::Alike, _) if wrote_null => wrong_type(),
+            _ => Ok(()),
         }
     }
 
-    /// What becomes of a member that the tables know, and of its object.
-    fn settle(&mut self, member: KnownMember, written: Result) -> Result {
-        if matches!(written, Err(EncodeError::Misfit(_)))
-            && member.field.presence == Presence::Fitting
-        {
-            self.writer.expect(Shape::Any);
+    /// What becomes of a value that could not be written.
+    #[cold]
+    fn end_failure(&mut self, error: EncodeError) -> Result {
+        let Pending::Known(KnownMember { field, .. }) = self.pending else { return Err(error) };
+        if matches!(error, EncodeError::Misfit(_)) && field.presence == Presence::Fitting {
+            self.writer.expect(&Shape::Any);
             self.take_out(self.place);
             return Ok(());
         }
-        written
-            .and_then(|()| self.end_member(member))
-            .map_err(|error| error.inside(member.field.name))
+        Err(error.inside(field.name))
     }
 
     /// Looks at a member that has been written, and takes it out again if it should not be there.
@@ -236,7 +233,7 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         if self.writer.wrote_null() {
             // Absent and `null` mean the same, and only the former is ever sent. The object around it is
             // there all the same.
-            self.writer.expect(Shape::Any);
+            self.writer.expect(&Shape::Any);
             self.take_out(self.place);
             self.pending = Pending::Skipped;
             return Ok(());
@@ -348,17 +345,15 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
     }
 }
 
-/// Whether a member may be there that the tables know. If it is none, it is left out.
-#[inline]
+/// Whether a member may be there that the tables know, which is not plain. If it is none, it is left
+/// out.
+#[inline(never)]
 fn standing(
     sight: &Sight,
     index: usize,
     field: &Field,
     revision: Revision,
 ) -> Result<Option<Standing>> {
-    if sight.record().is_plain(index, revision) {
-        return Ok(Some(Standing::Plain));
-    }
     let in_some_kind = || field.in_kind.is_some_and(|(_, set)| set.contains(revision));
     if field.is_in(revision, sight.kind()) {
         Ok(Some(Standing::Sure))

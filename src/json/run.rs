@@ -91,7 +91,7 @@ fn block_is_marked(block: &[u8; 128]) -> bool {
 /// Sets the high bit of each marked byte. A borrow can set bits above a marked byte by mistake, but
 /// never below the first one, and never where there is none.
 #[inline(always)]
-const fn marks(word: u64) -> u64 {
+pub(super) const fn marks(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
     let backslash = word ^ (ONES * b'\\' as u64);
     let found =
@@ -102,7 +102,7 @@ const fn marks(word: u64) -> u64 {
 
 /// The index of the first marked byte of a little-endian word.
 #[inline(always)]
-const fn first_mark(marks: u64) -> usize {
+pub(super) const fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 

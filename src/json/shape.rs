@@ -70,11 +70,18 @@ pub(crate) struct Widened {
 
 impl Shape {
     /// What it is in a revision.
+    #[inline]
     pub(super) fn in_revision(self, revision: Revision) -> Self {
+        *self.now(revision)
+    }
+
+    /// The same, where it stands.
+    #[inline]
+    pub(super) fn now(&self, revision: Revision) -> &Self {
         match self {
-            Self::Widened(shapes) if shapes.widened.contains(revision) => shapes.after,
-            Self::Widened(shapes) => shapes.before,
-            Self::Advice(shape) => *shape,
+            Self::Widened(shapes) if shapes.widened.contains(revision) => &shapes.after,
+            Self::Widened(shapes) => &shapes.before,
+            Self::Advice(shape) => shape,
             shape => shape,
         }
     }
@@ -216,19 +223,9 @@ impl Record {
 
     /// The field of this name, and which of them it is.
     pub(super) fn field(&self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        self.field_from(0, key)
-    }
-
-    /// The same, looked for from one of them on, and before it only if it is not there.
-    #[inline]
-    pub(super) fn field_from(&self, start: usize, key: &[u8]) -> Option<(usize, &'static Field)> {
         let mark = Mark::of(key);
-        let (before, behind) = self.fields.split_at_checked(start).unwrap_or((self.fields, &[]));
-        let found = |fields: &'static [Field], first: usize| {
-            let index = fields.iter().position(|field| field.label.is(key, mark))?;
-            Some((first + index, fields.get(index)?))
-        };
-        found(behind, before.len()).or_else(|| found(before, 0))
+        let index = self.fields.iter().position(|field| field.label.is(key, mark))?;
+        Some((index, self.fields.get(index)?))
     }
 }
 
@@ -332,6 +329,7 @@ impl Kind {
 }
 
 impl Choices {
+    #[inline]
     pub(super) fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<&'static Choice> {
         self.choices.iter().find(|choice| is_it(choice.name))
     }

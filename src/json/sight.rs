@@ -1,5 +1,6 @@
 //! What has been seen of an object, and whether that is all it needs.
 
+use super::label::Mark;
 use super::shape::{Field, Kind, Misfit, Problem, Record};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
@@ -37,11 +38,37 @@ impl Sight {
     /// tables, so it is looked for behind the last one first.
     #[inline]
     pub(super) fn field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        let found = self.record.field_from(self.next, key);
-        if let Some((index, _)) = found {
-            self.next = index + 1;
+        let mark = Mark::of(key);
+        let mut index = self.next;
+        while let Some(field) = self.record.fields.get(index) {
+            if field.label.is(key, mark) {
+                self.next = index + 1;
+                return Some((index, field));
+            }
+            index += 1;
         }
-        found
+        self.field_before(key)
+    }
+
+    #[cold]
+    fn field_before(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
+        let (index, field) = self.record.field(key)?;
+        self.next = index + 1;
+        Some((index, field))
+    }
+
+    /// The field that comes next if its name is what JSON text begins with, which of them it is, and
+    /// what stands behind its colon.
+    #[inline(always)]
+    pub(super) fn next_field<'t>(
+        &mut self,
+        text: &'t [u8],
+    ) -> Option<(usize, &'static Field, &'t [u8])> {
+        let index = self.next;
+        let field = self.record.fields.get(index)?;
+        let value = field.label.behind(text)?;
+        self.next = index + 1;
+        Some((index, field, value))
     }
 
     pub(super) const fn kind(&self) -> Option<&'static Kind> {

@@ -126,8 +126,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Says what the next value has to look like.
-    pub(super) fn expect(&mut self, shape: Shape) {
-        self.expected = shape.in_revision(self.revision);
+    #[inline]
+    pub(super) fn expect(&mut self, shape: &Shape) {
+        self.expected = *shape.now(self.revision);
         self.wrote_null = false;
     }
 
@@ -137,6 +138,7 @@ impl<'a> Writer<'a> {
         self.expected
     }
 
+    #[inline]
     pub(super) const fn take_expected(&mut self) -> Shape {
         core::mem::replace(&mut self.expected, Shape::Any)
     }
@@ -166,7 +168,16 @@ impl<'a> Writer<'a> {
     }
 
     /// A string is about to be written.
+    #[inline]
     pub(super) fn check_text(&mut self, text: &str) -> Result {
+        if let Shape::Any | Shape::Text = self.expected {
+            self.expected = Shape::Any;
+            return Ok(());
+        }
+        self.check_special_text(text)
+    }
+
+    fn check_special_text(&mut self, text: &str) -> Result {
         match self.take_expected() {
             Shape::OneOf(choices) => self.check_choice(choices, |name| name == text),
             shape => text_fits(shape, text),
