@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Write as _};
 
 use super::label::Label;
-use super::run::plain_run;
+use super::run::{marks, plain_run};
 use super::write::{EncodeError, Result, Writer};
 
 /// What stands in front of a member or an element.
@@ -53,9 +53,14 @@ impl Writer<'_> {
 
     /// Appends a string literal, escaped as JSON asks and no further.
     pub(crate) fn push_string(&mut self, text: &str) -> Result {
-        if plain_run(text.as_bytes()) == text.len() {
+        if is_plain(text.as_bytes()) {
             return self.push_quoted(b"\"", text, b"\"");
         }
+        self.push_string_with_escapes(text)
+    }
+
+    #[inline(never)]
+    fn push_string_with_escapes(&mut self, text: &str) -> Result {
         self.push(b"\"")?;
         self.push_escaped(text)?;
         self.push(b"\"")
@@ -64,11 +69,11 @@ impl Writer<'_> {
     /// Appends the key of a member, with what stands in front of it and behind it.
     #[inline]
     pub(super) fn push_key(&mut self, separator: Separator, key: &str) -> Result {
-        if plain_run(key.as_bytes()) == key.len() {
+        if is_plain(key.as_bytes()) {
             return self.push_wire_key(separator, key);
         }
         self.push(separator.text())?;
-        self.push_string(key)?;
+        self.push_string_with_escapes(key)?;
         self.push(b":")
     }
 
@@ -142,6 +147,21 @@ impl Writer<'_> {
             }
         }
     }
+}
+
+/// Whether a text has nothing to escape.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    // Longer texts are gone through by blocks.
+    const LONG: usize = 128;
+    if text.len() < 8 || LONG < text.len() {
+        return plain_run(text) == text.len();
+    }
+    let word = |word: &[u8; 8]| marks(u64::from_le_bytes(*word));
+    let (words, _) = text.as_chunks();
+    // The last word overlaps the one in front of it, unless they are all whole.
+    let last = text.last_chunk().map_or(0, word);
+    words.iter().fold(last, |found, bytes| found | word(bytes)) == 0
 }
 
 /// Escapes what a `Display` writes piece by piece.

@@ -8,7 +8,7 @@ use super::label::is_same_text;
 use super::number::Number;
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
-use super::skip::{behind_brackets, behind_value, plain_string};
+use super::skip::{behind_brackets, behind_string, behind_value, plain_string};
 use super::write::{number_fits, text_fits};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
@@ -37,11 +37,12 @@ impl Exact {
         match (shape, text) {
             // The most frequent ones, of which there is nothing to know.
             (Shape::Object, [b'{', inside @ ..]) => behind_brackets(inside),
-            (Shape::Text, [b'"', inside @ ..]) => Some(plain_string(inside)?.1),
+            (Shape::Text, [b'"', inside @ ..]) => behind_string(inside),
             _ => self.other_value(shape, text),
         }
     }
 
+    #[inline(never)]
     fn other_value<'t>(&mut self, shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
         match (shape, text) {
             (Shape::Any, _) => behind_value(text),
@@ -57,6 +58,7 @@ impl Exact {
         }
     }
 
+    #[inline(never)]
     fn record<'t>(&mut self, record: &'static Record, inside: &'t [u8]) -> Option<&'t [u8]> {
         let mut sight = Sight::of(record);
         // The kind has to be known before anything else of an object is judged.
@@ -69,10 +71,7 @@ impl Exact {
             };
             let (field, value) = match sight.next_field(rest) {
                 Some((index, field, value)) => (Some((index, field)), value),
-                None => {
-                    let (key, value) = key(rest)?;
-                    (sight.field(key), value)
-                }
+                None => named_field(&mut sight, rest)?,
             };
             let behind = match field {
                 Some((index, field)) if !wants_tag && record.is_plain(index, self.revision) => {
@@ -80,7 +79,7 @@ impl Exact {
                     self.value(field.shape.now(self.revision), value)?
                 }
                 Some((index, field)) => {
-                    self.tag_or_gated(&mut sight, index, field, wants_tag, value)?
+                    self.special_member(&mut sight, index, field, wants_tag, value)?
                 }
                 None => behind_value(value)?,
             };
@@ -94,7 +93,8 @@ impl Exact {
 
     /// Steps over the value of a member that says what kind of object this is, or that not every
     /// object has.
-    fn tag_or_gated<'t>(
+    #[inline(never)]
+    fn special_member<'t>(
         &mut self,
         sight: &mut Sight,
         index: usize,
@@ -117,13 +117,15 @@ impl Exact {
         Some(behind)
     }
 
+    #[inline(never)]
     fn map<'t>(&mut self, each: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
         let each = each.now(self.revision);
         let mut more = next_in(inside, b'}');
         loop {
             match more? {
                 Next::Member(rest) => {
-                    let (_, value) = key(rest)?;
+                    let [b'"', key @ ..] = rest else { return None };
+                    let [b':', value @ ..] = behind_string(key)? else { return None };
                     more = next_behind(self.value(each, value)?, b'}');
                 }
                 Next::End(behind) => return Some(behind),
@@ -131,6 +133,7 @@ impl Exact {
         }
     }
 
+    #[inline(never)]
     fn list<'t>(
         &mut self,
         each: &Shape,
@@ -153,20 +156,39 @@ impl Exact {
     }
 
     /// Steps over a string whose first quote has been passed.
-    #[inline]
+    #[inline(never)]
     fn text<'t>(&mut self, shape: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
+        if let Shape::OneOf(choices) = shape {
+            // The names have no escapes, so it is one of them if it stands there with its quote.
+            let behind = |name: &str| match inside.split_at_checked(name.len()) {
+                Some((text, [b'"', behind @ ..])) => {
+                    is_same_text(name.as_bytes(), text).then_some(behind)
+                }
+                _ => None,
+            };
+            let choice = choices.find(|name| behind(name).is_some())?;
+            self.needs = choice.gate.into_iter().fold(self.needs, CapabilitySet::with);
+            return behind(choice.name);
+        }
         let (text, behind) = plain_string(inside)?;
         match shape {
             Shape::Text | Shape::Answer { .. } => {}
-            Shape::OneOf(choices) => {
-                let choice = choices.find(|name| is_same_text(name.as_bytes(), text))?;
-                self.needs = choice.gate.into_iter().fold(self.needs, CapabilitySet::with);
-            }
             _ => text_fits(*shape, core::str::from_utf8(text).ok()?).ok()?,
         }
         Some(behind)
     }
 }
+
+/// The field with the name that comes next, and what stands behind its colon.
+#[inline(never)]
+fn named_field<'t>(sight: &mut Sight, text: &'t [u8]) -> Option<(Found, &'t [u8])> {
+    let [b'"', inside @ ..] = text else { return None };
+    let (key, [b':', value @ ..]) = plain_string(inside)? else { return None };
+    Some((sight.field(key), value))
+}
+
+/// A field, and which of them it is, if there is such a one.
+type Found = Option<(usize, &'static Field)>;
 
 fn number<'t>(shape: &Shape, text: &'t [u8]) -> Option<&'t [u8]> {
     let behind = behind_value(text)?;
@@ -201,12 +223,4 @@ fn next_behind(behind: &[u8], close: u8) -> Option<Next<'_>> {
         [last, behind @ ..] if *last == close => Some(Next::End(behind)),
         _ => None,
     }
-}
-
-/// A key without escapes, and what stands behind its colon.
-#[inline(always)]
-fn key(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let [b'"', inside @ ..] = text else { return None };
-    let (key, [b':', value @ ..]) = plain_string(inside)? else { return None };
-    Some((key, value))
 }

@@ -82,16 +82,22 @@ impl Label {
         self.name.len() + 3
     }
 
-    /// What stands behind the name, its quotes and its colon, if a text begins with them and goes on
-    /// for a while.
+    /// What stands behind the name, its quotes and its colon, if a text begins with them.
     #[inline(always)]
     pub(super) fn behind<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         let own = self.words.iter().zip(&self.masks);
-        let differs = words(text.first_chunk()?)
+        let Some(text_words) = text.first_chunk() else { return self.behind_short(text) };
+        let differs = words(text_words)
             .iter()
             .zip(own)
             .fold(0, |differs, (word, (own, mask))| differs | (word ^ own) & mask);
         if differs == 0 { text.get(self.wire_length()..) } else { None }
+    }
+
+    /// The same for what is too short for words.
+    #[inline(never)]
+    fn behind_short<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
+        text.strip_prefix(self.wire().get(..self.wire_length())?)
     }
 }
 

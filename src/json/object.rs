@@ -216,7 +216,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         Ok(())
     }
 
-    pub(super) fn close(mut self) -> Result {
+    pub(super) fn close(&mut self) -> Result {
         if let Added::Nothing = self.added {
             return self.record.close();
         }
@@ -260,7 +260,7 @@ impl SerializeMap for ObjectWriter<'_, '_, '_> {
         self.value(value)
     }
 
-    fn end(self) -> Result {
+    fn end(mut self) -> Result {
         self.close()
     }
 }

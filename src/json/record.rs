@@ -124,14 +124,33 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         let Some((index, field)) = sight.field(key.as_bytes()) else {
             return self.unknown_key(key, wire);
         };
-        let standing = if sight.record().is_plain(index, self.writer.revision()) {
-            Standing::Plain
-        } else if let Some(standing) = standing(sight, index, field, self.writer.revision())? {
-            standing
+        if sight.record().is_plain(index, self.writer.revision()) {
+            self.known_key(KnownMember { field, index, standing: Standing::Plain }, key, wire)
         } else {
-            self.pending = Pending::Skipped;
-            return Ok(());
-        };
+            self.special_key(index, field, key, wire)
+        }
+    }
+
+    /// Writes the key of a member that may not be there, or that something comes of.
+    #[inline(never)]
+    fn special_key(
+        &mut self,
+        index: usize,
+        field: &'static Field,
+        key: &str,
+        wire: Option<&str>,
+    ) -> Result {
+        let Members::Known(sight) = &self.members else { return Ok(()) };
+        if let Some(standing) = standing(sight, index, field, self.writer.revision())? {
+            return self.known_key(KnownMember { field, index, standing }, key, wire);
+        }
+        self.pending = Pending::Skipped;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn known_key(&mut self, member: KnownMember, key: &str, wire: Option<&str>) -> Result {
+        let field = member.field;
         let (start, is_first) = (self.writer.position(), self.is_empty);
         let separator = self.separator();
         match wire {
@@ -140,7 +159,7 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
             _ => self.writer.push_label(separator, &field.label)?,
         }
         self.place = Place { start, is_first, value_start: self.writer.position() };
-        self.pending = Pending::Known(KnownMember { field, index, standing });
+        self.pending = Pending::Known(member);
         self.writer.expect(&field.shape);
         Ok(())
     }
@@ -168,6 +187,7 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         }
     }
 
+    #[inline(always)]
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         if let Pending::Skipped = self.pending {
             return Ok(());
@@ -200,18 +220,23 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
 
     /// What becomes of a value that has been written.
     fn end_value(&mut self) -> Result {
-        let wrote_null = self.writer.wrote_null();
-        match (self.pending, &mut self.members) {
-            (Pending::Known(member), Members::Known(sight))
-                if member.standing == Standing::Plain && !wrote_null =>
-            {
-                sight.see(member.index);
-                Ok(())
-            }
-            (Pending::Known(member), _) => {
+        if let Pending::Known(KnownMember { standing: Standing::Plain, index, .. }) = self.pending
+            && let Members::Known(sight) = &mut self.members
+            && !self.writer.wrote_null()
+        {
+            sight.see(index);
+            return Ok(());
+        }
+        self.end_other_value()
+    }
+
+    #[inline(never)]
+    fn end_other_value(&mut self) -> Result {
+        match self.pending {
+            Pending::Known(member) => {
                 self.end_member(member).map_err(|error| error.inside(member.field.name))
             }
-            (Pending::Alike, _) if wrote_null => wrong_type(),
+            Pending::Alike if self.writer.wrote_null() => wrong_type(),
             _ => Ok(()),
         }
     }
@@ -261,10 +286,16 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
     }
 
     /// Takes a member out again that the kind of the object turned out not to have.
+    #[inline]
     pub(super) fn settle_doubt(&mut self) {
-        let (Some(doubtful), Members::Known(sight)) = (self.doubtful.take(), &self.members) else {
-            return;
-        };
+        if let Some(doubtful) = self.doubtful {
+            self.settle(doubtful);
+        }
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, doubtful: Doubtful) {
+        let Members::Known(sight) = &self.members else { return };
         let Doubtful { field, place, end } = doubtful;
         if field.is_in(self.writer.revision(), sight.kind()) {
             return;
@@ -327,7 +358,8 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         Ok(())
     }
 
-    pub(super) fn close(mut self) -> Result {
+    /// Closes the object, into which nothing can be written any more.
+    pub(super) fn close(&mut self) -> Result {
         self.settle_doubt();
         self.end_members()?;
         self.writer.push(b"}")
@@ -347,7 +379,6 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
 
 /// Whether a member may be there that the tables know, which is not plain. If it is none, it is left
 /// out.
-#[inline(never)]
 fn standing(
     sight: &Sight,
     index: usize,
@@ -391,7 +422,7 @@ impl SerializeMap for RecordWriter<'_, '_> {
         self.value(value)
     }
 
-    fn end(self) -> Result {
+    fn end(mut self) -> Result {
         self.close()
     }
 }

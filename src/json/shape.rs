@@ -205,7 +205,14 @@ impl Record {
 
     /// Whether it can be an object without members, of whatever kind.
     pub(super) const fn may_be_empty(&self) -> bool {
-        self.required == 0 && self.kinds.is_none() && self.either.is_empty()
+        self.is_whole(0)
+    }
+
+    /// Whether an object with these members, one bit each, has all it needs in every revision, which
+    /// asks nothing of the peer. If not, that takes a closer look.
+    #[inline]
+    pub(super) const fn is_whole(&self, seen: u64) -> bool {
+        self.required & !seen == 0 && self.kinds.is_none() && self.either.is_empty()
     }
 
     /// Whether the field with this index tells the kinds apart.

@@ -102,7 +102,19 @@ impl Sight {
     }
 
     /// Everything that is there has been seen. Gives what its kind asks of the peer.
+    #[inline]
     pub(super) fn end(
+        &self,
+        revision: Revision,
+        strictness: Strictness,
+    ) -> Result<CapabilitySet, Misfit> {
+        if self.record.is_whole(self.seen) {
+            return Ok(CapabilitySet::NONE);
+        }
+        self.end_of_kind(revision, strictness)
+    }
+
+    fn end_of_kind(
         &self,
         revision: Revision,
         strictness: Strictness,

@@ -6,9 +6,9 @@ use super::run::{first_mark, marks, plain_run};
 use super::space::is_whitespace;
 
 /// A string without escapes whose first quote has been passed, and what stands behind its last one.
-#[inline(always)]
+#[inline]
 pub(super) fn plain_string(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    match text.split_at_checked(run(text))? {
+    match text.split_at_checked(plain_run(text))? {
         (inner, [b'"', behind @ ..]) => Some((inner, behind)),
         _ => None,
     }
@@ -54,33 +54,45 @@ pub(super) fn behind_brackets(text: &[u8]) -> Option<&[u8]> {
 
 /// What stands behind a string whose first quote has been passed.
 #[inline(always)]
-fn behind_string(text: &[u8]) -> Option<&[u8]> {
+pub(super) fn behind_string(text: &[u8]) -> Option<&[u8]> {
+    if let Some((word, behind)) = text.split_first_chunk() {
+        if let Some(end) = first_marked(word) {
+            return behind_quote(text, end);
+        }
+        if let Some((word, _)) = behind.split_first_chunk()
+            && let Some(end) = first_marked(word)
+        {
+            return behind_quote(behind, end);
+        }
+    }
+    behind_other_string(text)
+}
+
+/// Where the first byte of a word is that needs attention.
+#[inline(always)]
+fn first_marked(word: &[u8; 8]) -> Option<usize> {
+    let marks = marks(u64::from_le_bytes(*word));
+    if marks == 0 { None } else { Some(first_mark(marks)) }
+}
+
+/// What stands behind a string that goes on up to a byte that needs attention.
+#[inline(always)]
+fn behind_quote(text: &[u8], end: usize) -> Option<&[u8]> {
+    match text.get(end..)? {
+        [b'"', behind @ ..] => Some(behind),
+        rest => behind_other_string(rest),
+    }
+}
+
+/// The same for strings that are long, or not plain.
+#[inline(never)]
+fn behind_other_string(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text;
     loop {
-        rest = match rest.get(run(rest)..)? {
+        rest = match rest.get(plain_run(rest)..)? {
             [b'"', behind @ ..] => return Some(behind),
             [b'\\', _, behind @ ..] => behind,
             _ => return None,
         };
     }
-}
-
-/// The number of leading bytes that need no attention, which are few.
-#[inline(always)]
-fn run(bytes: &[u8]) -> usize {
-    let mut rest = bytes;
-    for _ in 0..2 {
-        let Some((word, behind)) = rest.split_first_chunk() else { break };
-        let marks = marks(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return bytes.len() - rest.len() + first_mark(marks);
-        }
-        rest = behind;
-    }
-    bytes.len() - rest.len() + other_run(rest)
-}
-
-#[inline(never)]
-fn other_run(bytes: &[u8]) -> usize {
-    plain_run(bytes)
 }

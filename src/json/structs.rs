@@ -41,7 +41,7 @@ impl SerializeStruct for StructWriter<'_, '_> {
 
     fn end(self) -> Result {
         match self {
-            Self::Record(record) => record.close(),
+            Self::Record(mut record) => record.close(),
             Self::Free { writer, .. } => writer.push(b"}"),
             Self::Raw(_) => Ok(()),
         }
@@ -74,7 +74,7 @@ impl SerializeStruct for PayloadStruct<'_, '_, '_> {
 
     fn end(self) -> Result {
         match self {
-            Self::Object(object) => object.close(),
+            Self::Object(mut object) => object.close(),
             Self::Raw(_) => Ok(()),
         }
     }
