@@ -125,10 +125,16 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
     }
 
     /// Writes a key, in its wire form where it has one.
+    #[inline]
     pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
         if let Added::Nothing = self.added {
             return self.record.key(key, wire);
         }
+        self.key_beside_additions(key, wire)
+    }
+
+    #[inline(never)]
+    fn key_beside_additions(&mut self, key: &str, wire: Option<&str>) -> Result {
         match self.fate(key) {
             Fate::Kept => {
                 self.record.key(key, wire)?;
@@ -146,7 +152,6 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         }
     }
 
-    #[inline(never)]
     fn fate(&mut self, key: &str) -> Fate {
         (self.overriding, self.meta_is_next) = (0, false);
         if self.added.reserves(key) {
@@ -164,6 +169,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         if self.meta_is_next { Fate::Meta } else { Fate::Dropped }
     }
 
+    #[inline(always)]
     pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         if self.meta_is_next {
             let meta = self.added.meta();
@@ -216,10 +222,16 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn close(&mut self) -> Result {
         if let Added::Nothing = self.added {
             return self.record.close();
         }
+        self.close_with_additions()
+    }
+
+    #[inline(never)]
+    fn close_with_additions(&mut self) -> Result {
         self.record.settle_doubt();
         self.write_defaults()?;
         self.record.end_members()?;

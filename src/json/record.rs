@@ -400,9 +400,11 @@ fn standing(
 }
 
 /// Whether a literal is the string with this text, which has nothing to escape.
+#[inline]
 fn is_literal(literal: &[u8], text: &str) -> bool {
     match literal {
-        [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => is_same_text(inner, text.as_bytes()),
+        [b'"', inner @ .., b'"'] if is_same_text(inner, text.as_bytes()) => true,
+        [_, inner @ .., _] if !inner.contains(&b'\\') => false,
         _ => {
             let literal = core::str::from_utf8(literal).ok().and_then(Str::from_literal);
             literal.is_some_and(|literal| literal == *text)

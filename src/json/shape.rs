@@ -115,6 +115,8 @@ pub(crate) struct Record {
     tag: Option<usize>,
     /// What kinds of it there are, if there are kinds.
     pub(crate) kinds: Option<Kinds>,
+    /// The fields that the first of them have to have, one bit each.
+    kinds_required: [u64; 8],
     /// Exactly one of these members is there; all of them if that is none.
     pub(crate) either: &'static [&'static str],
 }
@@ -195,7 +197,11 @@ impl Record {
             }
             (index, rest) = (index + 1, behind);
         }
-        Self { fields, required, plain, tag, kinds, either }
+        let kinds_required = match &kinds {
+            Some(kinds) => required_by(kinds.kinds, fields),
+            None => [0; 8],
+        };
+        Self { fields, required, plain, tag, kinds, kinds_required, either }
     }
 
     /// Whether there are members that every such object has.
@@ -221,6 +227,13 @@ impl Record {
         self.tag == Some(index)
     }
 
+    /// The fields that the kind with this index has to have, one bit each; all of them if that is not
+    /// known beforehand.
+    #[inline]
+    pub(super) fn required_by_kind(&self, index: usize) -> u64 {
+        self.kinds_required.get(index).copied().unwrap_or(u64::MAX)
+    }
+
     /// Whether a revision has a field with this index in objects of every kind, and asks nothing of the
     /// peer for it, so that its value is all there is to look at.
     #[inline]
@@ -234,6 +247,34 @@ impl Record {
         let index = self.fields.iter().position(|field| field.label.is(key, mark))?;
         Some((index, self.fields.get(index)?))
     }
+}
+
+/// The fields that kinds have to have, as far as there is room, one bit each. What is no field is one
+/// that no object has.
+const fn required_by(kinds: &[Kind], fields: &[Field]) -> [u64; 8] {
+    let mut each = [0; 8];
+    let (mut rest, mut kinds): (&mut [u64], _) = (&mut each, kinds);
+    while let ([bits, behind @ ..], [kind, later @ ..]) = (rest, kinds) {
+        let mut names = kind.required;
+        while let [name, others @ ..] = names {
+            *bits |= bit_of(name, fields);
+            names = others;
+        }
+        (rest, kinds) = (behind, later);
+    }
+    each
+}
+
+/// The bit of the field with this name.
+const fn bit_of(name: &str, fields: &[Field]) -> u64 {
+    let (mut bit, mut rest) = (1, fields);
+    while let [field, behind @ ..] = rest {
+        if is_same(field.name, name) {
+            return bit;
+        }
+        (bit, rest) = (bit << 1, behind);
+    }
+    u64::MAX
 }
 
 /// Sets a bit for each revision of a set.

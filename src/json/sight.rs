@@ -14,6 +14,8 @@ pub(super) struct Sight {
     /// Where the next one is looked for.
     next: usize,
     kind: Option<&'static Kind>,
+    /// The fields that this kind has to have, one bit each.
+    kind_required: u64,
 }
 
 /// Which side a value comes from.
@@ -27,7 +29,7 @@ pub(super) enum Strictness {
 
 impl Sight {
     pub(super) const fn of(record: &'static Record) -> Self {
-        Self { record, seen: 0, next: 0, kind: None }
+        Self { record, seen: 0, next: 0, kind: None, kind_required: 0 }
     }
 
     pub(super) const fn record(&self) -> &'static Record {
@@ -88,14 +90,16 @@ impl Sight {
         is_it: impl Fn(&str) -> bool,
     ) -> Result<(), Misfit> {
         let Some(kinds) = &self.record.kinds else { return Ok(()) };
-        self.kind = kinds.kinds.iter().find(|kind| is_it(kind.name));
+        let index = kinds.kinds.iter().position(|kind| is_it(kind.name));
+        self.kind = index.and_then(|index| kinds.kinds.get(index));
+        self.kind_required = index.map_or(0, |index| self.record.required_by_kind(index));
         let problem = match self.kind {
             Some(kind) if kind.revisions.contains(revision) => return Ok(()),
             Some(_) => Problem::NotInRevision,
             None => Problem::NotAllowed,
         };
         if strictness == Strictness::Tolerant && kinds.open {
-            self.kind = None;
+            (self.kind, self.kind_required) = (None, 0);
             return Ok(());
         }
         Err(Misfit::at(kinds.tag, problem))
@@ -129,11 +133,8 @@ impl Sight {
         if self.record.required & !self.seen != 0 {
             self.check_required(revision)?;
         }
-        for name in self.kind.map_or(&[][..], |kind| kind.required) {
-            let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
-            if self.record.field(name.as_bytes()).is_none_or(is_there) && !self.has(name) {
-                return Err(Misfit::at(name, Problem::Missing));
-            }
+        if self.kind_required & !self.seen != 0 {
+            self.check_required_by_kind(revision)?;
         }
         if let [first, ..] = self.record.either {
             match self.record.either.iter().filter(|name| self.has(name)).count() {
@@ -152,6 +153,16 @@ impl Sight {
             self.record.required & !self.seen & bit != 0 && field.is_in(revision, self.kind)
         });
         missing.next().map_or(Ok(()), |(_, field)| Err(Misfit::at(field.name, Problem::Missing)))
+    }
+
+    fn check_required_by_kind(&self, revision: Revision) -> Result<(), Misfit> {
+        for name in self.kind.map_or(&[][..], |kind| kind.required) {
+            let is_there = |(_, field): (_, &Field)| field.is_in(revision, self.kind);
+            if self.record.field(name.as_bytes()).is_none_or(is_there) && !self.has(name) {
+                return Err(Misfit::at(name, Problem::Missing));
+            }
+        }
+        Ok(())
     }
 
     fn has(&self, name: &str) -> bool {
