@@ -1,14 +1,14 @@
 //! Finds JSON text that may be copied as it stands, because writing it member by member would come to
 //! the same: nearly all of what applications have as JSON already.
 //!
-//! It is quick because it gives up on whatever is out of the ordinary, newlines and escapes included.
+//! It is quick because it gives up on whatever is out of the ordinary, newlines between values included.
 //! Then the writer does it the long way, and says what is wrong, if something is.
 
 use super::label::is_same_text;
 use super::number::Number;
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
-use super::skip::{behind_brackets, behind_string, behind_value, plain_string};
+use super::skip::{behind_brackets, behind_objects, behind_string, behind_value, plain_string};
 use super::write::{number_fits, text_fits};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
@@ -120,6 +120,9 @@ impl Exact {
     #[inline(never)]
     fn map<'t>(&mut self, each: &Shape, inside: &'t [u8]) -> Option<&'t [u8]> {
         let each = each.now(self.revision);
+        if let Shape::Object = each {
+            return behind_objects(inside);
+        }
         let mut more = next_in(inside, b'}');
         loop {
             match more? {

@@ -124,20 +124,28 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         self.record.foresee_kind(tag);
     }
 
-    /// Writes a key, in its wire form where it has one.
+    /// Writes a key.
     #[inline]
-    pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
+    pub(super) fn key(&mut self, key: &str) -> Result {
         if let Added::Nothing = self.added {
-            return self.record.key(key, wire);
+            return self.record.key(key);
         }
-        self.key_beside_additions(key, wire)
+        self.key_beside_additions(key, None)
+    }
+
+    /// Writes a key that is there in its wire form.
+    pub(super) fn wire_key(&mut self, key: &str, wire: &str) -> Result {
+        self.key_beside_additions(key, Some(wire))
     }
 
     #[inline(never)]
     fn key_beside_additions(&mut self, key: &str, wire: Option<&str>) -> Result {
         match self.fate(key) {
             Fate::Kept => {
-                self.record.key(key, wire)?;
+                match wire {
+                    Some(wire) => self.record.wire_key(key, wire)?,
+                    None => self.record.key(key)?,
+                }
                 if self.record.has_skipped() {
                     // What the revision has no place for is no reason to write the default.
                     self.overriding = 0;
@@ -238,7 +246,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
         let meta = self.added.meta();
         let adds = !meta.members.is_empty() || !meta.text.is_empty();
         if adds && !self.meta_written {
-            self.key("_meta", None)?;
+            self.key("_meta")?;
             self.value(&())?;
         }
         self.record.writer().push(b"}")
@@ -246,7 +254,7 @@ impl<'w, 'a, 'x> ObjectWriter<'w, 'a, 'x> {
 
     /// Opens the value of a member that nobody knows, the only one there is.
     pub(super) fn open_variant(&mut self, variant: &'static str, open: &str) -> Result {
-        self.key(variant, None)?;
+        self.key(variant)?;
         if self.meta_is_next || !self.record.is_free() {
             // A variant with the name of a member that means something else.
             return wrong_type();
@@ -265,7 +273,7 @@ impl SerializeMap for ObjectWriter<'_, '_, '_> {
     type Error = EncodeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
-        key.serialize(Text(|text: &str| self.key(text, None)))
+        key.serialize(Text(|text: &str| self.key(text)))
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {

@@ -185,7 +185,7 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         value: &T,
     ) -> Result {
         let mut object = self.open()?;
-        object.key(variant, None)?;
+        object.key(variant)?;
         object.value(value)?;
         object.close()
     }

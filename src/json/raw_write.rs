@@ -51,6 +51,7 @@ impl Writer<'_> {
     }
 
     /// Appends the value at the beginning of a text if it may be copied. Gives its length.
+    #[inline]
     fn copy_exact(&mut self, text: &str) -> Result<Option<usize>> {
         let Some((exact, needs)) = exact(text, self.expected(), self.revision()) else {
             return Ok(None);
@@ -156,7 +157,7 @@ impl ObjectWriter<'_, '_, '_> {
         let mut more = source.walk.enter(b'{', b'}');
         while more {
             let Some(key) = source.walk.key() else { break };
-            self.key(&key.to_str(), Some(key.as_wire()))?;
+            self.wire_key(&key.to_str(), key.as_wire())?;
             self.next_value(source)?;
             more = source.walk.goes_on(b'}');
         }

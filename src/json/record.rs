@@ -118,45 +118,57 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
         }
     }
 
-    /// Writes a key, in its wire form where it has one, and says what is expected of the value.
-    pub(super) fn key(&mut self, key: &str, wire: Option<&str>) -> Result {
-        let Members::Known(sight) = &mut self.members else { return self.unknown_key(key, wire) };
-        let Some((index, field)) = sight.field(key.as_bytes()) else {
-            return self.unknown_key(key, wire);
-        };
-        if sight.record().is_plain(index, self.writer.revision()) {
-            self.known_key(KnownMember { field, index, standing: Standing::Plain }, key, wire)
-        } else {
-            self.special_key(index, field, key, wire)
+    /// Writes a key, and says what is expected of the value.
+    pub(super) fn key(&mut self, key: &str) -> Result {
+        let Members::Known(sight) = &mut self.members else { return self.unknown_key(key, None) };
+        match sight.field(key.as_bytes()) {
+            Some((index, field)) if sight.record().is_plain(index, self.writer.revision()) => {
+                self.known_key(KnownMember { field, index, standing: Standing::Plain }, None)
+            }
+            Some((index, field)) => self.special_key(index, field, None),
+            None => self.unknown_key(key, None),
         }
     }
 
-    /// Writes the key of a member that may not be there, or that something comes of.
+    /// The same for a key that is there in its wire form.
+    pub(super) fn wire_key(&mut self, key: &str, wire: &str) -> Result {
+        let found = match &mut self.members {
+            Members::Known(sight) => sight.field(key.as_bytes()),
+            Members::Free | Members::Alike(_) => None,
+        };
+        // With escapes it is longer than the name.
+        let escaped = Some(wire).filter(|wire| key.len() < wire.len());
+        match found {
+            Some((index, field)) => self.special_key(index, field, escaped),
+            None => self.unknown_key(key, Some(wire)),
+        }
+    }
+
+    /// Writes the key of a member that may have no place here, or that something may come of.
     #[inline(never)]
     fn special_key(
         &mut self,
         index: usize,
         field: &'static Field,
-        key: &str,
-        wire: Option<&str>,
+        escaped: Option<&str>,
     ) -> Result {
         let Members::Known(sight) = &self.members else { return Ok(()) };
-        if let Some(standing) = standing(sight, index, field, self.writer.revision())? {
-            return self.known_key(KnownMember { field, index, standing }, key, wire);
-        }
-        self.pending = Pending::Skipped;
-        Ok(())
+        let Some(standing) = standing(sight, index, field, self.writer.revision())? else {
+            self.pending = Pending::Skipped;
+            return Ok(());
+        };
+        self.known_key(KnownMember { field, index, standing }, escaped)
     }
 
+    /// Writes the key of a member that the tables know, as it is written with escapes if it has some.
     #[inline(always)]
-    fn known_key(&mut self, member: KnownMember, key: &str, wire: Option<&str>) -> Result {
+    fn known_key(&mut self, member: KnownMember, escaped: Option<&str>) -> Result {
         let field = member.field;
         let (start, is_first) = (self.writer.position(), self.is_empty);
         let separator = self.separator();
-        match wire {
-            // With escapes, which make it longer than the name.
-            Some(wire) if key.len() < wire.len() => self.writer.push_wire_key(separator, wire)?,
-            _ => self.writer.push_label(separator, &field.label)?,
+        match escaped {
+            Some(escaped) => self.writer.push_wire_key(separator, escaped)?,
+            None => self.writer.push_label(separator, &field.label)?,
         }
         self.place = Place { start, is_first, value_start: self.writer.position() };
         self.pending = Pending::Known(member);
@@ -377,14 +389,16 @@ impl<'w, 'a> RecordWriter<'w, 'a> {
     }
 }
 
-/// Whether a member may be there that the tables know, which is not plain. If it is none, it is left
-/// out.
+/// Whether a member may be there that the tables know. If not, it is left out.
 fn standing(
     sight: &Sight,
     index: usize,
     field: &Field,
     revision: Revision,
 ) -> Result<Option<Standing>> {
+    if sight.record().is_plain(index, revision) {
+        return Ok(Some(Standing::Plain));
+    }
     let in_some_kind = || field.in_kind.is_some_and(|(_, set)| set.contains(revision));
     if field.is_in(revision, sight.kind()) {
         Ok(Some(Standing::Sure))
@@ -417,7 +431,7 @@ impl SerializeMap for RecordWriter<'_, '_> {
     type Error = EncodeError;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result {
-        key.serialize(Text(|text: &str| self.key(text, None)))
+        key.serialize(Text(|text: &str| self.key(text)))
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {

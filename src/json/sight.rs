@@ -54,9 +54,11 @@ impl Sight {
 
     #[cold]
     fn field_before(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        let (index, field) = self.record.field(key)?;
+        let mark = Mark::of(key);
+        let before = self.record.fields.get(..self.next)?;
+        let index = before.iter().position(|field| field.label.is(key, mark))?;
         self.next = index + 1;
-        Some((index, field))
+        Some((index, before.get(index)?))
     }
 
     /// The field that comes next if its name is what JSON text begins with, which of them it is, and

@@ -27,8 +27,31 @@ pub(super) fn behind_value(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What stands behind an object or an array whose first bracket has been passed, by counting brackets.
+/// What stands behind an object of objects whose first bracket has been passed, if it is one.
+pub(super) fn behind_objects(text: &[u8]) -> Option<&[u8]> {
+    if let [b'}', behind @ ..] = text {
+        return Some(behind);
+    }
+    let mut rest = text;
+    loop {
+        let [b'"', key @ ..] = rest else { return None };
+        let [b':', b'{', inside @ ..] = behind_string(key)? else { return None };
+        rest = match brackets_behind(inside)? {
+            [b',', behind @ ..] => behind,
+            [b'}', behind @ ..] => return Some(behind),
+            _ => return None,
+        };
+    }
+}
+
+/// What stands behind an object or an array whose first bracket has been passed.
 pub(super) fn behind_brackets(text: &[u8]) -> Option<&[u8]> {
+    brackets_behind(text)
+}
+
+/// The same by counting brackets, where it is called so often that it had better be no call.
+#[inline(always)]
+fn brackets_behind(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut depth) = (text, 1_usize);
     while let [byte, behind @ ..] = rest {
         rest = behind;

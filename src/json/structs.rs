@@ -28,7 +28,7 @@ impl SerializeStruct for StructWriter<'_, '_> {
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
             Self::Record(record) => {
-                record.key(key, None)?;
+                record.key(key)?;
                 record.value(value)
             }
             Self::Free { writer, is_empty } => {
@@ -62,7 +62,7 @@ impl SerializeStruct for PayloadStruct<'_, '_, '_> {
     fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result {
         match self {
             Self::Object(object) => {
-                object.key(key, None)?;
+                object.key(key)?;
                 object.value(value)
             }
             Self::Raw(payload) => match payload.take() {

@@ -360,7 +360,7 @@ impl<'w, 'a> Serializer for &'w mut Writer<'a> {
         value: &T,
     ) -> Result {
         let mut object = ObjectWriter::open(self)?;
-        object.key(variant, None)?;
+        object.key(variant)?;
         object.value(value)?;
         object.close()
     }

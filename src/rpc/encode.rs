@@ -21,18 +21,22 @@ pub(crate) enum Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn write(self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
+    /// Writes the beginning of an answer.
+    fn open(self, writer: &mut Writer<'_>) -> Result<(), EncodeError> {
         let literal = match self {
             Self::To(id) => id.as_wire(),
             Self::Null => "null",
-            Self::Absent => return Ok(()),
+            Self::Absent => return writer.push(OPEN),
         };
-        writer.push(b",\"id\":")?;
+        writer.push(OPEN_WITH_ID)?;
         writer.push(literal.as_bytes())
     }
 }
 
 const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\"";
+
+/// The same, with the id to follow.
+const OPEN_WITH_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
 /// A request with the id of ours that comes next.
 pub(crate) fn write_request<T: Serialize + ?Sized>(
@@ -43,8 +47,7 @@ pub(crate) fn write_request<T: Serialize + ?Sized>(
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
-    writer.push(OPEN)?;
-    writer.push(b",\"id\":")?;
+    writer.push(OPEN_WITH_ID)?;
     writer.push_integer(id)?;
     write_method(writer, method, params, additions, form)
 }
@@ -103,8 +106,7 @@ pub(crate) fn write_result_with(
     form: Option<Form>,
     write: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    writer.push(OPEN)?;
-    Answer::To(id).write(writer)?;
+    Answer::To(id).open(writer)?;
     write(Payload::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
     writer.push(b"}")
 }
@@ -130,8 +132,7 @@ pub(crate) fn write_error<T: Serialize + ?Sized>(
     fault: Fault<'_, T>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
-    writer.push(OPEN)?;
-    id.write(writer)?;
+    id.open(writer)?;
     writer.push(b",\"error\":{\"code\":")?;
     writer.push_integer(fault.code.get())?;
     writer.push(b",\"message\":")?;
