@@ -50,6 +50,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         Self { meta: Some(meta), ..payload }
     }
 
+    #[inline]
     fn open(self) -> Result<ObjectWriter<'w, 'a, 'x>> {
         self.writer.push(self.prefix.as_bytes())?;
         if let Some(Form { record, revision }) = self.form {
