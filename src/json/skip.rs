@@ -119,3 +119,45 @@ fn behind_other_string(text: &[u8]) -> Option<&[u8]> {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_stepped_over() {
+        let values = [
+            "-1.5e3",
+            "null",
+            "[]",
+            r#""""#,
+            r#""text""#,
+            r#""\"a\" in a text that goes on for a while, and ends with a \\""#,
+            r#"{"a":[1,{"b":"]"}],"c":"}\"","d e":" "}"#,
+        ];
+        for value in values {
+            for behind in ["", ",1", "]", "}, and so on for a while"] {
+                let text = alloc::format!("{value}{behind}");
+                assert_eq!(behind_value(text.as_bytes()), Some(behind.as_bytes()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_objects_are_taken_for_objects() {
+        let behind = |text: &'static str| behind_objects(text.as_bytes());
+        assert_eq!(behind("},1"), Some(&b",1"[..]));
+        assert_eq!(behind(r#""a":{},"b":{"c":[{}]}},1"#), Some(&b",1"[..]));
+        for text in [r#""a":1}"#, r#""a":{},"b":[]}"#, r#""a":null}"#, r#""a":{}"#, r#""a":{},}"#] {
+            assert_eq!(behind(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn more_than_a_line_is_left_alone() {
+        let no_json = "\"a text that goes on for a while\nand is no JSON\"";
+        for text in ["{\n}", "[1,\r2]", "{\"a\":\"\n\"}", "{\"\r\":1}", no_json] {
+            assert_eq!(behind_value(text.as_bytes()), None, "{text:?}");
+        }
+    }
+}
