@@ -1,0 +1,127 @@
+//! Serves standard input and output, and writes down everything that happens.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::testing::{Happening, Recorder, Recording};
+use mcp_sansio::{Instant, Phase, Server};
+use mcp_sansio_std::Clock;
+
+use crate::tools::{GO_ON, Tools, config};
+
+/// How long to wait if nobody has anything to do. Being early is harmless.
+const A_WHILE: Duration = Duration::from_secs(60);
+
+/// Serves until the session has ended.
+///
+/// Only what becomes of the file is an error: a client that goes away is part of the recording.
+pub(crate) fn record(path: &Path) -> io::Result<()> {
+    let mut session = Session::new(File::create(path)?);
+    let (sender, input) = mpsc::sync_channel(1);
+    thread::spawn(move || read(&sender));
+    while !session.is_over() {
+        let now = session.clock.now();
+        let patience = session.poll_timeout().map_or(A_WHILE, |deadline| deadline - now);
+        let patience = patience.min(A_WHILE);
+        let happening = match input.recv_timeout(patience) {
+            Ok(happening) => Some(happening),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                // The input has ended, and there is only time to wait for.
+                thread::sleep(patience);
+                None
+            }
+        };
+        session.turn(happening)?;
+    }
+    Ok(())
+}
+
+/// Reads standard input, on a thread of its own because that waits.
+fn read(sender: &SyncSender<Happening>) {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut stdin = io::stdin().lock();
+    loop {
+        let happening = match stdin.read(&mut buffer) {
+            Ok(0) => Happening::EndOfInput,
+            Ok(bytes) => Happening::Read(buffer.get(..bytes).unwrap_or_default().to_vec()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => Happening::Failed,
+        };
+        let goes_on = matches!(happening, Happening::Read(_));
+        if sender.send(happening).is_err() || !goes_on {
+            return;
+        }
+    }
+}
+
+struct Session {
+    recorder: Recorder<Server, Tools>,
+    clock: Clock,
+    file: File,
+}
+
+impl Session {
+    fn new(file: File) -> Self {
+        let config = config();
+        let limits = config.connection.limits.clone();
+        let recorder = Recorder::new(Server::new(config.into()), Tools::default(), &limits);
+        Self { recorder, clock: Clock::new(), file }
+    }
+
+    /// One turn of the event loop: something that came in, what is due, and what that had written.
+    fn turn(&mut self, happening: Option<Happening>) -> io::Result<()> {
+        let now = self.clock.now();
+        if let Some(happening) = happening {
+            self.happens(now, happening)?;
+        }
+        if is_due(self.recorder.application().poll_timeout(), now) {
+            self.happens(now, Happening::Command(GO_ON.into()))?;
+        }
+        if is_due(self.recorder.machine().poll_timeout(), now) {
+            self.happens(now, Happening::Timeout)?;
+        }
+        let bytes = self.recorder.written(now, usize::MAX);
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.write_down(now, Happening::Written(bytes.clone()))?;
+        let mut stdout = io::stdout().lock();
+        if stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
+            // Nobody reads any more.
+            self.happens(now, Happening::Failed)?;
+        }
+        Ok(())
+    }
+
+    /// Is written down before it happens, so that the file has also what a crash comes of.
+    fn happens(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
+        self.write_down(now, happening.clone())?;
+        self.recorder.happened(now, happening);
+        Ok(())
+    }
+
+    fn write_down(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
+        let mut line = Recording::new();
+        line.push(now, happening);
+        self.file.write_all(line.to_string().as_bytes())
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let machine = self.recorder.machine().poll_timeout();
+        machine.into_iter().chain(self.recorder.application().poll_timeout()).min()
+    }
+
+    fn is_over(&self) -> bool {
+        let server = self.recorder.machine();
+        server.phase() == Phase::Closed && server.poll_timeout().is_none()
+    }
+}
+
+fn is_due(deadline: Option<Instant>, now: Instant) -> bool {
+    deadline.is_some_and(|deadline| deadline <= now)
+}
