@@ -76,3 +76,12 @@ pub mod migration {}
 #[doc = ""]
 #[doc = include_str!("manual/footprint.md")]
 pub mod performance {}
+
+/// The states there are and what leads from one to the next: connections, the negotiation of a client, calls,
+/// tasks.
+#[doc = include_str!("manual/states.md")]
+pub mod states {}
+
+#[cfg(test)]
+#[path = "manual/states_tests.rs"]
+pub(crate) mod states_tests;

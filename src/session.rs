@@ -15,7 +15,8 @@ use core::fmt;
 ///                              Draining ──close──▶ Closed        (close works from everywhere)
 /// ```
 ///
-/// ([lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle))
+/// ([lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle);
+/// [as a table](crate::manual::states))
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {

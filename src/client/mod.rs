@@ -23,6 +23,8 @@ pub use config::ClientConfig;
 pub use connected::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, ClientRequest};
 pub use negotiation::Evidence;
+#[cfg(test)]
+pub(crate) use negotiation::states_tests as negotiation_states;
 pub use tool_support::ToolTasks;
 
 use negotiation::Negotiation;

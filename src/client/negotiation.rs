@@ -248,3 +248,7 @@ impl Negotiation {
 #[cfg(test)]
 #[path = "negotiation_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "negotiation_states_tests.rs"]
+pub(crate) mod states_tests;

@@ -1,0 +1,224 @@
+//! The negotiation of a client as a table, for the chapter `states`: every answer in every state that can be
+//! reached.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::manual::states_tests::Chart;
+
+const MODERN: Revision = Revision::V2026_07_28;
+const WRONG: ErrorCode = ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+
+const fn able(spoken: RevisionSet) -> Abilities {
+    Abilities { spoken, offer: None, known: None, probe: true }
+}
+
+const BOTH: Abilities = able(RevisionSet::ALL);
+
+/// What a client waits for.
+#[derive(Clone, Copy, PartialEq)]
+enum Waiting {
+    Discovery,
+    Session,
+}
+
+/// What came of it.
+#[derive(Clone, Copy)]
+enum Came {
+    Probed(Probed),
+    Late(RevisionSet),
+    Refused(Refused),
+}
+
+/// What can come of a probe. What stands together in a line has to lead to the same.
+fn of_a_probe(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
+    let (modern, sessions, nothing) =
+        (RevisionSet::STATELESS, RevisionSet::HANDSHAKE, RevisionSet::NONE);
+    // Which one that was is all that probes of the same name can differ in.
+    let corrected = match negotiation.repeated.is_empty() {
+        true => "`-32022` with a common revision without sessions",
+        false => "`-32022` with that revision again",
+    };
+    let codes = [-32700, -32600, -32601, -32602, -32603, -32020, -32000, 0, 12345];
+    let codes = codes.map(|code| Probed::Error(ErrorCode::new(code)));
+    let lines: [(&str, &[Probed]); 14] = [
+        (
+            "a discovery with a common revision without sessions",
+            &[Probed::Discovery(modern), Probed::Discovery(RevisionSet::ALL)],
+        ),
+        ("a discovery with common sessions only", &[Probed::Discovery(sessions)]),
+        ("a discovery with nothing in common", &[Probed::Discovery(nothing)]),
+        ("a result that is no discovery", &[Probed::Nonsense]),
+        (
+            corrected,
+            &[Probed::WrongVersion(Some(modern)), Probed::WrongVersion(Some(RevisionSet::ALL))],
+        ),
+        ("`-32022` with common sessions only", &[Probed::WrongVersion(Some(sessions))]),
+        ("`-32022` with nothing in common", &[Probed::WrongVersion(Some(nothing))]),
+        ("`-32022` without a list", &[Probed::WrongVersion(None)]),
+        ("`-32021`", &[Probed::Error(ErrorCode::MISSING_CLIENT_CAPABILITY)]),
+        ("any other error", &codes),
+        ("a status of HTTP that refuses it", &[Probed::Refused(400), Probed::Refused(404)]),
+        ("the carrier fails", &[Probed::Undelivered]),
+        ("no answer in time", &[Probed::TimedOut]),
+        ("the server goes away", &[Probed::Closed]),
+    ];
+    let came = |of: &[Probed]| of.iter().copied().map(Came::Probed).collect();
+    lines.iter().map(|(step, of)| (*step, came(of))).collect()
+}
+
+/// What can come of `initialize`, as long as it is no session.
+fn of_a_session() -> Vec<(&'static str, Vec<Came>)> {
+    let other = [-32700, -32600, -32601, -32602, -32603, -32000, 0, 12345];
+    let other = other.map(|code| Came::Refused(Refused::Error(ErrorCode::new(code))));
+    let of_no_sessions = [WRONG, ErrorCode::MISSING_CLIENT_CAPABILITY];
+    vec![
+        (
+            "refused with `-32022` or `-32021`",
+            of_no_sessions.map(Refused::Error).map(Came::Refused).into(),
+        ),
+        ("refused with any other error", other.into()),
+        ("it fails in another way", vec![Came::Refused(Refused::Otherwise)]),
+    ]
+}
+
+/// Only a question that was given up can still be answered.
+fn late_answers(negotiation: &Negotiation) -> Vec<(&'static str, Vec<Came>)> {
+    if negotiation.fell_back != Some(Evidence::ProbeTimedOut) || negotiation.late.is_some() {
+        return Vec::new();
+    }
+    let modern = vec![Came::Late(RevisionSet::STATELESS), Came::Late(RevisionSet::ALL)];
+    vec![("a late discovery with a common revision without sessions", modern)]
+}
+
+/// The states of the table. Those of a kind may differ only in what they have as evidence.
+fn name(negotiation: &Negotiation, waiting: Waiting) -> String {
+    let Negotiation { repeated: _, fell_back, probed_again, late, is_shy } = negotiation;
+    assert!(!is_shy, "then it has failed");
+    let mut name = String::from(match (waiting, probed_again) {
+        (Waiting::Discovery, false) => "probing",
+        (Waiting::Discovery, true) => "probing once more",
+        (Waiting::Session, _) => "asking for a session",
+    });
+    if waiting == Waiting::Session {
+        match fell_back {
+            _ if late.is_some() => name += ", with a late answer",
+            Some(Evidence::ProbeRefused(WRONG)) => name += ", with doubts",
+            Some(Evidence::ProbeTimedOut) => name += " after silence",
+            _ => {}
+        }
+    }
+    name
+}
+
+/// What a move leads to.
+fn after(next: Move, negotiation: &Negotiation) -> (String, Option<Waiting>) {
+    match next {
+        Move::Probe(_) => (name(negotiation, Waiting::Discovery), Some(Waiting::Discovery)),
+        Move::Initialize(_) => (name(negotiation, Waiting::Session), Some(Waiting::Session)),
+        Move::Go(_, evidence) => (format!("no session (`{evidence:?}`)"), None),
+        Move::Fail(Failing::AsItIs) => ("failed (with that answer)".into(), None),
+        Move::Fail(Failing::NoCommonRevision) => ("failed (no common revision)".into(), None),
+        Move::Fail(Failing::Restart) => {
+            ("failed (once it is started again it is asked for a session at once)".into(), None)
+        }
+    }
+}
+
+fn chart(able: Abilities) -> Chart {
+    let begun = Negotiation::new(false);
+    let (_, waiting) = after(begun.begin(able), &begun);
+    let mut open = vec![(begun, waiting.unwrap())];
+    let mut looked_at = 0;
+    let mut chart = Chart::default();
+    let mut rows = BTreeMap::new();
+    while let Some((negotiation, waiting)) = open.get(looked_at).cloned() {
+        let from = name(&negotiation, waiting);
+        let steps = match waiting {
+            Waiting::Discovery => of_a_probe(&negotiation),
+            Waiting::Session => [of_a_session(), late_answers(&negotiation)].concat(),
+        };
+        for (step, came) in steps {
+            for came in came {
+                let mut negotiation = negotiation.clone();
+                let (to, waiting) = match came {
+                    Came::Probed(probed) => after(negotiation.probed(probed, able), &negotiation),
+                    Came::Refused(refused) => {
+                        after(negotiation.refused(refused, able), &negotiation)
+                    }
+                    Came::Late(theirs) => {
+                        negotiation.answered_late(theirs);
+                        (name(&negotiation, waiting), Some(waiting))
+                    }
+                };
+                // The table would not tell the truth if states of one name went different ways.
+                let row = (from.clone(), step);
+                if *rows.entry(row).or_insert_with(|| {
+                    chart.row(&from, step, &to);
+                    to.clone()
+                }) != to
+                {
+                    panic!("{from}, {step}: {to}, but another way before");
+                }
+                if let Some(waiting) = waiting
+                    && !open.contains(&(negotiation.clone(), waiting))
+                {
+                    open.push((negotiation, waiting));
+                }
+            }
+        }
+        looked_at += 1;
+    }
+    chart
+}
+
+/// What a client does first.
+fn first_moves() -> String {
+    let known = |revision, able| Abilities { known: Some(revision), ..able };
+    let (modern, sessions) = (able(RevisionSet::STATELESS), able(RevisionSet::HANDSHAKE));
+    let of_sessions = RevisionSet::HANDSHAKE.latest().unwrap();
+    let table = [
+        ("speaks revisions of both eras", BOTH, false),
+        ("the same; the server is known to have no sessions", known(MODERN, BOTH), false),
+        ("the same; the server is known to have sessions", known(of_sessions, BOTH), false),
+        ("the same; the server went away when it was probed", BOTH, true),
+        ("speaks revisions without sessions only", modern, false),
+        ("the same; is not to ask (`probe` is false)", Abilities { probe: false, ..modern }, false),
+        ("speaks revisions with sessions only", sessions, false),
+        ("speaks nothing", able(RevisionSet::NONE), false),
+    ];
+    let mut text = String::from("| a client | first |\n|---|---|\n");
+    for (client, able, is_shy) in table {
+        let to = match Negotiation::new(is_shy).begin(able) {
+            Move::Probe(_) => "probing".to_string(),
+            Move::Initialize(_) => "asking for a session".to_string(),
+            other => after(other, &Negotiation::new(false)).0,
+        };
+        text += &format!("| {client} | {to} |\n");
+    }
+    text
+}
+
+pub(crate) fn section() -> String {
+    let both = chart(BOTH);
+    format!(
+        "## The negotiation of a client\n\n\
+         How a client finds out which era a server belongs to. What has no session ends in \
+         [`Connected`](crate::ClientEvent::Connected) with that [`Evidence`](crate::Evidence), what fails in \
+         [`ConnectFailed`](crate::ClientEvent::ConnectFailed); whoever asks for a session and is given one is \
+         connected, too, and that is not in the tables.\n\n\
+         {}\n\
+         A client that speaks both eras:\n\n{}\n{}\n\
+         One that speaks revisions without sessions only:\n\n{}\n\
+         One that speaks revisions with sessions only:\n\n{}",
+        first_moves(),
+        both.table(),
+        both.diagram(),
+        chart(able(RevisionSet::STATELESS)).table(),
+        chart(able(RevisionSet::HANDSHAKE)).table(),
+    )
+}

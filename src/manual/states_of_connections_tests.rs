@@ -1,0 +1,89 @@
+//! The phases of a connection.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::Chart;
+use crate::session::{Phase, Step};
+
+/// Each step after the one before, so that the compiler asks for a new one.
+const fn next(step: Option<Step>) -> Option<Step> {
+    match step {
+        None => Some(Step::Begin),
+        Some(Step::Begin) => Some(Step::Complete),
+        Some(Step::Complete) => Some(Step::Reopen),
+        Some(Step::Reopen) => Some(Step::Drain),
+        Some(Step::Drain) => Some(Step::Close),
+        Some(Step::Close) => None,
+    }
+}
+
+/// What it is, at a client and at a server.
+const fn meaning(step: Step) -> (&'static str, &'static str, &'static str) {
+    match step {
+        Step::Begin => (
+            "begin",
+            "sends `initialize`, or asks with `server/discover` whether it has to",
+            "has answered `initialize`",
+        ),
+        Step::Complete => (
+            "complete",
+            "sends `notifications/initialized`, or has found out that it needs no session",
+            "receives `notifications/initialized`, or a request that shows it was lost",
+        ),
+        Step::Reopen => {
+            ("reopen", "took it for granted that there are no sessions, and there are", "never")
+        }
+        Step::Drain => ("drain", "is to shut down", "is to shut down, or its input has ended"),
+        Step::Close => (
+            "close",
+            "has nothing in flight any more, has waited long enough, or has lost its carrier",
+            "the same",
+        ),
+    }
+}
+
+fn steps() -> impl Iterator<Item = Step> {
+    core::iter::successors(next(None), |step| next(Some(*step)))
+}
+
+/// Every phase that can be reached, in the order in which it is.
+fn phases() -> Vec<Phase> {
+    let mut phases = alloc::vec![Phase::default()];
+    let mut looked_at = 0;
+    while let Some(phase) = phases.get(looked_at).copied() {
+        for after in steps().filter_map(|step| phase.after(step).ok()) {
+            if !phases.contains(&after) {
+                phases.push(after);
+            }
+        }
+        looked_at += 1;
+    }
+    phases.sort();
+    phases
+}
+
+pub(super) fn section() -> String {
+    let mut chart = Chart::default();
+    for phase in phases() {
+        for step in steps() {
+            if let Ok(after) = phase.after(step) {
+                chart.row(&phase.to_string(), meaning(step).0, &after.to_string());
+            }
+        }
+    }
+    let mut text = format!(
+        "## Connections\n\n\
+         The [`Phase`](crate::Phase)s of both roles. A step that is not in the table changes nothing.\n\n\
+         {}\n{}\n\
+         | step | a client | a server |\n|---|---|---|\n",
+        chart.table(),
+        chart.diagram()
+    );
+    for step in steps() {
+        let (name, client, server) = meaning(step);
+        text += &format!("| {name} | {client} | {server} |\n");
+    }
+    text
+}
