@@ -29,8 +29,8 @@ fn main() {
         _ = steps.iter().try_for_each(|step| world.step(step));
         session(&target, &mut choices, world.messages());
         let noise: Vec<u8> = (0..400).map(|_| choices.below(256) as u8).collect();
-        for name in ["operations", "tasks", "replay", "write", "http", "http_server", "http_client"]
-        {
+        let of_choices = ["operations", "tasks", "replay", "write", "handler"];
+        for name in of_choices.into_iter().chain(["http", "http_server", "http_client"]) {
             write(&target.join(name), &noise);
         }
     }

@@ -201,7 +201,8 @@
 //! - `testing`: the simulation kit, `testing`: links with faults, monitors of the promises above,
 //!   recordings, and an exploration of everything that can happen.
 //! - `arbitrary`: `arbitrary::Arbitrary` for the [`model`], for JSON, and for what a connection is
-//!   configured with, so that the fuzz targets of handlers take structured input. Needs `std`.
+//!   configured with, so that the fuzz targets of handlers take structured input; one to copy is
+//!   `fuzz/fuzz_targets/handler.rs` in the repository. Needs `std`.
 //!
 //!   ```
 //!   # #[cfg(feature = "arbitrary")]

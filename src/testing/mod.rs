@@ -13,7 +13,7 @@
 //! | treat both roles alike | [`Machine`] |
 //! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`] |
 //! | know that two runs were the same | [`Digest`] |
-//! | write down what happens in production, and have it happen again | [`Recorder`], [`Recording`], [`replay`] |
+//! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`] |
 //! | read what went wrong | [`Diagram`] |
 //! | write a test that reads like a conversation | [`transcript!`](crate::transcript) |
 //! | go through everything that can happen, in every order | [`explore`], [`Canonical`] |
