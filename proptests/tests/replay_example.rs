@@ -167,7 +167,7 @@ fn drawn(stdout: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Proves that what an application is replayed with is all that it goes by.
+/// An application that goes by nothing else does the same again, and what has changed is found.
 #[test]
 fn what_is_recorded_happens_again_and_what_has_changed_is_shown() {
     let file = Scratch::new("recorded");
