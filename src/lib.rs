@@ -7,7 +7,7 @@
 //!
 //! **Read on** in the [manual]: [the loop](manual::event_loop), [requests and calls](manual::requests),
 //! [cancellation](manual::cancellation), [time](manual::time), [input](manual::input), [tasks](manual::tasks),
-//! [pages](manual::pagination), [both eras](manual::eras), [limits](manual::limits),
+//! [pages](manual::pagination), [both eras](manual::eras), [states](manual::states), [limits](manual::limits),
 //! [every kind of loop](manual::embedding), [fuzzing](manual::fuzzing), [simulation](manual::simulation),
 //! [gateways](manual::gateways), [what it costs](manual::performance), and
 //! [coming from rmcp](manual::migration).

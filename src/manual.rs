@@ -5,6 +5,7 @@
 //! | write a loop | [`event_loop`], [`embedding`] |
 //! | answer and ask | [`requests`], [`cancellation`], [`time`], [`input`], [`tasks`], [`pagination`] |
 //! | know which revision means what | [`eras`] |
+//! | know what can follow what | [`states`] |
 //! | know what it takes | [`limits`], [`performance`] |
 //! | trust what you build on it | [`fuzzing`], [`simulation`] |
 //! | put it between others | [`gateways`] |
