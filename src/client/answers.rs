@@ -62,6 +62,8 @@ impl Discovery {
             }
             Outcome::Undelivered(_) => nothing(Probed::Undelivered),
             Outcome::TimedOut(_) => nothing(Probed::TimedOut),
+            // It is this side that went away, which says nothing of the server.
+            Outcome::Closed(Cause::ShutDown | Cause::DrainDeadline) => nothing(Probed::Undelivered),
             Outcome::Closed(_) | Outcome::Unsent => nothing(Probed::Closed),
             _ => nothing(Probed::Nonsense),
         }

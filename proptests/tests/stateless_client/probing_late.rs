@@ -1,6 +1,8 @@
 //! What a client does when its probe is not answered, or is answered late, and what else comes meanwhile:
 //! the rest of table 4b.
 
+use std::time::Duration;
+
 use mcp_sansio::{
     Cause, ClientEvent, ConnectFailure, Evidence, Frame, Outcome, Phase, Revision, RevisionSet,
     StrayCause, ViolationKind,
@@ -145,6 +147,34 @@ fn a_server_that_goes_away_when_probed_is_not_probed_again() {
     side.client.disconnected(Cause::EndOfInput, side.now);
     let failure = ConnectFailure::Closed(Cause::EndOfInput);
     assert_eq!(side.outcomes()[0], ClientEvent::ConnectFailed(failure));
+}
+
+/// If it is this side that went away, nobody is to start the server again, and the next connection asks as
+/// this one did.
+#[test]
+fn a_client_that_ends_before_the_server_is_found_out_knows_nothing_of_it() {
+    let probe = [asked(1, "server/discover", "")];
+    let ends: [(fn(&mut ClientSide), Cause); 2] = [
+        (|side| side.client.close(), Cause::ShutDown),
+        (
+            |side| {
+                side.client.shut_down(Duration::from_secs(1), side.now);
+                side.now = side.now + Duration::from_secs(1);
+            },
+            Cause::DrainDeadline,
+        ),
+    ];
+    for (end, cause) in ends {
+        let mut side = begun(config::client_of_both_eras());
+        assert_eq!(side.sent(), probe);
+        end(&mut side);
+        let failure = ClientEvent::ConnectFailed(ConnectFailure::Closed(cause));
+        let events = side.outcomes();
+        assert!(events.contains(&failure), "{events:?}");
+        let mut next = successor(&side);
+        next.client.connect(next.now, &mut next.out).unwrap();
+        assert_eq!(next.sent(), probe);
+    }
 }
 
 /// Row 22. Proves M-ERA-18: a server that was only slow is probed again, once.
