@@ -99,9 +99,9 @@ fn the_official_sdk_that_comes_too_near_fails() {
     let said = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
     assert_eq!(
         said,
-        "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 11"
+        "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 13"
     );
-    failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_999);
+    failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 12_999);
 }
 
 #[test]
