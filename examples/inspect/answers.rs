@@ -1,6 +1,6 @@
 //! What the client answers when the server asks, and what it hears beside the protocol.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::json::{Number, Raw};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Arguments;
 use crate::ending::Ending;
-use crate::say::say;
+use crate::say::{say, shown};
 use crate::watch;
 
 /// Answers the server with what the command line says.
@@ -93,7 +93,10 @@ impl Answers {
     fn show(&self, notification: &Notification<'_>) {
         match watch::change(notification) {
             // Whoever reads this may have read enough.
-            Some(change) if self.watch => _ = writeln!(std::io::stdout(), "{change}"),
+            Some(change) if self.watch => {
+                let mut stdout = std::io::stdout();
+                _ = writeln!(stdout, "{}", shown(&change, stdout.is_terminal()));
+            }
             Some(change) => say!("{change}"),
             None => say!("{}", notification.method),
         }

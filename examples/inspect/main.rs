@@ -19,7 +19,7 @@ mod watch;
 #[path = "../everything_server/everything/mod.rs"]
 mod everything;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -87,6 +87,7 @@ fn run(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<b
 /// Prints, and takes it easy when nobody reads to the end.
 fn print(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
+    let text = say::shown(text, stdout.is_terminal());
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(format!("cannot print: {error}"))

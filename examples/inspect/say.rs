@@ -1,11 +1,47 @@
-//! What goes to standard error. Whoever would read it may be gone, which is no reason to fail.
+//! What goes to a terminal. Whoever would read it may be gone, which is no reason to fail; and what others have
+//! written may hold orders for a terminal, which are shown and not followed.
+
+use std::borrow::Cow;
 
 /// Prints a line to standard error, if anybody listens.
 macro_rules! say {
     ($($argument:tt)*) => {{
-        use std::io::Write;
-        _ = writeln!(std::io::stderr(), $($argument)*);
+        use std::io::{IsTerminal, Write};
+        let mut stderr = std::io::stderr();
+        let line = format!($($argument)*);
+        let line = $crate::say::shown(&line, stderr.is_terminal());
+        _ = writeln!(stderr, "{line}");
     }};
 }
 
 pub(crate) use say;
+
+/// The text as a terminal may be shown it: without what moves its cursor, sets its title, rings, or turns the
+/// direction of writing around. Elsewhere it stays what it is.
+pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
+    if !on_terminal || !text.contains(is_order) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|character| match is_order(character) {
+        true => character.escape_unicode().to_string(),
+        false => character.to_string(),
+    });
+    Cow::Owned(shown.collect())
+}
+
+fn is_order(character: char) -> bool {
+    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (character.is_control() && !matches!(character, '\n' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn orders_to_a_terminal_are_shown_and_not_followed() {
+        let text = "a\u{1b}[2J\u{7}\tb\n\u{202e}c\u{9b}";
+        assert_eq!(shown(text, true), "a\\u{1b}[2J\\u{7}\tb\n\\u{202e}c\\u{9b}");
+        assert_eq!(shown(text, false), text);
+    }
+}
