@@ -22,11 +22,15 @@ mod serve;
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::{Endpoint, EndpointOptions};
+pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
+#[cfg(feature = "schemars")]
+pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
-    Audience, ByName, CallFailure, Connection, ConnectionOptions, Exchange, Failed, Handle, Json,
-    Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates, Reply, ResourceOutput,
-    SharedTasks, TaskHandle, TaskInputs, ToolOutput, new_task, random_bytes,
+    Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
+    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates,
+    PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, TaskHandle, TaskInputs,
+    ToolOutput, Waiting, new_task, random_bytes,
 };
 pub use one_stream::OneStreamPaths;
 pub use serve::{serve, serve_stream};
