@@ -92,7 +92,7 @@ fn promise_10_debug_shows_no_payload_over_http() {
         assert_eq!(http.receive(posted.unwrap(), frame, now), None);
     }
     let mut said = Vec::new();
-    http.next(posted.unwrap(), now, &mut said);
+    _ = http.next(posted.unwrap(), now, &mut said);
     let refused = http.post(headers, b"{SECRET", Principal::default(), random, now, &|_| None);
     let fields: [(&str, &[u8]); 2] =
         [("Content-Type", b"application/json"), ("Mcp-Session-Id", b"SECRET")];

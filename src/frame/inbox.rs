@@ -39,10 +39,11 @@ pub(super) const LONGEST_FRAME: usize =
 /// use mcp_sansio::{Inbox, Limits};
 ///
 /// let mut inbox = Inbox::new(&Limits::default());
-/// inbox.feed(b"{\"a\":1}\r\n\n{\"b\"");
+/// // What has been taken in may be less than what there was: feed the rest once the frames are taken.
+/// assert_eq!(inbox.feed(b"{\"a\":1}\r\n\n{\"b\""), 14);
 /// assert_eq!(inbox.next().unwrap().bytes(), b"{\"a\":1}");
 /// assert!(inbox.next().is_none());
-/// inbox.feed(b":2}\n");
+/// assert_eq!(inbox.feed(b":2}\n"), 4);
 /// assert_eq!(inbox.next().unwrap().bytes(), b"{\"b\":2}");
 /// ```
 #[derive(Clone)]
@@ -174,6 +175,7 @@ impl Inbox {
     /// Takes the next complete frame.
     ///
     /// The frame borrows the inbox: use it, or copy it, before reading on.
+    #[must_use = "a frame that is dropped is a message lost"]
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend its items")]
     pub fn next(&mut self) -> Option<Frame<'_>> {
         let (range, origin) = match self.ready.take() {

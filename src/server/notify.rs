@@ -73,6 +73,7 @@ impl<'a, T: ?Sized> Log<'a, T> {
     }
 
     /// The same message with other data, for instance with what was serialised before.
+    #[must_use = "it is another message; this one does not change"]
     pub const fn with_data<U: ?Sized>(self, data: &'a U) -> Log<'a, U> {
         Log { level: self.level, data, logger: self.logger, about: self.about, task: self.task }
     }

@@ -252,6 +252,7 @@ impl Tasks {
 
     /// Forgets the next task whose time is over. Call it until it returns `None`; being early or late is
     /// harmless.
+    #[must_use = "the event is the only word of a task that is forgotten"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TaskEvent> {
         let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
         let key = TaskKey(self.table.place_of(index)?);

@@ -231,6 +231,7 @@ impl Tasks {
     /// Takes in what came of something that a task has asked for in a session
     /// (`TaskAnswer` among the events). Says whether the task can go on. What was refused, or did not come
     /// in time, is not asked again: the task goes on without it.
+    #[must_use = "the task goes on only if its worker is told the news"]
     pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
         let TaskAnswer { task, call, outcome } = answer;
         let given = match outcome {

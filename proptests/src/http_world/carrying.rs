@@ -202,7 +202,7 @@ impl HttpWorld {
         };
         if reader.is_done() {
             // What else comes is nobody's business, and the end of it is the end of the exchange.
-            self.posts.end(&mut reader, self.now);
+            _ = self.posts.end(&mut reader, self.now);
             return self.drop_carried(at);
         }
         self.carried[at].reader = Some(reader);

@@ -237,7 +237,7 @@ fn connections_that_end_take_no_room() {
         side.server.disconnected(Cause::ReadFailed, side.now);
         for heard in side.due() {
             if let Heard::Answer(answer) = heard {
-                tasks.answered(&answer, side.now);
+                _ = tasks.answered(&answer, side.now);
             }
         }
         tasks.disconnected(ConnectionNumber::new(number));

@@ -32,7 +32,7 @@ fn debug_shows_no_ids_and_no_payloads() {
     stage.sent();
     let Heard::Answer(answer) = stage.hear(&result("1", content)) else { panic!() };
     shown.push(format!("{answer:?}"));
-    stage.tasks.answered(&answer, now);
+    _ = stage.tasks.answered(&answer, now);
     for what in ["get", "result", "cancel"] {
         let Heard::Task(_, call) = stage.hear(&about(&format!("\"{what}\""), what, "secret-id"))
         else {

@@ -121,6 +121,7 @@ impl HttpClient {
     /// The next thing to do with HTTP: never [`Action::Fail`], which
     /// [`handle_timeout`](Self::handle_timeout) tells. Ask until there is nothing, after everything that has
     /// happened, and when the time of [`poll_timeout`](Self::poll_timeout) has come.
+    #[must_use = "an action that is dropped is never done, and what it carried is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
             match self.posts.poll_action(now)? {
@@ -134,6 +135,7 @@ impl HttpClient {
 /// # Receiving
 impl HttpClient {
     /// The head of a response has come: see [`Posts::head`].
+    #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
         exchange: ExchangeNumber,
@@ -146,6 +148,7 @@ impl HttpClient {
 
     /// A part of the body has come. Takes at most one message of it: call it again while the reader
     /// [has more](ResponseReader::has_more).
+    #[must_use = "the event is the only word of it, and a request in it must be answered"]
     pub fn chunk<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -169,6 +172,7 @@ impl HttpClient {
 
     /// The body has come to its end, as it should or not. Hands on at most one message: call it again while the
     /// reader [has more](ResponseReader::has_more).
+    #[must_use = "the event is the only word of it, and a request in it must be answered"]
     pub fn end<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -183,6 +187,7 @@ impl HttpClient {
     }
 
     /// A request could not be made, or its response broke off before its head: see [`Posts::failed`].
+    #[must_use = "the event is the only word of it"]
     pub fn failed(
         &mut self,
         exchange: ExchangeNumber,
@@ -193,6 +198,7 @@ impl HttpClient {
     }
 
     /// The exchange has broken off: see [`Posts::broken`].
+    #[must_use = "the event is the only word of it"]
     pub fn broken(
         &mut self,
         exchange: ExchangeNumber,

@@ -299,6 +299,7 @@ impl Posts {
 impl Posts {
     /// The next thing to do with HTTP. Ask until there is nothing, after everything that has happened, and when the
     /// time of [`poll_timeout`](Self::poll_timeout) has come.
+    #[must_use = "an action that is dropped is never done, and what it carried is lost"]
     pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
         loop {
             if let Some(action) = self.actions.pop_front() {

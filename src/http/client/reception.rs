@@ -22,6 +22,7 @@ use crate::time::Instant;
 impl Posts {
     /// The head of a response has come. Gives what reads the body, or nothing if nobody cares any more: then drop
     /// the response.
+    #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
         &mut self,
         exchange: ExchangeNumber,
@@ -85,6 +86,7 @@ impl Posts {
 
     /// A part of the body has come. Takes as much of it as it needs for the next thing it has to say; ask until that
     /// is nothing.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn chunk<'r>(
         &mut self,
         reader: &'r mut ResponseReader,
@@ -96,18 +98,21 @@ impl Posts {
     }
 
     /// The body has ended, as it should or because the connection has broken off.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
         let step = self.take_end(reader, now)?;
         self.arrived(step, reader)
     }
 
     /// The request could not be made: nothing of it can have reached the server.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
         self.ended_without(exchange, CarrierFailureKind::Unreachable, now)
     }
 
     /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
     /// request.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
     pub fn broken(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
         self.ended_without(exchange, CarrierFailureKind::BrokenOff, now)
     }

@@ -347,6 +347,7 @@ impl HttpServer {
     }
 
     /// The next part of a response: see [`Streams::next`].
+    #[must_use = "the head comes once, and only this says when to end the response"]
     pub fn next(
         &mut self,
         exchange: HttpExchange,

@@ -74,6 +74,7 @@ impl<E: EventStore> Streams<E> {
     ///
     /// Ask until there is [`Nothing`](ResponsePart::Nothing) or the [`End`](ResponsePart::End), and as slowly as
     /// the client reads: what has not been taken waits here, within its limit.
+    #[must_use = "the head comes once, and only this says when to end the response"]
     pub fn next(
         &mut self,
         response: ResponseId,

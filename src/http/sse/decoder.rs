@@ -139,6 +139,7 @@ impl SseDecoder {
     /// # Errors
     ///
     /// [`SseError`] once for each event that is too long, as soon as it is. Call again to go on.
+    #[must_use = "an event that is dropped is lost"]
     pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<SseEvent<'_>, SseError>> {
         if self.is_done {
             self.forget_event();
