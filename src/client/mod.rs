@@ -41,7 +41,7 @@ use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice, NotifyError,
     Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
-    TaskOptions, TaskTicket, peer_face,
+    TaskOptions, TaskTicket, peer_face, task_face,
 };
 use crate::rpc::Fault;
 use crate::session::Phase;
@@ -299,3 +299,4 @@ impl Client {
 }
 
 peer_face!(Client);
+task_face!(Client);

@@ -75,6 +75,7 @@ mod session_subscribe;
 mod stamp;
 mod subscribe;
 mod task_calls;
+mod task_face;
 mod task_inputs;
 mod task_news;
 mod timers;
@@ -121,6 +122,7 @@ pub(crate) use opening::LateProbe;
 pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
 pub(crate) use rules::Kept;
+pub(crate) use task_face::task_face;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 

@@ -37,7 +37,7 @@ use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
     Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, TaskOptions,
-    TaskTicket, peer_face,
+    TaskTicket, peer_face, task_face,
 };
 use crate::rpc::Fault;
 use crate::session::{Phase, Step};
@@ -243,3 +243,4 @@ impl Server {
 }
 
 peer_face!(Server);
+task_face!(Server);
