@@ -165,12 +165,10 @@ impl Gateway {
     /// Refuses a request as an upstream has.
     fn refuse(&mut self, request: InboundId, error: &ErrorObject<'_>) {
         // The revision of the client may reserve the code for something else.
+        let mut error = error.clone();
         for code in [error.code, ErrorCode::INTERNAL_ERROR] {
-            let (message, out) = (error.message.to_str(), &mut self.outbox);
-            let refused = match &error.data {
-                Some(data) => self.server.reject_with(request, code, &message, data, out),
-                None => self.server.reject(request, code, &message, out),
-            };
+            error.code = code;
+            let refused = self.server.reject_as(request, &error, &mut self.outbox);
             if !matches!(refused, Err(RespondError::NotAllowed(_) | RespondError::Encode(_))) {
                 return;
             }

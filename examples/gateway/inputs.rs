@@ -118,11 +118,7 @@ impl Gateway {
             Outcome::Result(answer) => self.hand_answer(upstream, request, &answer),
             Outcome::PeerError(error) => {
                 let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
-                let message = error.message.to_str();
-                _ = match &error.data {
-                    Some(data) => client.reject_with(request, error.code, &message, data, outbox),
-                    None => client.reject(request, error.code, &message, outbox),
-                };
+                _ = client.reject_as(request, &error, outbox);
             }
             outcome => {
                 let message = format!("the client has not answered: {}", in_words(&outcome));

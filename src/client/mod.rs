@@ -43,7 +43,7 @@ use crate::peer::{
     Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
     TaskOptions, TaskTicket, peer_face, task_face,
 };
-use crate::rpc::Fault;
+use crate::rpc::{ErrorObject, Fault};
 use crate::session::Phase;
 use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
 use crate::time::Instant;

@@ -125,8 +125,12 @@ macro_rules! peer_face {
                 message: &str,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                let fault = Fault::plain(code, &message);
-                self.peer.reject(&self.config.connection, request, fault, out)
+                self.peer.reject(
+                    &self.config.connection,
+                    request,
+                    Fault::plain(code, &message),
+                    out,
+                )
             }
 
             /// Answers a request with an error and something more to say, any JSON.
@@ -144,6 +148,20 @@ macro_rules! peer_face {
             ) -> Result<(), RespondError> {
                 let fault = Fault { code, message: &message, data: Some(data) };
                 self.peer.reject(&self.config.connection, request, fault, out)
+            }
+
+            /// Answers a request with an error as it came from elsewhere: code, message and data. For gateways.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond).
+            pub fn reject_as(
+                &mut self,
+                request: InboundId,
+                error: &ErrorObject<'_>,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.reject(&self.config.connection, request, Fault::of(error), out)
             }
 
             /// Tells the peer how far the work on its request is, if it asked for that.

@@ -5,9 +5,12 @@ use core::fmt::Display;
 use serde::ser::Serialize;
 
 use super::id::Id;
+use super::message::ErrorObject;
 use crate::error::ErrorCode;
 use crate::json::shape::Form;
-use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Writer};
+use crate::json::{
+    Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Raw, Writer,
+};
 
 /// What goes into the `id` of an answer.
 #[derive(Clone, Copy)]
@@ -122,6 +125,13 @@ impl<'a> Fault<'a, ()> {
     /// A fault about which there is no more to say.
     pub(crate) const fn plain(code: ErrorCode, message: &'a dyn Display) -> Self {
         Self { code, message, data: None }
+    }
+}
+
+impl<'a> Fault<'a, Raw<'a>> {
+    /// The fault that somebody else has found, as it came.
+    pub(crate) const fn of(error: &'a ErrorObject<'a>) -> Self {
+        Self { code: error.code, message: &error.message, data: error.data.as_ref() }
     }
 }
 

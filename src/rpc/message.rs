@@ -88,6 +88,17 @@ pub(crate) enum Intent {
 /// The error of a JSON-RPC response, as the peer sent it.
 ///
 /// Programs disagree about codes: show them, do not branch on them.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::{ErrorCode, ErrorObject};
+///
+/// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "no such \"line\"");
+/// assert_eq!(error.message, "no such \"line\"");
+/// let error = error.with_data(Raw::new(r#"{"line":9}"#)?);
+/// assert_eq!(error.data.as_ref().map(Raw::as_str), Some(r#"{"line":9}"#));
+/// # Ok::<(), mcp_sansio::json::JsonError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ErrorObject<'a> {
@@ -100,6 +111,17 @@ pub struct ErrorObject<'a> {
 }
 
 impl<'a> ErrorObject<'a> {
+    /// An error with this code, and this message, one short sentence. It copies the message.
+    pub fn new(code: ErrorCode, message: &str) -> Self {
+        Self { code, message: Str::from(message), data: None }
+    }
+
+    /// The same error with something more to say, any JSON.
+    #[must_use]
+    pub fn with_data(self, data: Raw<'a>) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
     /// The error of a scanned `error` member; `None` if it is none.
     pub(crate) fn from_literal(error: &'a str) -> Option<Self> {
         let mut code = None;

@@ -9,8 +9,8 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, InboundId, Instant, Log, Progress,
-    ProgressReport, RespondError, Server, TaskMode,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
+    Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
@@ -119,6 +119,15 @@ impl<M: Machine> Exchange<M> {
     ) -> Result<(), RespondError> {
         let data = Raw::from_serialize(data)?;
         self.answer(|machine, out| machine.reject(self.inner.id, code, message, Some(&data), out))
+    }
+
+    /// Answers it with an error as it came from elsewhere: code, message and data. For gateways.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn reject_as(&self, error: &ErrorObject<'_>) -> Result<(), RespondError> {
+        self.answer(|machine, out| machine.reject_as(self.inner.id, error, out))
     }
 
     /// Tells the peer how far the work is, if it asked for that.

@@ -6,9 +6,10 @@ use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
-    ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, Frame, InboundId, Instant, ListPage,
-    NotifyError, PagesRestarted, Paging, Phase, Progress, ProgressReport, ProgressUpdate, Request,
-    RespondError, Server, ServerEvent, TaskAnswer, TaskOptions, TaskTicket,
+    ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame, InboundId,
+    Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Progress, ProgressReport,
+    ProgressUpdate, Request, RespondError, Server, ServerEvent, TaskAnswer, TaskOptions,
+    TaskTicket,
 };
 
 use crate::host::Host;
@@ -92,6 +93,12 @@ pub(crate) mod sealed {
             code: ErrorCode,
             message: &str,
             data: Option<&Raw<'_>>,
+            out: &mut Out,
+        ) -> Result<(), RespondError>;
+        fn reject_as(
+            &mut self,
+            id: InboundId,
+            error: &ErrorObject<'_>,
             out: &mut Out,
         ) -> Result<(), RespondError>;
         fn progress(
@@ -243,6 +250,15 @@ macro_rules! machine {
                     Some(data) => Self::reject_with(self, id, code, message, data, out),
                     None => Self::reject(self, id, code, message, out),
                 }
+            }
+
+            fn reject_as(
+                &mut self,
+                id: InboundId,
+                error: &ErrorObject<'_>,
+                out: &mut Out,
+            ) -> Result<(), RespondError> {
+                Self::reject_as(self, id, error, out)
             }
 
             fn progress(
