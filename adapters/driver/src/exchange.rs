@@ -10,7 +10,7 @@ use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
     CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
-    Progress, ProgressReport, RespondError, Server, TaskMode,
+    Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
@@ -95,6 +95,16 @@ impl<M: Machine> Exchange<M> {
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let result = Raw::from_serialize(result)?;
         self.answer(|machine, out| machine.respond(self.inner.id, &result, out))
+    }
+
+    /// Answers it with a result that was prepared, which is copied if it was prepared for this method in the
+    /// revision of the request.
+    ///
+    /// # Errors
+    ///
+    /// As for [`respond`](Self::respond).
+    pub fn respond_prepared(&self, result: &Prepared) -> Result<(), RespondError> {
+        self.answer(|machine, out| machine.respond_prepared(self.inner.id, result, out))
     }
 
     /// Answers it with an error. The message is one short sentence.

@@ -7,9 +7,9 @@ use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
     ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame, InboundId,
-    Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Progress, ProgressReport,
-    ProgressUpdate, Request, RespondError, Server, ServerEvent, TaskAnswer, TaskOptions,
-    TaskTicket,
+    Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Prepared, Progress,
+    ProgressReport, ProgressUpdate, Request, RespondError, Server, ServerEvent, TaskAnswer,
+    TaskOptions, TaskTicket,
 };
 
 use crate::host::Host;
@@ -85,6 +85,12 @@ pub(crate) mod sealed {
             &mut self,
             id: InboundId,
             result: &Raw<'_>,
+            out: &mut Out,
+        ) -> Result<(), RespondError>;
+        fn respond_prepared(
+            &mut self,
+            id: InboundId,
+            result: &Prepared,
             out: &mut Out,
         ) -> Result<(), RespondError>;
         fn reject(
@@ -236,6 +242,15 @@ macro_rules! machine {
                 out: &mut Out,
             ) -> Result<(), RespondError> {
                 Self::respond(self, id, result, out)
+            }
+
+            fn respond_prepared(
+                &mut self,
+                id: InboundId,
+                result: &Prepared,
+                out: &mut Out,
+            ) -> Result<(), RespondError> {
+                Self::respond_prepared(self, id, result, out)
             }
 
             fn reject(

@@ -7,8 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::CallTool;
 use mcp_sansio::model::{CallToolResult, ListChanged};
-use mcp_sansio::{Phase, RevisionSet, Server, ServerConfig, ServerEvent};
+use mcp_sansio::{
+    ErrorCode, ErrorObject, Phase, Prepared, Revision, RevisionSet, Server, ServerConfig,
+    ServerEvent,
+};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
 
 /// So many calls.
@@ -103,6 +108,27 @@ fn answer(job: Job<Server>) {
 #[test]
 fn one_that_runs_everything_at_once() {
     assert_eq!(serve(answer, MANY, ["-32603", "result"]), [0, MANY]);
+}
+
+fn answer_prepared(job: Job<Server>) {
+    let Job::Serve(exchange) = job else { return answer(job) };
+    let result = CallToolResult::text("done beforehand");
+    let result = Prepared::result::<CallTool>(Revision::V2026_07_28, &result).unwrap();
+    exchange.respond_prepared(&result).unwrap();
+}
+
+fn pass_on(job: Job<Server>) {
+    let Job::Serve(exchange) = job else { return answer(job) };
+    let error = ErrorObject::new(ErrorCode::new(-7), "so \u{e9}");
+    exchange.reject_as(&error.with_data(Raw::new(r#"{"new":1e2}"#).unwrap())).unwrap();
+}
+
+/// What has been written already is sent as it is: a result, and an error that came from elsewhere.
+#[test]
+fn one_that_answers_with_what_there_is() {
+    assert_eq!(serve(answer_prepared, 100, ["error", "done beforehand"]), [0, 100]);
+    let texts = [r#""code":-7,"message":"so é""#, r#""data":{"new":1e2}"#];
+    assert_eq!(serve(pass_on, 100, texts), [100, 100]);
 }
 
 /// What panics loses its own request, and no other.
