@@ -40,6 +40,8 @@ pub enum ProgressReport {
 /// use mcp_sansio::Progress;
 ///
 /// let half = Progress::new(50_u32).total(100_u32).message("halfway there");
+/// let files = ["a", "b", "c"];
+/// let next = Progress::new(1_usize).total(files.len());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
