@@ -1,5 +1,7 @@
 //! One frame, and frames of a body that is in memory already.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::batch::Batch;
@@ -17,6 +19,8 @@ use crate::limits::Limits;
 ///
 /// let frame = Frame::from(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
 /// assert_eq!(frame.bytes().len(), 54);
+/// let message = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"ping"}}"#, 7);
+/// assert_eq!(Frame::from(&message).bytes(), message.as_bytes());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
@@ -92,6 +96,18 @@ impl<'a> From<&'a [u8]> for Frame<'a> {
 impl<'a> From<&'a str> for Frame<'a> {
     fn from(text: &'a str) -> Self {
         Self::from(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a String> for Frame<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::from(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Frame<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Self::from(bytes.as_slice())
     }
 }
 

@@ -24,6 +24,7 @@ use super::run::scanned_run;
 /// let text = raw.string().expect("it is a string");
 /// assert_eq!(text.to_str(), "café \u{fffd}");
 /// assert_eq!(format!("{text:?}"), "Str(16 bytes)");
+/// assert_eq!(String::from(text), "café \u{fffd}");
 /// # Ok::<(), mcp_sansio::json::JsonError>(())
 /// ```
 #[derive(Clone)]
@@ -156,6 +157,21 @@ impl From<&str> for Str<'static> {
             }
         }
         Self { text: Cow::Owned(escaped) }
+    }
+}
+
+impl<'a> From<Str<'a>> for Cow<'a, str> {
+    /// The text, borrowed from the same place unless it was written with escapes: a surrogate without its partner
+    /// becomes U+FFFD.
+    fn from(text: Str<'a>) -> Self {
+        if text.has_escapes() { Cow::Owned(text.chars().collect()) } else { text.text }
+    }
+}
+
+impl From<Str<'_>> for String {
+    /// The text, as [`to_str`](Str::to_str) gives it: a surrogate without its partner becomes U+FFFD.
+    fn from(text: Str<'_>) -> Self {
+        Cow::from(text).into_owned()
     }
 }
 

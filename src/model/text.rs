@@ -8,6 +8,8 @@ use core::ops::Deref;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+use crate::json::Str;
+
 /// A string of the model: a `Cow<str>` that also borrows inside options and lists.
 ///
 /// It borrows from the message unless it was written there with escapes, and derefs to `str`.
@@ -18,6 +20,9 @@ use serde::ser::{Serialize, Serializer};
 /// let text = Text::from("hello");
 /// assert_eq!(text.len(), 5);
 /// assert_eq!(text, "hello");
+/// // The name of a tool that is called, for example.
+/// let name = mcp_sansio::json::Str::from("add \"1\"");
+/// assert_eq!(Text::from(name), "add \"1\"");
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<'a>(Cow<'a, str>);
@@ -73,6 +78,14 @@ impl From<String> for Text<'_> {
 impl<'a> From<Cow<'a, str>> for Text<'a> {
     fn from(text: Cow<'a, str>) -> Self {
         Self(text)
+    }
+}
+
+impl<'a> From<Str<'a>> for Text<'a> {
+    /// A string of a message, borrowed from there unless it was written with escapes. A surrogate without its
+    /// partner becomes U+FFFD.
+    fn from(text: Str<'a>) -> Self {
+        Self(text.into())
     }
 }
 
