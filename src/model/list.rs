@@ -22,6 +22,14 @@ use crate::json::Raw;
 /// let tools: List<Tool> = raw.parse()?;
 /// assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a"]);
 /// assert_eq!(tools.skipped().map(|skipped| skipped.index).collect::<Vec<_>>(), [1]);
+///
+/// let mut list = List::from([tools.first().unwrap().clone()]);
+/// list.push(Tool::new("c", Raw::EMPTY_OBJECT));
+/// list.extend(tools);
+/// for tool in &list {
+///     assert!(["a", "c"].contains(&tool.name.as_str()));
+/// }
+/// assert_eq!(list.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -60,19 +68,30 @@ impl<'a, T> List<'a, T> {
         self.iter().next().is_none()
     }
 
-    /// One of the elements that could be read.
+    /// One of the elements that could be read: the index counts only those, as [`iter`](Self::iter) gives them.
     pub fn get(&self, index: usize) -> Option<&T> {
         self.iter().nth(index)
     }
 
-    /// The JSON that an element was read from; `None` for one that was not read.
+    /// The first of the elements that could be read.
+    pub fn first(&self) -> Option<&T> {
+        self.iter().next()
+    }
+
+    /// Adds an element at the end.
+    pub fn push(&mut self, value: T) {
+        self.entries.push(Entry { raw: None, value: Ok(value) });
+    }
+
+    /// The JSON that an element was read from; `None` for one that was not read. The index is that of
+    /// [`get`](Self::get).
     pub fn raw(&self, index: usize) -> Option<&Raw<'a>> {
         self.read().nth(index)?.0
     }
 
     /// The elements that could be read, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.read().map(|(_, value)| value)
+    pub fn iter(&self) -> ListIter<'_, 'a, T> {
+        ListIter { entries: self.entries.iter() }
     }
 
     /// The elements that could not be read, in order.
@@ -98,10 +117,18 @@ impl<T> Default for List<'_, T> {
     }
 }
 
+impl<T> Extend<T> for List<'_, T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        let entries = values.into_iter().map(|value| Entry { raw: None, value: Ok(value) });
+        self.entries.extend(entries);
+    }
+}
+
 impl<T> FromIterator<T> for List<'_, T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let entries = values.into_iter().map(|value| Entry { raw: None, value: Ok(value) });
-        Self { entries: entries.collect() }
+        let mut list = Self::default();
+        list.extend(values);
+        list
     }
 }
 
@@ -124,6 +151,30 @@ impl<'a, T> IntoIterator for List<'a, T> {
     /// The elements that could be read, in order.
     fn into_iter(self) -> IntoIter<'a, T> {
         IntoIter { entries: self.entries.into_iter() }
+    }
+}
+
+impl<'l, 'a, T> IntoIterator for &'l List<'a, T> {
+    type Item = &'l T;
+    type IntoIter = ListIter<'l, 'a, T>;
+
+    /// The elements that could be read, in order.
+    fn into_iter(self) -> ListIter<'l, 'a, T> {
+        self.iter()
+    }
+}
+
+/// See [`List::iter`].
+#[derive(Clone, Debug)]
+pub struct ListIter<'l, 'a, T> {
+    entries: core::slice::Iter<'l, Entry<'a, T>>,
+}
+
+impl<'l, T> Iterator for ListIter<'l, '_, T> {
+    type Item = &'l T;
+
+    fn next(&mut self) -> Option<&'l T> {
+        self.entries.find_map(|entry| entry.value.as_ref().ok())
     }
 }
 

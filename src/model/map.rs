@@ -17,6 +17,10 @@ use super::text::Text;
 /// let mut arguments = Map::from([("language".into(), Text::from("Rust"))]);
 /// arguments.insert("level", "expert".into());
 /// assert_eq!(arguments.get("level").map(Text::as_str), Some("expert"));
+/// for (name, value) in &arguments {
+///     assert!(!name.is_empty() && !value.is_empty());
+/// }
+/// assert_eq!(arguments.into_iter().next(), Some(("language".into(), "Rust".into())));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Map<'a, V> {
@@ -52,8 +56,8 @@ impl<'a, V> Map<'a, V> {
     }
 
     /// The entries, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
-        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    pub fn iter(&self) -> MapIter<'_, 'a, V> {
+        MapIter { entries: self.entries.iter() }
     }
 }
 
@@ -77,6 +81,44 @@ impl<'a, V> FromIterator<(Text<'a>, V)> for Map<'a, V> {
 impl<'a, V, const N: usize> From<[(Text<'a>, V); N]> for Map<'a, V> {
     fn from(entries: [(Text<'a>, V); N]) -> Self {
         entries.into_iter().collect()
+    }
+}
+
+impl<'a, V> IntoIterator for Map<'a, V> {
+    type Item = (Text<'a>, V);
+    type IntoIter = alloc::vec::IntoIter<(Text<'a>, V)>;
+
+    /// The entries, in order.
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl<'m, 'a, V> IntoIterator for &'m Map<'a, V> {
+    type Item = (&'m str, &'m V);
+    type IntoIter = MapIter<'m, 'a, V>;
+
+    /// The entries, in order.
+    fn into_iter(self) -> MapIter<'m, 'a, V> {
+        self.iter()
+    }
+}
+
+/// See [`Map::iter`].
+#[derive(Clone, Debug)]
+pub struct MapIter<'m, 'a, V> {
+    entries: core::slice::Iter<'m, (Text<'a>, V)>,
+}
+
+impl<'m, V> Iterator for MapIter<'m, '_, V> {
+    type Item = (&'m str, &'m V);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entries.next().map(|(key, value)| (key.as_str(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.entries.size_hint()
     }
 }
 

@@ -70,9 +70,9 @@ pub use elicitation::{
 };
 pub use input::{InputRequest, InputRequired};
 pub use lifecycle::{Icon, IconTheme, Implementation, InitializeParams, InitializeResult};
-pub use list::{IntoIter, List, Skipped};
+pub use list::{IntoIter, List, ListIter, Skipped};
 pub use logging::{LoggingLevel, SetLevelParams};
-pub use map::Map;
+pub use map::{Map, MapIter};
 pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LogParams, ProgressParams, ResourceUpdatedParams,
 };
