@@ -331,6 +331,19 @@ impl<'a> CallToolResult<'a> {
         Self { is_error: Some(true), ..Self::text(text) }
     }
 
+    /// The texts of its content, in order; what else there is in it is left out.
+    ///
+    /// ```
+    /// use mcp_sansio::model::{CallToolResult, Content};
+    ///
+    /// let result = CallToolResult::new([Content::text("three"), Content::text("blind mice")]);
+    /// assert_eq!(result.texts().next(), Some("three"));
+    /// assert_eq!(result.texts().collect::<Vec<_>>().join(" "), "three blind mice");
+    /// ```
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Content::as_text)
+    }
+
     /// Whether the tool failed.
     pub fn failed(&self) -> bool {
         self.is_error.unwrap_or(false)

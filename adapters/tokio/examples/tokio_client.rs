@@ -43,9 +43,7 @@ async fn call(server: &Handle, name: &str, arguments: Value) -> Result<String, E
     }
     let reply = call.await?;
     let result: CallToolResult<'_> = reply.parse_as()?;
-    let text =
-        result.content.iter().filter_map(|content| content.as_text().map(ToString::to_string));
-    Ok(text.collect())
+    Ok(result.texts().map(ToString::to_string).collect())
 }
 
 async fn run(connection: &Connection) -> Result<(), Error> {
