@@ -1,7 +1,9 @@
 //! Requests as a server sees them: views on the params, which allocate nothing.
 
+use serde::Deserialize;
+
 use crate::dialect::methods::RequestKind;
-use crate::json::{MemberTexts, Object, Raw, Str};
+use crate::json::{MemberTexts, Object, ParseError, Raw, Str};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
@@ -81,14 +83,11 @@ impl CallTool<'_> {
     ///
     /// # Errors
     ///
-    /// [`ParseError`](crate::json::ParseError) if they do not fit the type. Say so in a
+    /// [`ParseError`] if they do not fit the type. Say so in a
     /// [`CallToolResult::error`](crate::model::CallToolResult::error), so that the model can try
     /// again.
-    pub fn parse<'b, T: serde::Deserialize<'b>>(&'b self) -> Result<T, crate::json::ParseError> {
-        match &self.arguments {
-            Some(arguments) => arguments.parse(),
-            None => Ok(serde_json::from_str("{}")?),
-        }
+    pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
+        parse(self.arguments.as_ref())
     }
 }
 
@@ -100,6 +99,49 @@ pub struct GetPrompt<'a> {
     pub name: Str<'a>,
     /// Its arguments, an object of strings; absent for none.
     pub arguments: Option<Raw<'a>>,
+}
+
+impl GetPrompt<'_> {
+    /// Decodes the arguments, all of which are strings; absent ones count as `{}`.
+    ///
+    /// ```
+    /// use mcp_sansio::model::{Content, GetPromptResult, PromptMessage};
+    /// use mcp_sansio::{Call, ErrorCode, Outbox, Request, RespondError, Server};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Arguments<'a> {
+    ///     #[serde(borrow)]
+    ///     language: std::borrow::Cow<'a, str>,
+    /// }
+    ///
+    /// fn serve(request: &Request<'_>, server: &mut Server, out: &mut Outbox) -> Result<(), RespondError> {
+    ///     let Call::GetPrompt(prompt) = &request.call else { return Ok(()) };
+    ///     let arguments: Arguments<'_> = match prompt.parse() {
+    ///         Ok(arguments) => arguments,
+    ///         Err(error) => {
+    ///             let text = error.to_string();
+    ///             return server.reject(request.id, ErrorCode::INVALID_PARAMS, &text, out);
+    ///         }
+    ///     };
+    ///     let text = format!("Review this code in {}.", arguments.language);
+    ///     server.respond(request.id, &GetPromptResult::new([PromptMessage::user(Content::text(text))]), out)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if they do not fit the type: reject the request with
+    /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS).
+    pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
+        parse(self.arguments.as_ref())
+    }
+}
+
+fn parse<'b, T: Deserialize<'b>>(arguments: Option<&'b Raw<'_>>) -> Result<T, ParseError> {
+    match arguments {
+        Some(arguments) => arguments.parse(),
+        None => Ok(serde_json::from_str("{}")?),
+    }
 }
 
 /// Which argument is to be completed.
