@@ -70,6 +70,8 @@ impl fmt::Display for CarrierFailure<'_> {
     }
 }
 
+impl core::error::Error for CarrierFailure<'_> {}
+
 impl CarrierFailure<'_> {
     /// Nothing but what went wrong.
     pub const fn new(kind: CarrierFailureKind) -> Self {

@@ -1,5 +1,7 @@
 //! What can happen on a connection, whichever role one has.
 
+use core::fmt;
+
 use super::call::CallError;
 use super::carrier::CarrierFailure;
 use super::subscribe::SubscriptionUpdate;
@@ -96,6 +98,18 @@ pub enum CancelCause {
     CallEnded,
     /// What was needed to serve it is not to be had from the peer. The machine has answered it.
     InputFailed,
+}
+
+/// In a sentence.
+impl fmt::Display for CancelCause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Peer => "the peer cancelled the request",
+            Self::Closed => "the connection has ended",
+            Self::CallEnded => "the call that the request was needed for has ended",
+            Self::InputFailed => "what was needed to serve the request was not to be had",
+        })
+    }
 }
 
 impl Cancelled<'_> {
@@ -313,6 +327,21 @@ pub enum Expiry {
     /// The timers of the call have stood still for [`Timeouts::person`](crate::Timeouts::person),
     /// because a person was asked on behalf of the peer.
     Paused,
+}
+
+/// In a sentence.
+///
+/// ```
+/// assert_eq!(mcp_sansio::Expiry::Paused.to_string(), "a person took too long");
+/// ```
+impl fmt::Display for Expiry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Idle => "no answer and no progress came in time",
+            Self::Total => "no answer came in the time that a call may take at most",
+            Self::Paused => "a person took too long",
+        })
+    }
 }
 
 /// A response that belongs to no pending call. It changed nothing.

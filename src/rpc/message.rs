@@ -1,5 +1,7 @@
 //! Messages by their intent, which alone decides what a frame is.
 
+use core::fmt;
+
 use super::id::Id;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Envelope, JsonErrorKind, Member, MemberTexts, Object, Raw, Str};
@@ -95,6 +97,7 @@ pub(crate) enum Intent {
 ///
 /// let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, "no such \"line\"");
 /// assert_eq!(error.message, "no such \"line\"");
+/// assert_eq!(error.to_string(), "-32602: no such \"line\"");
 /// let error = error.with_data(Raw::new(r#"{"line":9}"#)?);
 /// assert_eq!(error.data.as_ref().map(Raw::as_str), Some(r#"{"line":9}"#));
 /// # Ok::<(), mcp_sansio::json::JsonError>(())
@@ -160,6 +163,20 @@ impl<'a> ErrorObject<'a> {
         }
     }
 }
+
+/// The code and the message, which are in the words of the peer: what is shown is its to choose, line breaks and
+/// all.
+impl fmt::Display for ErrorObject<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.code)?;
+        if self.message != "" {
+            write!(formatter, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for ErrorObject<'_> {}
 
 /// Whether the version of JSON-RPC has to be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Calls of ours that have not been answered.
 
 use alloc::collections::VecDeque;
+use core::fmt;
 
 use super::index::Index;
 use super::table::{Ending, Recycle, Table};
@@ -46,6 +47,18 @@ pub enum StrayCause {
     Cancelled,
     /// The call had timed out. An answer may be late, nobody is at fault.
     TimedOut,
+}
+
+/// In a sentence.
+impl fmt::Display for StrayCause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::NeverIssued => "no call was ever made with this id",
+            Self::Completed => "the call was answered already, or ended long ago",
+            Self::Cancelled => "the call was cancelled",
+            Self::TimedOut => "the call had timed out",
+        })
+    }
 }
 
 impl<E: Recycle> Recycle for Entry<E> {

@@ -15,7 +15,7 @@ pub enum CallFailure {
     #[error("{0}")]
     NotMade(#[from] CallError),
     /// The other side refused.
-    #[error("the peer answered with error {}: {}", .0.code, .0.message)]
+    #[error("the peer answered with error {0}")]
     PeerError(ErrorObject<'static>),
     /// The other side answered with something that is no response, or not what was asked for.
     #[error("the peer answered with nonsense: {0}")]
@@ -44,7 +44,7 @@ pub enum CallFailure {
     #[error("{0}")]
     Undelivered(Box<CarrierFailure<'static>>),
     /// No answer came in time.
-    #[error("{}", expiry_text(*.0))]
+    #[error("{0}")]
     TimedOut(Expiry),
     /// The list is longer than it may be.
     #[error("{0}")]
@@ -58,14 +58,6 @@ pub enum CallFailure {
     /// The connection ended before the call was sent.
     #[error("the connection ended before the call was sent")]
     Unsent,
-}
-
-const fn expiry_text(expiry: Expiry) -> &'static str {
-    match expiry {
-        Expiry::Total => "no answer came in the time that a call may take at most",
-        Expiry::Paused => "a person took too long",
-        _ => "no answer and no progress came in time",
-    }
 }
 
 /// The result of a call, or why there is none.

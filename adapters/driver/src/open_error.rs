@@ -28,9 +28,7 @@ pub enum OpenError {
 
 fn failure_text(failure: &ConnectFailure<'_>) -> String {
     match failure {
-        ConnectFailure::PeerError(error) => {
-            format!("the server refused with error {}: {}", error.code, error.message)
-        }
+        ConnectFailure::PeerError(error) => format!("the server refused with error {error}"),
         ConnectFailure::UnsupportedRevision { theirs, ours } => {
             let ours: Vec<_> = ours.iter().map(|revision| revision.name()).collect();
             let ours = ours.join(", ");
