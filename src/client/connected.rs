@@ -17,8 +17,13 @@ pub enum ConnectError {
     /// its own.
     #[error("the connection is not at its start")]
     NotAtStart,
-    /// The configuration offers a revision that it does not speak, or speaks none.
-    #[error("there is no revision to ask for, or it is not among those the client speaks")]
+    /// The configuration offers a revision that it does not speak, or speaks none: see
+    /// [`ClientConfig::revisions`](crate::ClientConfig::revisions),
+    /// [`offer`](crate::ClientConfig::offer) and [`known`](crate::ClientConfig::known).
+    #[error(
+        "there is no revision to ask for (ClientConfig::revisions), or it is not among those the client speaks \
+         (ClientConfig::offer, ClientConfig::known)"
+    )]
     NoRevision,
     /// It could not be written.
     #[error("the first request could not be written: {0}")]

@@ -314,7 +314,7 @@ pub enum CallError {
     #[error("the machine sends this method itself")]
     Reserved,
     /// [`Limits::outbound_calls`](crate::Limits::outbound_calls) calls are pending.
-    #[error("too many calls are pending")]
+    #[error("too many calls are pending (Limits::outbound_calls)")]
     TooManyCalls,
     /// The call has not become a task.
     #[error("the call is no task")]

@@ -26,7 +26,7 @@ pub enum TaskError {
     BadId,
     /// [`TasksConfig::tasks`](super::TasksConfig::tasks) are there, or
     /// [`TasksConfig::tasks_of_owner`](super::TasksConfig::tasks_of_owner) of this owner.
-    #[error("there are too many tasks")]
+    #[error("there are too many tasks (TasksConfig::tasks, TasksConfig::tasks_of_owner)")]
     TooManyTasks,
     /// The request may not become a task: it has not asked for that, or where that is not for it to ask
     /// for, it has not said that it knows tasks.

@@ -77,7 +77,7 @@ pub enum RestoreError {
     #[error("the task is there already")]
     Present,
     /// There are as many tasks as there may be.
-    #[error("there are too many tasks")]
+    #[error("there are too many tasks (TasksConfig::tasks, TasksConfig::tasks_of_owner)")]
     TooManyTasks,
 }
 
