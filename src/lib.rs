@@ -284,4 +284,4 @@ pub use server::{
 };
 pub use session::Phase;
 pub use time::Instant;
-pub use version::{Era, Revision, RevisionSet};
+pub use version::{Era, Revision, RevisionSet, UnknownRevision};

@@ -1,6 +1,7 @@
 //! The dated revisions of the protocol, and sets of them.
 
 use core::fmt;
+use core::str::FromStr;
 
 /// A revision of the Model Context Protocol that this crate speaks.
 ///
@@ -13,6 +14,8 @@ use core::fmt;
 ///
 /// assert_eq!(Revision::from_name("2025-06-18"), Some(Revision::V2025_06_18));
 /// assert_eq!(Revision::from_name("2025-06-18 "), None);
+/// assert_eq!("2025-06-18".parse(), Ok(Revision::V2025_06_18));
+/// assert!("2025".parse::<Revision>().is_err());
 /// assert_eq!(Revision::LATEST_HANDSHAKE.name(), "2025-11-25");
 /// assert_eq!(Revision::V2026_07_28.era(), Era::Stateless);
 /// ```
@@ -101,6 +104,21 @@ impl Revision {
     /// Whether its requests stand alone.
     pub(crate) const fn is_stateless(self) -> bool {
         matches!(self.era(), Era::Stateless)
+    }
+}
+
+/// There is no revision of this name, or this crate does not know it. Whoever chose the name is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("there is no revision of this name, or it is not known here")]
+#[non_exhaustive]
+pub struct UnknownRevision;
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    /// As [`from_name`](Self::from_name), for command lines and configurations.
+    fn from_str(name: &str) -> Result<Self, UnknownRevision> {
+        Self::from_name(name).ok_or(UnknownRevision)
     }
 }
 

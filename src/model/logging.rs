@@ -1,6 +1,7 @@
 //! Logging ([server/utilities/logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
 
 use core::fmt;
+use core::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,6 +12,13 @@ use crate::json::Raw;
 /// How severe a log message is, least severe first (RFC 5424).
 ///
 /// The set is closed in every revision: a level that is not in it is invalid params.
+///
+/// ```
+/// use mcp_sansio::model::LoggingLevel;
+///
+/// assert_eq!("warning".parse(), Ok(LoggingLevel::Warning));
+/// assert!("Warning".parse::<LoggingLevel>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "RFC 5424 will not get another level")]
@@ -78,6 +86,21 @@ impl LoggingLevel {
             Self::Alert => "\"alert\"",
             Self::Emergency => "\"emergency\"",
         }
+    }
+}
+
+/// There is no level of this name. Whoever chose the name is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("there is no log level of this name")]
+#[non_exhaustive]
+pub struct UnknownLevel;
+
+impl FromStr for LoggingLevel {
+    type Err = UnknownLevel;
+
+    /// As [`from_name`](Self::from_name), for command lines and configurations.
+    fn from_str(name: &str) -> Result<Self, UnknownLevel> {
+        Self::from_name(name).ok_or(UnknownLevel)
     }
 }
 

@@ -71,7 +71,7 @@ pub use elicitation::{
 pub use input::{InputRequest, InputRequired};
 pub use lifecycle::{Icon, IconTheme, Implementation, InitializeParams, InitializeResult};
 pub use list::{IntoIter, List, ListIter, Skipped};
-pub use logging::{LoggingLevel, SetLevelParams};
+pub use logging::{LoggingLevel, SetLevelParams, UnknownLevel};
 pub use map::{Map, MapIter};
 pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LogParams, ProgressParams, ResourceUpdatedParams,
