@@ -30,8 +30,11 @@ pub(crate) fn shown(text: &str, on_terminal: bool) -> Cow<'_, str> {
 }
 
 fn is_order(character: char) -> bool {
-    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || (character.is_control() && !matches!(character, '\n' | '\t'))
+    match character {
+        '\n' | '\t' => false,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => character.is_control(),
+    }
 }
 
 #[cfg(test)]

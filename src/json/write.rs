@@ -28,7 +28,7 @@ pub(super) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 #[non_exhaustive]
 pub enum EncodeError {
     /// There is no room for the message, see [`Limits::outbox_bytes`](crate::Limits::outbox_bytes).
-    #[error("the outbox has no room for the message")]
+    #[error("the outbox has no room for the message (Limits::outbox_bytes)")]
     Full,
     /// `params` and `result` are objects in MCP; this value serialises to something else.
     #[error("the value is not an object")]

@@ -153,7 +153,7 @@ impl Side {
             let answer = answer.to_string();
             let event = server.receive(answer.as_str(), *now, out);
             let Some(ServerEvent::TaskAnswer(answer)) = event else { panic!("{event:?}") };
-            tasks.answered(&answer, *now);
+            _ = tasks.answered(&answer, *now);
         }
     }
 }

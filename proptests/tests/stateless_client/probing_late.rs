@@ -31,7 +31,7 @@ fn impatient() -> ClientSide {
 fn a_probe_that_is_not_answered_in_time_is_given_up_silently() {
     impatient();
     let mut config = config::client_of_both_eras();
-    config.connection.timeouts.probe = Some(std::time::Duration::from_millis(3));
+    config.connection.timeouts.probe = Some(Duration::from_millis(3));
     let mut side = begun(config);
     side.sent();
     assert_eq!(side.elapse(2), []);
