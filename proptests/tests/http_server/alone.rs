@@ -73,25 +73,57 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
         (POST.to_string(), notification("notifications/initialized", "")),
         (modern.clone(), cancelled.clone()),
         (without(&modern, "Mcp-Method"), cancelled.clone()),
-        (modern.clone(), claiming("2026-07-28")),
+        (alone("notifications/x"), claiming("2026-07-28")),
+        (without(&modern, "Mcp-Method"), claiming("2026-07-28")),
         (replaced(&modern, "MCP-Protocol-Version", "2025-11-25"), cancelled.clone()),
     ] {
         assert_eq!(site.post(&lines, &body), status(202), "{lines} {body}");
     }
     let unsupported = json(400, other_version("", "2099-01-01"));
-    let mismatch = |text: &str| json(400, fault(-32020, &format!("MCP-Protocol-Version {text}")));
+    let wrong = |text: &str| json(400, fault(-32020, text));
+    let mismatch = |text: &str| wrong(&format!("MCP-Protocol-Version {text}"));
     for (lines, body, refused) in [
-        (replaced(&modern, "MCP-Protocol-Version", "2099-01-01"), cancelled, unsupported.clone()),
+        (
+            replaced(&modern, "MCP-Protocol-Version", "2099-01-01"),
+            cancelled.clone(),
+            unsupported.clone(),
+        ),
         (
             replaced(&modern, "MCP-Protocol-Version", "2099-01-01"),
             claiming("2099-01-01"),
             unsupported,
         ),
-        (modern, claiming("2099-01-01"), mismatch("is not what the body says")),
+        (modern.clone(), claiming("2099-01-01"), mismatch("is not what the body says")),
         (POST.to_string(), claiming("2026-07-28"), mismatch("is missing")),
+        (
+            alone("notifications/x"),
+            cancelled.clone(),
+            wrong("Mcp-Method is not what the body says"),
+        ),
+        (
+            format!("{modern}\nMcp-Method: notifications/cancelled"),
+            cancelled,
+            wrong("Mcp-Method stands there more than once"),
+        ),
     ] {
         assert_eq!(site.post(&lines, &body), refused, "{lines} {body}");
     }
+    site.assert_forgotten();
+}
+
+#[test]
+fn a_cancellation_that_is_posted_cancels_nothing() {
+    let mut site = Site::new();
+    let (turn, request) = site.ask(&alone("tools/list"), &message::alone("1", "tools/list", ""));
+    let cancelled = notification("notifications/cancelled", r#""requestId":1"#);
+    let posted = site.send("POST", &alone("notifications/cancelled"), cancelled);
+    assert_eq!(site.hear(posted), status(202));
+    let events = site.settle();
+    let is_cancelled = |event: &ServerEvent<'_>| matches!(event, ServerEvent::Cancelled(_));
+    assert!(!events.iter().any(is_cancelled), "{events:?}");
+    // Another request may have the same id, so nobody knows which one was meant.
+    site.respond(request.id, r#"{"tools":[]}"#);
+    assert_eq!(site.hear(turn), json(200, cacheable("1", r#""tools":[]"#)));
     site.assert_forgotten();
 }
 
@@ -274,6 +306,20 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
         }
         site.assert_forgotten();
     }
+}
+
+#[test]
+fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
+    let mut site = Site::new();
+    for (method, member) in
+        [("tools/call", "name"), ("prompts/get", "name"), ("resources/read", "uri")]
+    {
+        let body = message::alone("1", method, &format!(r#""{member}":"x:unknown""#));
+        let (turn, request) = site.ask(&about(method, "x:unknown"), &body);
+        site.reject(request.id, -32602, "there is none");
+        assert_eq!(site.hear(turn), json(200, error("1", -32602, "there is none")), "{method}");
+    }
+    site.assert_forgotten();
 }
 
 /// Proves H-HTTP-43, H-HTTP-44.

@@ -51,7 +51,7 @@ impl Body<'_> {
             Message::Request { id, method, params, meta } => {
                 self.request(&Asked { id, method, params, meta })
             }
-            Message::Notification { meta, .. } => self.notification(meta.as_ref()),
+            Message::Notification { method, meta, .. } => self.notification(&method, meta.as_ref()),
             Message::Result { .. } | Message::Error { .. } | Message::IdlessError { .. } => {
                 self.in_real_session("there are no sessions, so nothing is asked of clients")
             }
@@ -151,7 +151,11 @@ impl Body<'_> {
         Ok(Destination::Opening)
     }
 
-    fn notification(&self, meta: Option<&Object<'_, '_>>) -> Result<Destination, Reply> {
+    fn notification(
+        &self,
+        method: &Str<'_>,
+        meta: Option<&Object<'_, '_>>,
+    ) -> Result<Destination, Reply> {
         let claimed = version_in(meta);
         if claimed.is_none() && !self.is_of_stateless_header() {
             return self.in_session_or(None, || Ok(Destination::Nobody));
@@ -165,6 +169,7 @@ impl Body<'_> {
         }
         let spoken = self.gate.server.revisions.and(RevisionSet::STATELESS);
         if Revision::from_name(named).is_some_and(|revision| spoken.contains(revision)) {
+            self.check_notified(method)?;
             return Ok(Destination::Alone);
         }
         let detail = Detail::versions(spoken, &Str::from(named));
@@ -244,6 +249,15 @@ impl Body<'_> {
         match self.headers.get(name::METHOD) {
             Field::Once(named) if asked.method == named => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::METHOD, other))),
+        }
+    }
+
+    /// A notification need not say in a header what it is, but whoever routes by that header relies on it.
+    fn check_notified(&self, method: &Str<'_>) -> Result<(), Reply> {
+        match self.headers.get(name::METHOD) {
+            Field::Absent => Ok(()),
+            Field::Once(named) if *method == named => Ok(()),
+            other => Err(refusal(ErrorCode::HEADER_MISMATCH, &Complaint(name::METHOD, other))),
         }
     }
 
