@@ -31,6 +31,8 @@ fn run(first: u64, seeds: u64) -> (u64, u64) {
 
 /// Every call has one outcome, responses come in their parts and say what belongs on them, and nothing is left at the
 /// end.
+///
+/// Proves M-ARCH-10.
 #[test]
 fn nothing_goes_wrong_over_http() {
     let (_, events) = run(1, seeds());

@@ -83,6 +83,8 @@ fn nothing_outside_the_dialect_names_a_revision() {
 }
 
 /// No clock, no randomness, no global state, no hash order in the core.
+///
+/// Proves M-SECL-04.
 #[test]
 fn the_core_is_deterministic() {
     let banned = [
@@ -330,6 +332,7 @@ const STAIRS: [(&str, &str); 2] = [
     ("task", "peer"),
 ];
 
+/// Proves M-ARCH-10: the core knows nothing of HTTP.
 #[test]
 fn each_layer_uses_only_those_below_it() {
     let rank = |name: &str| LAYERS.iter().position(|layer| *layer == name);

@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// Proves H-HTTP-49, H-HTTP-77, H-HTTP-78
+    /// Proves H-HTTP-49, H-HTTP-77, H-HTTP-78, M-AMB-29
     #[test]
     fn what_cannot_stand_in_a_header_is_encoded() {
         // The values of the conformance suite come first.

@@ -57,7 +57,7 @@ fn a_request_is_answered_by_json_or_by_events() {
     assert_eq!(side.http.posts().exchanges(), 0);
 }
 
-/// Proves H-HTTP-06, H-HTTP-108.
+/// Proves H-HTTP-06, H-HTTP-108, M-AMB-03.
 #[test]
 fn a_refusal_with_an_error_ends_the_call_it_answers() {
     for status in [400, 404, 405, 406, 409, 413, 415, 422, 429, 500, 503] {

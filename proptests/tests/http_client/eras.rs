@@ -1,8 +1,8 @@
 //! Which era a server belongs to, as its statuses and bodies tell.
 
 use mcp_sansio::{
-    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Revision,
-    RevisionSet,
+    CarrierFailureKind, ClientConfig, ClientEvent, ConnectFailure, ErrorCode, Evidence, Outcome,
+    Revision, RevisionSet,
 };
 use mcp_sansio_proptests::config;
 
@@ -30,7 +30,7 @@ fn falls_back(status: u16, headers: &[(&str, &str)], body: &str) -> Evidence {
     connected.evidence
 }
 
-/// Proves H-HTTP-227, H-HTTP-228, H-HTTP-230, H-HTTP-231.
+/// Proves H-HTTP-227, H-HTTP-228, H-HTTP-230, H-HTTP-231, M-AMB-27.
 #[test]
 fn a_server_that_refuses_the_probe_is_asked_for_a_session() {
     for status in [400, 404, 405, 406, 422] {
@@ -82,7 +82,7 @@ fn a_refusal_that_only_a_server_without_sessions_knows_is_no_reason_for_one() {
     );
 }
 
-/// Proves H-HTTP-228.
+/// Proves H-HTTP-228, M-ERA-40.
 #[test]
 fn whoever_is_not_served_at_all_is_no_server_of_another_era() {
     for (status, headers, kind) in [
@@ -143,7 +143,7 @@ fn a_probe_that_was_given_up_is_broken_off_when_there_is_a_session() {
     assert_eq!(side.sent().len(), 1);
 }
 
-/// Proves H-HTTP-131.
+/// Proves H-HTTP-131, M-ERA-34.
 #[test]
 fn what_was_asked_in_one_era_is_not_read_in_the_other() {
     let mut client = both();
@@ -161,10 +161,19 @@ fn what_was_asked_in_one_era_is_not_read_in_the_other() {
     assert_eq!(side.answer(&initialize, 200, &[JSON, minted], &answer).len(), 1);
     assert_eq!(side.http.posts().session_id(), Some("s-1"));
     // It never named the session, so the session is not lost.
-    let (failed, _) = super::kit::ended(side.answer(request, 404, &[], ""));
+    let (failed, outcome) = super::kit::ended(side.answer(request, 404, &[], ""));
     assert_eq!(failed, call);
+    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((failure.kind, failure.status), (CarrierFailureKind::Refused, Some(404)));
     assert_eq!(side.http.posts().session_id(), Some("s-1"));
-    assert_eq!(side.sent_one().body(), super::kit::INITIALIZED);
+    // Nor is it made again in the session, not even when that is open.
+    let initialized = side.sent_one();
+    assert_eq!(initialized.body(), super::kit::INITIALIZED);
+    assert_eq!(side.answer(&initialized, 202, &[], ""), []);
+    let listening = side.sent_one();
+    assert_eq!((listening.request.method, listening.body()), ("GET", ""));
+    side.elapse(1_000);
+    assert!(side.acts().is_empty());
 }
 
 /// Proves H-HTTP-232.

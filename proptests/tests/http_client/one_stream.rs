@@ -217,7 +217,7 @@ fn what_is_refused_in_the_newer_ways_is_said_in_the_oldest() {
 /// Something that comes of asking for the one stream.
 type Way = fn(&mut Side, &Sent) -> Vec<ClientEvent<'static>>;
 
-/// Proves H-HTTP-217, H-HTTP-229.
+/// Proves H-HTTP-217, H-HTTP-229, M-AMB-27.
 #[test]
 fn each_way_is_tried_once_and_all_refusals_are_kept() {
     // What comes of asking for the one stream, and what that is kept as.

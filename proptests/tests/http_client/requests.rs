@@ -11,7 +11,7 @@ use mcp_sansio_proptests::config;
 
 const VERSION: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
 
-/// Proves H-HTTP-16, H-HTTP-26, H-HTTP-27, H-HTTP-45, H-HTTP-46, H-HTTP-48, H-HTTP-128.
+/// Proves H-HTTP-16, H-HTTP-26, H-HTTP-27, H-HTTP-45, H-HTTP-46, H-HTTP-48, H-HTTP-128, M-AMB-10.
 #[test]
 fn each_message_without_a_session_is_a_post_that_says_what_it_is() {
     let mut side = Side::begun(config::client_of_both_eras());

@@ -242,7 +242,7 @@ fn what_was_cancelled_is_not_asked_for_again() {
     );
 }
 
-/// Proves H-HTTP-122, H-HTTP-123, H-HTTP-124.
+/// Proves H-HTTP-122, H-HTTP-123, H-HTTP-124, M-AMB-13, M-CANC-02.
 #[test]
 fn without_a_session_breaking_off_says_it_all() {
     let mut side = Side::modern();

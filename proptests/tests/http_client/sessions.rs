@@ -67,7 +67,7 @@ fn a_session_begins_in_order_and_its_id_goes_with_everything() {
     assert_eq!(acts.len(), 2, "the stream, and the notification that has not been answered");
 }
 
-/// Proves H-HTTP-177, H-HTTP-204, H-HTTP-219.
+/// Proves H-HTTP-177, H-HTTP-204, H-HTTP-219, L-HTTP-05.
 #[test]
 fn each_revision_names_itself_as_it_does() {
     for revision in [Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25] {
@@ -156,7 +156,7 @@ fn lost(side: &mut Side, sent: &Sent) {
     assert_eq!(side.answer(sent, 404, &[JSON], &error(None, -32001)), []);
 }
 
-/// Proves H-HTTP-168, H-HTTP-169, H-HTTP-170, H-HR-04, H-HA-02.
+/// Proves H-HTTP-168, H-HTTP-169, H-HTTP-170, H-HR-04, H-HA-02, L-HTTP-07.
 #[test]
 fn a_session_that_is_lost_is_followed_by_another() {
     for (headers, body) in [

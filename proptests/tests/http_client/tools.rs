@@ -35,7 +35,7 @@ fn invalid() -> Vec<String> {
     .collect()
 }
 
-/// Proves H-HTTP-70, H-HR-14.
+/// Proves H-HTTP-70, H-HR-14, M-AMB-49.
 #[test]
 fn tools_that_cannot_be_called_are_not_listed() {
     let mut side = Side::modern();
@@ -144,7 +144,7 @@ fn is_again(sent: &Sent, id: u64) {
     assert_eq!(sent.text(), post(&headers, &asked(id, "tools/call", params)));
 }
 
-/// Proves H-HTTP-82, H-HTTP-132.
+/// Proves H-HTTP-82, H-HTTP-132, M-CACHE-19.
 #[test]
 fn a_call_with_the_wrong_headers_is_made_again_once() {
     let ways: [fn(&mut Side, &Sent, u64) -> Vec<_>; 3] = [
@@ -197,7 +197,7 @@ fn a_call_with_the_wrong_headers_is_made_again_once() {
     }
 }
 
-/// Proves H-HTTP-82.
+/// Proves H-HTTP-82, M-CACHE-19.
 #[test]
 fn the_tools_are_read_until_the_one_is_found() {
     let mut side = Side::modern();

@@ -56,7 +56,7 @@ fn what_a_request_is_served_under_comes_from_its_body() {
     assert_eq!((context.wants_progress, context.principal.get()), (false, 9));
 }
 
-/// Proves H-HTTP-29, H-HTTP-30, H-HTTP-31.
+/// Proves H-HTTP-29, H-HTTP-30, H-HTTP-31, M-AMB-10.
 #[test]
 fn a_notification_is_accepted_or_refused_without_an_id() {
     let mut site = modern_only();
@@ -111,6 +111,7 @@ fn a_notification_is_accepted_or_refused_without_an_id() {
     site.assert_forgotten();
 }
 
+/// Proves M-AMB-13.
 #[test]
 fn a_cancellation_that_is_posted_cancels_nothing() {
     let mut site = Site::new();
@@ -160,7 +161,7 @@ fn without_sessions_bodies_are_requests_and_notifications() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-34.
+/// Proves H-HTTP-34, M-AMB-36.
 #[test]
 fn a_request_that_stands_alone_knows_no_session_and_no_event() {
     let mut site = Site::new();
@@ -180,7 +181,7 @@ fn a_request_that_stands_alone_knows_no_session_and_no_event() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-35, H-HTTP-36, H-HTTP-37, H-HTTP-42, H-HTTP-51.
+/// Proves H-HTTP-35, H-HTTP-36, H-HTTP-37, H-HTTP-42, H-HTTP-51, M-AMB-07.
 #[test]
 fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
     let mut site = modern_only();
@@ -272,7 +273,7 @@ fn a_method_that_is_not_served_is_not_found() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-40, H-HTTP-41.
+/// Proves H-HTTP-40, H-HTTP-41, M-AMB-03, M-AMB-04, M-AMB-38.
 #[test]
 fn an_error_has_a_status_if_it_is_the_first_word() {
     let needs = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"sampling":{}}}}}"#;
@@ -308,6 +309,7 @@ fn an_error_has_a_status_if_it_is_the_first_word() {
     }
 }
 
+/// Proves M-AMB-24.
 #[test]
 fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
     let mut site = Site::new();
@@ -322,7 +324,7 @@ fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-43, H-HTTP-44.
+/// Proves H-HTTP-43, H-HTTP-44, M-RPC-09.
 #[test]
 fn requests_know_nothing_of_each_other() {
     let mut site = modern_only();

@@ -12,7 +12,7 @@ fn site() -> Site {
     Site::with(|http, _| http.sessions = SessionMode::Assumed)
 }
 
-/// Proves H-HTTP-150, H-HTTP-152, H-HTTP-172, H-HTTP-180, H-HTTP-226, H-HA-09.
+/// Proves H-HTTP-150, H-HTTP-152, H-HTTP-172, H-HTTP-180, H-HTTP-226, H-HA-09, L-HTTP-06.
 #[test]
 fn a_request_of_a_session_can_be_served_without_one() {
     for (version, revision) in [

@@ -77,7 +77,7 @@ fn a_host_that_is_not_allowed_is_refused() {
     }
 }
 
-/// Proves H-HTTP-17, H-HTTP-18.
+/// Proves H-HTTP-17, H-HTTP-18, M-AMB-23.
 #[test]
 fn a_client_takes_what_the_server_may_send() {
     let refused =
@@ -188,7 +188,7 @@ fn a_body_is_not_longer_than_allowed() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-22, H-HTTP-33, H-HTTP-152, H-HTTP-222.
+/// Proves H-HTTP-22, H-HTTP-33, H-HTTP-152, H-HTTP-222, M-AMB-36.
 #[test]
 fn methods_of_http_are_those_that_are_served() {
     let refused = |allowed: &str| {

@@ -108,7 +108,7 @@ fn with_tool(schema: &str) -> Site {
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"count":{"type":"integer","x-mcp-header":"Count"}}}"#;
 
-/// Proves H-HTTP-84, H-HTTP-85, H-HTTP-86, H-HTTP-87, H-HTTP-88, H-HTTP-89.
+/// Proves H-HTTP-84, H-HTTP-85, H-HTTP-86, H-HTTP-87, H-HTTP-88, H-HTTP-89, M-AMB-11, M-AMB-30.
 #[test]
 fn arguments_are_in_the_headers_that_the_tool_asks_for() {
     let mut site = with_tool(SCHEMA);
@@ -154,7 +154,7 @@ fn arguments_are_in_the_headers_that_the_tool_asks_for() {
     site.ask(&about("tools/call", "t"), &body);
 }
 
-/// Proves H-HTTP-90, H-HTTP-92.
+/// Proves H-HTTP-90, H-HTTP-92, M-AMB-49.
 #[test]
 fn arguments_are_looked_at_after_everything_else_and_for_known_tools_only() {
     // A tool with an annotation that is none is refused when it is registered.

@@ -124,7 +124,7 @@ fn check(request: &Wrong, rung: usize, also: usize) {
     assert_eq!(has_id, 6 <= rung, "{name} (and {with}): {heard:?}");
 }
 
-/// Proves H-HTTP-22, H-HTTP-42.
+/// Proves H-HTTP-22, H-HTTP-42, M-AMB-07.
 #[test]
 fn a_request_is_refused_at_the_first_rung_that_it_fails() {
     let mut fine = site();

@@ -19,7 +19,7 @@ fn answer() -> String {
     cacheable("1", r#""tools":[]"#)
 }
 
-/// Proves H-HTTP-94, H-HTTP-97.
+/// Proves H-HTTP-94, H-HTTP-97, M-AMB-36.
 #[test]
 fn nothing_but_the_request_is_on_its_stream() {
     let mut site = Site::new();
@@ -204,7 +204,7 @@ fn what_nobody_reads_waits_within_a_bound() {
     site.assert_forgotten();
 }
 
-/// Proves H-HTTP-118, H-HTTP-119, H-HR-01.
+/// Proves H-HTTP-118, H-HTTP-119, H-HR-01, M-ARCH-09, M-CANC-18.
 #[test]
 fn a_client_cancels_by_going_away() {
     // Before the head, after it, and with something that has not been read.

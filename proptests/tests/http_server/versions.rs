@@ -5,7 +5,7 @@ use mcp_sansio::{Revision, RevisionSet};
 use super::message::{error, fault, initialize, plain};
 use super::site::{POST, Site, in_session, json, replaced};
 
-/// Proves H-HTTP-179, H-HTTP-180, H-HTTP-181, H-HTTP-182, H-HTTP-178, H-HTTP-221, H-HA-07.
+/// Proves H-HTTP-179, H-HTTP-180, H-HTTP-181, H-HTTP-182, H-HTTP-178, H-HTTP-221, H-HA-07, L-HTTP-06.
 #[test]
 fn the_version_in_the_header_is_one_that_has_sessions() {
     let mut site = Site::new();

@@ -165,7 +165,7 @@ fn nothing_is_said_of_visits() {
     }
 }
 
-/// Proves M-ERA-38, M-RPC-08, M-R-38: one id is in flight once, in whichever era, and the second request
+/// Proves M-ERA-38, M-RPC-08, M-RPC-09, M-R-38: one id is in flight once, in whichever era, and the second request
 /// of it harms nobody.
 #[test]
 fn an_id_is_in_flight_once_in_both_eras() {
@@ -188,8 +188,8 @@ fn an_id_is_in_flight_once_in_both_eras() {
     }
 }
 
-/// Proves M-ERA-37, M-META-19, M-CANC-05, M-CANC-20: a cancellation names a request, of whichever era, and
-/// needs to say nothing else.
+/// Proves M-ARCH-09, M-ERA-37, M-META-19, M-CANC-05, M-CANC-20: a cancellation names a request, of whichever
+/// era, and needs to say nothing else.
 #[test]
 fn a_cancellation_finds_its_request_in_both_eras() {
     let mut side = beside_session(LATEST);

@@ -102,7 +102,7 @@ fn a_name_is_a_token_and_is_used_once() {
     assert_eq!(with(twice), invalid(place, AnnotationFlaw::Duplicate));
 }
 
-/// Proves H-HTTP-66
+/// Proves H-HTTP-66, M-AMB-49
 #[test]
 fn a_repeated_property_has_a_plain_type() {
     let typed = |kind: &str| with(&format!(r#""p":{{{kind}"x-mcp-header":"X"}}"#));
@@ -128,7 +128,7 @@ fn a_repeated_property_has_a_plain_type() {
     }
 }
 
-/// Proves H-HTTP-67
+/// Proves H-HTTP-67, M-AMB-25
 #[test]
 fn a_repeated_property_is_reached_through_properties() {
     assert_eq!(
@@ -279,7 +279,7 @@ fn an_integer_is_sent_in_digits_if_everybody_can_read_it() {
     }
 }
 
-/// Proves H-HTTP-83
+/// Proves H-HTTP-83, M-AMB-50
 #[test]
 fn a_value_of_another_type_is_sent_as_it_is_if_it_is_plain() {
     let params = with(FLAT).unwrap();
@@ -297,6 +297,15 @@ fn a_value_of_another_type_is_sent_as_it_is_if_it_is_plain() {
         assert_eq!(sent(&params, arguments), Ok(pairs(expected)), "{arguments}");
         let headers: Vec<(&str, &str)> = expected.to_vec();
         assert_eq!(checked(&params, arguments, &headers), Ok(()), "{arguments}");
+        // That its type is wrong is not said here, but that the header says something else is.
+        for (name, _) in headers {
+            let others: Vec<(&str, &str)> = expected
+                .iter()
+                .map(|(one, value)| (*one, if *one == name { "other" } else { *value }))
+                .collect();
+            let different = Err(ParamCause::Different);
+            assert_eq!(checked(&params, arguments, &others), different, "{arguments} {name}");
+        }
     }
 }
 
@@ -350,7 +359,7 @@ fn a_header_with_an_invalid_value_says_nothing() {
     assert_eq!(checked(&params, r#"{"region":"a"}"#, &twice), Err(ParamCause::Repeated));
 }
 
-/// Proves H-HTTP-86
+/// Proves H-HTTP-86, M-AMB-30
 #[test]
 fn integers_are_compared_as_numbers() {
     let params = with(FLAT).unwrap();
@@ -383,7 +392,7 @@ fn integers_are_compared_as_numbers() {
     }
 }
 
-/// Proves H-HTTP-87, H-HTTP-88, H-HTTP-89
+/// Proves H-HTTP-87, H-HTTP-88, H-HTTP-89, M-AMB-11
 #[test]
 fn what_has_no_value_has_no_header() {
     let params = with(NESTED).unwrap();

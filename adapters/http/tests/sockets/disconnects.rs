@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use crate::kit::{Served, server_config, soon};
 use crate::raw::{Raw, http2, legacy, listen, modern, request, text_of};
 
-/// Proves H-HTTP-118, H-HR-01
+/// Proves H-HTTP-118, H-HR-01, M-CANC-18
 #[tokio::test]
 async fn without_a_session_to_go_is_to_cancel() {
     let mut served = Served::new().await;
@@ -50,7 +50,7 @@ async fn to_go_after_the_answer_is_nothing() {
     assert!(served.log.is_silent());
 }
 
-/// Proves H-HR-01
+/// Proves H-HR-01, M-ARCH-09
 #[tokio::test]
 async fn in_a_session_to_go_is_not_to_cancel() {
     let mut served = Served::new().await;

@@ -208,7 +208,7 @@ async fn a_session_that_is_lost_is_opened_again() {
     assert!(events.try_recv().is_err());
 }
 
-/// Proves H-HTTP-122, H-HTTP-123, H-HTTP-124
+/// Proves H-HTTP-122, H-HTTP-123, H-HTTP-124, M-CANC-02
 #[tokio::test]
 async fn without_a_session_the_exchange_is_broken_off() {
     let fake = Fake::new().await;
