@@ -149,12 +149,15 @@ fn a_server_that_goes_away_when_probed_is_not_probed_again() {
     assert_eq!(side.outcomes()[0], ClientEvent::ConnectFailed(failure));
 }
 
+/// How this side goes away.
+type End = fn(&mut ClientSide);
+
 /// If it is this side that went away, nobody is to start the server again, and the next connection asks as
 /// this one did.
 #[test]
 fn a_client_that_ends_before_the_server_is_found_out_knows_nothing_of_it() {
     let probe = [asked(1, "server/discover", "")];
-    let ends: [(fn(&mut ClientSide), Cause); 2] = [
+    let ends: [(End, Cause); 2] = [
         (|side| side.client.close(), Cause::ShutDown),
         (
             |side| {
