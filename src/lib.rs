@@ -113,6 +113,22 @@
 //! name with anything that is `Serialize`. Requests arrive as views on the input ([`Call`]); whatever
 //! no view has a field for is in `params`, as [`json::Raw`].
 //!
+//! # Words
+//!
+//! | word | here it is |
+//! |---|---|
+//! | call | a request that this side makes: [`CallId`], [`Outcome`] |
+//! | request | one that the peer makes: [`InboundId`], [`Request`], [`ClientRequest`] |
+//! | exchange | a request with its answer and everything between; where each has a stream of its own, that as well |
+//! | frame | a message as bytes: [`Frame`] |
+//! | carrier | whatever moves bytes or messages: pipes, a socket, HTTP, a queue |
+//! | lane | which stream of a carrier something belongs on: [`Lane`] |
+//! | era | whether there are sessions: [`Era`]. Where there are none, a request *stands alone* |
+//! | principal | who is asking, a number of the host's: [`Principal`] |
+//! | relay | what passes without being looked at: [`Relay`] |
+//! | stray | a response that no call waits for: [`Stray`] |
+//! | held | made before the connection was open, and sent when it is |
+//!
 //! # Revisions
 //!
 //! Every request is served under the rules of one [`Revision`]: that of its session, or the one that it

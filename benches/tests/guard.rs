@@ -186,3 +186,31 @@ fn what_is_no_profile_is_refused() {
         assert!(Profile::parse(text).is_err(), "{text}");
     }
 }
+
+/// The chapter on performance says what is recorded.
+#[test]
+fn the_documentation_has_the_recorded_numbers() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
+    let (chapter, record) = (read("../src/manual/performance.md"), read("counts.txt"));
+    let shown = |case: &str| -> u64 {
+        let row = chapter.lines().find_map(|line| line.strip_prefix(&format!("| {case} | ")));
+        row.unwrap_or_else(|| panic!("no row for {case}"))
+            .split(" |")
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let rows = record.lines().filter(|line| !line.starts_with('#'));
+    let mut cases = 0;
+    for row in rows {
+        let (case, counts) = row.split_once('\t').unwrap();
+        let recorded: u64 = counts.split('\t').next().unwrap().parse().unwrap();
+        let (shown, least) = (shown(case), recorded - recorded * TOLERANCE / 100);
+        let most = recorded + recorded * TOLERANCE / 100;
+        assert!((least..=most).contains(&shown), "{case}: {shown} shown, {recorded} recorded");
+        cases += 1;
+    }
+    assert_eq!(cases, Case::ALL.len());
+}
