@@ -140,6 +140,9 @@ impl Session {
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
         }
+        if let Some(stop) = pages.cut {
+            say!("{}: the list is not whole: {stop}", M::NAME);
+        }
         Ok(pages.pages.into_iter().map(Reply::by_name).collect())
     }
 

@@ -1,7 +1,6 @@
 //! Why a call has no result.
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{
     BegunTask, CallError, CarrierFailure, Cause, ErrorCode, ErrorObject, Expiry, Outcome,
     ViolationKind,
@@ -46,9 +45,6 @@ pub enum CallFailure {
     /// No answer came in time.
     #[error("{0}")]
     TimedOut(Expiry),
-    /// The list is longer than it may be.
-    #[error("{0}")]
-    Cut(PageStop),
     /// It was made because of a request that has been cancelled.
     #[error("the request that the call was made for was cancelled")]
     Cancelled,
@@ -58,6 +54,9 @@ pub enum CallFailure {
     /// The connection ended before the call was sent.
     #[error("the connection ended before the call was sent")]
     Unsent,
+    /// In a way that this version does not know. The other side may have served it.
+    #[error("the call ended in a way that this version does not know")]
+    Other,
 }
 
 /// The result of a call, or why there is none.
@@ -73,10 +72,11 @@ pub(crate) fn result_of(outcome: Outcome<'static>) -> Result<Raw<'static>, CallF
         Outcome::TaskCancelled => CallFailure::TaskCancelled,
         Outcome::TaskLost => CallFailure::TaskLost,
         Outcome::TimedOut(expiry) => CallFailure::TimedOut(expiry),
-        Outcome::Cut { stop, .. } => CallFailure::Cut(stop),
         Outcome::NotMade(error) => CallFailure::NotMade(error),
         Outcome::Undelivered(failure) => CallFailure::Undelivered(Box::new(failure)),
         Outcome::Closed(cause) => CallFailure::Closed(cause),
-        _ => CallFailure::Unsent,
+        Outcome::Unsent => CallFailure::Unsent,
+        // Lists that are cut have been taken care of, and what else there will be nobody knows yet.
+        _ => CallFailure::Other,
     })
 }

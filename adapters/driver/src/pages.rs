@@ -5,24 +5,30 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcp_sansio::pagination::PageStop;
+
 use crate::block::block_on;
 use crate::failure::CallFailure;
 use crate::machine::Machine;
 use crate::pending::{PendingCall, Reply};
 
-/// All pages of a list.
+/// The pages of a list.
 #[non_exhaustive]
 pub struct Pages<P> {
     /// The results, one per page, at least one.
     pub pages: Vec<Reply<P>>,
     /// Whether the list has changed since its first page was asked for.
     pub stale: bool,
+    /// Why the list is not whole: it goes on, and may not be followed any further
+    /// ([`Paging::limits`](mcp_sansio::Paging)).
+    pub cut: Option<PageStop>,
 }
 
 impl<P> fmt::Debug for Pages<P> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = formatter.debug_struct("Pages");
-        debug.field("pages", &self.pages).field("stale", &self.stale).finish()
+        debug.field("pages", &self.pages).field("stale", &self.stale).field("cut", &self.cut);
+        debug.finish()
     }
 }
 
@@ -54,7 +60,7 @@ impl<M: Machine, P> Future for PendingPages<M, P> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.call.poll_end(context).map_ok(|ended| {
             let pages = ended.pages.into_iter().chain([ended.result]).map(Reply::new).collect();
-            Pages { pages, stale: ended.stale }
+            Pages { pages, stale: ended.stale, cut: ended.cut }
         })
     }
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::Method;
-use mcp_sansio::{CallError, CallId, Cause, Client, ProgressUpdate};
+use mcp_sansio::pagination::PageStop;
+use mcp_sansio::{CallError, CallId, Cause, Client, Outcome, ProgressUpdate};
 use serde::Deserialize;
 
 use crate::block::{block_on, block_until};
@@ -198,7 +199,7 @@ impl<M: Machine, C> PendingCall<M, C> {
         }
     }
 
-    /// The result, the pages in front of it, and whether the list has changed meanwhile.
+    /// The result, the pages in front of it, and what there is to say of them.
     pub(crate) fn poll_end(&mut self, context: &Context<'_>) -> Poll<Result<Ended, CallFailure>> {
         let call = match self.made {
             Some(Ok(call)) => call,
@@ -215,8 +216,11 @@ impl<M: Machine, C> PendingCall<M, C> {
         let end = ready!(polled);
         self.made = None;
         Poll::Ready(match end {
+            Some(End::Outcome { outcome: Outcome::Cut { stop, last }, pages, stale }) => {
+                Ok(Ended { result: last, pages, stale, cut: Some(stop) })
+            }
             Some(End::Outcome { outcome, pages, stale }) => {
-                result_of(outcome).map(|result| Ended { result, pages, stale })
+                result_of(outcome).map(|result| Ended { result, pages, stale, cut: None })
             }
             Some(End::Cancelled) => Err(CallFailure::Cancelled),
             // Every call ends once, and its end is kept until here.
@@ -242,6 +246,8 @@ pub(crate) struct Ended {
     pub(crate) result: Raw<'static>,
     pub(crate) pages: Vec<Raw<'static>>,
     pub(crate) stale: bool,
+    /// Why its next page was not asked for, if it has one.
+    pub(crate) cut: Option<PageStop>,
 }
 
 impl<M: Machine, C> Future for PendingCall<M, C> {

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::model::{PageParams, method};
+use mcp_sansio::pagination::PageStop;
 use mcp_sansio::{CallError, CallOptions, Expiry, Paging, Phase, RevisionSet, Timeout};
 use mcp_sansio_driver::{CallFailure, ConnectionOptions, Waiting};
 use serde_json::json;
@@ -197,8 +198,13 @@ pub(crate) fn a_list_in_pages<A: Adapter>() {
     let list = list.unwrap();
     let name =
         |page: usize| list.pages[page].parse().unwrap().tools.get(0).unwrap().name.to_string();
-    assert_eq!((list.pages.len(), list.stale), (2, false));
+    assert_eq!((list.pages.len(), list.stale, list.cut), (2, false, None));
     assert_eq!((name(0).as_str(), name(1).as_str()), ("first", "second"));
+    // What has come of a list that may not be followed to its end is not lost.
+    let mut paging = Paging::default();
+    paging.limits.pages = 1;
+    let list = server.list::<method::ListTools>(paging, CallOptions::new()).wait().unwrap();
+    assert_eq!((list.pages.len(), list.cut), (1, Some(PageStop::TooManyPages)));
     world.end();
 }
 
