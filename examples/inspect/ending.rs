@@ -56,6 +56,11 @@ impl Ending {
         }
     }
 
+    /// Whether this process was told to end.
+    pub(crate) fn was_told(&self) -> bool {
+        0 < self.state.lock().unwrap_or_else(PoisonError::into_inner).told
+    }
+
     /// The session has ended.
     pub(crate) fn over(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).over = true;

@@ -21,6 +21,7 @@ mod everything;
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -28,6 +29,7 @@ use clap::Parser;
 use crate::actions::{Action, Output};
 use crate::arguments::Arguments;
 use crate::contents::Contents;
+use crate::ending::Ending;
 use crate::say::say;
 use crate::session::Session;
 
@@ -35,9 +37,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Looked at first: a mistake on the command line should not start a server.
     let actions = arguments.actions().unwrap_or_else(|error| error.exit());
-    match inspect(&arguments, &actions) {
+    let ending = Ending::on_signals();
+    match inspect(&arguments, &actions, &ending) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        // Whoever has asked for it need not be told how.
+        Err(_) if ending.was_told() => {
+            say!("inspect: interrupted");
+            ExitCode::from(130)
+        }
         Err(error) => {
             say!("inspect: {error}");
             ExitCode::FAILURE
@@ -46,8 +54,12 @@ fn main() -> ExitCode {
 }
 
 /// Does everything that was asked for. Says whether all of it worked.
-fn inspect(arguments: &Arguments, actions: &[Action]) -> Result<bool, String> {
-    let mut session = Session::open(arguments)?;
+fn inspect(
+    arguments: &Arguments,
+    actions: &[Action],
+    ending: &Arc<Ending>,
+) -> Result<bool, String> {
+    let mut session = Session::open(arguments, Arc::clone(ending))?;
     let done = run(&session, arguments, actions);
     let done = done.map_err(|error| error + &session.fate());
     session.close(Duration::from_secs(1));

@@ -41,10 +41,9 @@ pub(crate) struct Session {
 
 impl Session {
     /// Starts the server, or the built-in one, and connects to it.
-    pub(crate) fn open(arguments: &Arguments) -> Result<Self, String> {
+    pub(crate) fn open(arguments: &Arguments, ending: Arc<Ending>) -> Result<Self, String> {
         let config = config(arguments);
         let overheard = Arc::new(Overheard::default());
-        let ending = Ending::on_signals();
         let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
         if let Some(url) = &arguments.url {
             let (connection, runtime) = http::connect(config, url, &arguments.headers, answers)?;

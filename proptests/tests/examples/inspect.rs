@@ -236,7 +236,11 @@ fn inspect_takes_its_server_with_it() {
         let mut server = String::new();
         said.read_line(&mut server).unwrap();
         interrupt(&inspecting);
-        assert_eq!(inspecting.wait().unwrap().code(), Some(1));
+        assert_eq!(inspecting.wait().unwrap().code(), Some(130));
+        // Nor is it started another time.
+        let mut rest = String::new();
+        said.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "inspect: interrupted\n");
         let alive = Command::new("kill").args(["-0", server.trim()]).stderr(Stdio::null()).status();
         assert!(!alive.unwrap().success(), "{server}");
     }
