@@ -101,6 +101,14 @@ pub fn ask_anything(choices: &mut Choices) {
     for exchange in open {
         http.disconnected(exchange, now);
     }
+    // A session is in use for as long as the application owes it something.
+    for connection in http.connections().collect::<Vec<_>>() {
+        http.with(connection, now, |server, out| {
+            for id in server.open_requests().collect::<Vec<_>>() {
+                assert!(server.reject(id, ErrorCode::INTERNAL_ERROR, "late", out).is_ok());
+            }
+        });
+    }
     for _ in 0..3 {
         now = now + Duration::from_secs(7_200);
         while http.handle_timeout(now).is_some() {}
