@@ -101,19 +101,26 @@ pub fn ask_anything(choices: &mut Choices) {
     for exchange in open {
         http.disconnected(exchange, now);
     }
-    // A session is in use for as long as the application owes it something.
-    for connection in http.connections().collect::<Vec<_>>() {
-        http.with(connection, now, |server, out| {
-            for id in server.open_requests().collect::<Vec<_>>() {
-                assert!(server.reject(id, ErrorCode::INTERNAL_ERROR, "late", out).is_ok());
-            }
-        });
-    }
+    answer_the_rest(&mut http, now);
     for _ in 0..3 {
         now = now + Duration::from_secs(7_200);
         while http.handle_timeout(now).is_some() {}
     }
     assert_eq!((http.connections().count(), http.sessions()), (0, 0), "nothing is left");
+}
+
+/// A session is in use for as long as the application owes it something.
+#[allow(clippy::needless_collect, reason = "what is answered is not there any more")]
+fn answer_the_rest(http: &mut HttpServer, now: Instant) {
+    let connections: Vec<_> = http.connections().collect();
+    for connection in connections {
+        http.with(connection, now, |server, out| {
+            let requests: Vec<_> = server.open_requests().collect();
+            for id in requests {
+                assert!(server.reject(id, ErrorCode::INTERNAL_ERROR, "late", out).is_ok());
+            }
+        });
+    }
 }
 
 fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<HttpExchange> {
