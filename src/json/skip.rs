@@ -36,7 +36,7 @@ pub(super) fn behind_objects(text: &[u8]) -> Option<&[u8]> {
     loop {
         let [b'"', key @ ..] = rest else { return None };
         let [b':', b'{', inside @ ..] = behind_string(key)? else { return None };
-        rest = match brackets_behind(inside)? {
+        rest = match behind_brackets_inlined(inside)? {
             [b',', behind @ ..] => behind,
             [b'}', behind @ ..] => return Some(behind),
             _ => return None,
@@ -46,12 +46,12 @@ pub(super) fn behind_objects(text: &[u8]) -> Option<&[u8]> {
 
 /// What stands behind an object or an array whose first bracket has been passed.
 pub(super) fn behind_brackets(text: &[u8]) -> Option<&[u8]> {
-    brackets_behind(text)
+    behind_brackets_inlined(text)
 }
 
 /// The same by counting brackets, where it is called so often that it had better be no call.
 #[inline(always)]
-fn brackets_behind(text: &[u8]) -> Option<&[u8]> {
+fn behind_brackets_inlined(text: &[u8]) -> Option<&[u8]> {
     let (mut rest, mut depth) = (text, 1_usize);
     while let [byte, behind @ ..] = rest {
         rest = behind;
