@@ -184,7 +184,8 @@ impl Negotiation {
             Probed::Undelivered => Move::Fail(Failing::AsItIs),
             Probed::Nonsense => self.fall_back(Evidence::ProbeMisunderstood, able), // 4
             Probed::TimedOut => self.fall_back(Evidence::ProbeTimedOut, able),      // 14
-            Probed::Closed if !able.sessions().is_empty() => {
+            // Who has refused a session just now need not be asked for one by somebody else.
+            Probed::Closed if !able.sessions().is_empty() && !self.probed_again => {
                 self.is_shy = true;
                 Move::Fail(Failing::Restart) // 15
             }

@@ -182,6 +182,13 @@ fn a_server_that_goes_away_is_started_again_and_not_probed() {
     assert!(negotiation.is_shy());
     let next = Negotiation::new(negotiation.is_shy());
     assert_eq!(next.begin(BOTH), Move::Initialize(NEWEST));
+    // One that has refused a session is not started for one.
+    let mut negotiation = probing(BOTH);
+    negotiation.probed(Probed::WrongVersion(None), BOTH);
+    let refused = Refused::Error(ErrorCode::METHOD_NOT_FOUND);
+    assert_eq!(negotiation.refused(refused, BOTH), Move::Probe(MODERN));
+    assert_eq!(negotiation.probed(Probed::Closed, BOTH), Move::Fail(Failing::AsItIs));
+    assert!(!negotiation.is_shy());
 }
 
 /// Table 4b, rows 14 and 21. Proves M-ERA-17.
