@@ -184,6 +184,18 @@ impl RevisionSet {
         Self { bits: self.bits & other.bits }
     }
 
+    /// The revisions that are in one of the sets, or in both.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self { bits: self.bits | other.bits }
+    }
+
+    /// The revisions of this set that are missing in another one.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self { bits: self.bits & !other.bits }
+    }
+
     /// Whether no revision is in the set.
     pub const fn is_empty(self) -> bool {
         self.bits == 0
@@ -198,7 +210,7 @@ impl RevisionSet {
     /// This set without one revision.
     #[must_use]
     pub const fn without(self, revision: Revision) -> Self {
-        Self { bits: self.bits & !Self::only(revision).bits }
+        self.minus(Self::only(revision))
     }
 
     /// Whether the revision is in the set.
@@ -227,6 +239,23 @@ impl Default for RevisionSet {
 impl FromIterator<Revision> for RevisionSet {
     fn from_iter<I: IntoIterator<Item = Revision>>(revisions: I) -> Self {
         revisions.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl Extend<Revision> for RevisionSet {
+    fn extend<I: IntoIterator<Item = Revision>>(&mut self, revisions: I) {
+        *self = self.or(revisions.into_iter().collect());
+    }
+}
+
+impl fmt::Display for RevisionSet {
+    /// With commas between them, oldest first: `2025-06-18, 2025-11-25`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, member) in self.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(formatter, "{separator}{member}")?;
+        }
+        Ok(())
     }
 }
 
@@ -264,6 +293,11 @@ mod tests {
         assert!(RevisionSet::HANDSHAKE.iter().eq(Revision::HANDSHAKE));
         assert!(RevisionSet::STATELESS.iter().eq([Revision::V2026_07_28]));
         assert!(RevisionSet::STATELESS.and(RevisionSet::HANDSHAKE).is_empty());
+        assert_eq!(RevisionSet::STATELESS.or(RevisionSet::HANDSHAKE), RevisionSet::ALL);
+        assert_eq!(RevisionSet::ALL.minus(RevisionSet::HANDSHAKE), RevisionSet::STATELESS);
+        let mut extended = RevisionSet::STATELESS;
+        extended.extend(Revision::HANDSHAKE);
+        assert_eq!(extended, RevisionSet::ALL);
         assert!(Revision::ALL.into_iter().collect::<RevisionSet>() == RevisionSet::ALL);
     }
 }

@@ -125,9 +125,9 @@ impl Session {
             tools.finish();
         }
         let wish = Some(TaskOptions::new());
-        let options = tools.options(name, (*revision, *capabilities), wish).or_else(|_| {
+        let options = tools.options(name, *revision, *capabilities, wish).or_else(|_| {
             say!("{name} does not run as a task");
-            tools.options(name, (*revision, *capabilities), None)
+            tools.options(name, *revision, *capabilities, None)
         });
         let options = options.map_err(|error| error.to_string())?;
         Ok(options.idle(Timeout::After(self.timeout)).total(Timeout::Never))

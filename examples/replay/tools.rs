@@ -77,7 +77,7 @@ impl Tools {
                         self.slow.insert(request.id, Slow { steps, done: 0, next: now + STEP });
                         Ok(())
                     }
-                    Err(error) => server.refuse_arguments(request.id, &error.to_string(), out),
+                    Err(error) => server.reject_arguments(request.id, &error.to_string(), out),
                 },
                 "ask" => ask(request, server, now, out),
                 _ => server.reject(request.id, ErrorCode::INVALID_PARAMS, "unknown tool", out),
@@ -188,7 +188,7 @@ impl Served {
     ) -> Result<(), RespondError> {
         match self.0 {
             Ok(result) => server.respond(id, &result, out),
-            Err(wrong) => server.refuse_arguments(id, &wrong, out),
+            Err(wrong) => server.reject_arguments(id, &wrong, out),
         }
     }
 }

@@ -123,7 +123,7 @@ impl Handler {
         };
         match result {
             Ok(result) => server.respond(request.id, &result, out),
-            Err(error) => server.refuse_arguments(request.id, &error.to_string(), out),
+            Err(error) => server.reject_arguments(request.id, &error.to_string(), out),
         }
     }
 

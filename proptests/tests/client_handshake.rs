@@ -325,7 +325,9 @@ fn instructions_that_are_empty_differ_from_none() {
     let result: mcp_sansio::model::InitializeResult<'_> = connected.result.parse().unwrap();
     assert_eq!(result.instructions.as_deref(), Some(""));
     assert_eq!(result.server_info, Implementation::new("s", "1"));
-    assert_eq!(side.client.server(), Some(&connected.result));
+    assert_eq!(side.client.handshake(), Some(&connected.result));
+    assert_eq!(connected.server_info(), Some(Implementation::new("s", "1")));
+    assert_eq!(connected.instructions().unwrap(), "");
     // L-JSONRPC-24: what no type has a field for is reachable.
     assert_eq!(connected.result.get("bar").unwrap().as_str(), "2");
     assert_eq!(connected.result.pointer("/serverInfo/foo").unwrap().as_str(), "1");

@@ -289,7 +289,7 @@ fn bad_arguments_are_refused_as_the_revision_says() {
             let mut config = config::server();
             config.bad_arguments = policy.unwrap_or(config.bad_arguments);
             let (frame, outcome) = exchange_with(config, revision, "tools/call", |side, id| {
-                side.server.refuse_arguments(id, "a: not a number", &mut side.out).unwrap();
+                side.server.reject_arguments(id, "a: not a number", &mut side.out).unwrap();
             });
             if tool_fails {
                 assert_eq!(frame, THE_TOOL_FAILS, "{revision} {policy:?}");

@@ -1,6 +1,6 @@
 //! The handshake as a server sees it.
 
-use mcp_sansio::model::{Icon, ListChanged};
+use mcp_sansio::model::{Icon, Implementation, ListChanged};
 use mcp_sansio::{Capability, Cause, Phase, Revision, RevisionSet, ServerEvent, ViolationKind};
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -43,6 +43,7 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
         };
         assert_eq!(opened.revision, revision);
         assert_eq!(opened.params.pointer("/clientInfo/name").unwrap().as_str(), "\"c\"");
+        assert_eq!(opened.client_info(), Some(Implementation::new("c", "1")));
         assert_eq!(side.sent(), [expected]);
         // What is pipelined behind it finds the session open.
         assert!(matches!(side.receive(LIST), Some(ServerEvent::Request(_))));
@@ -255,10 +256,13 @@ fn closing_sends_nothing() {
 #[test]
 fn what_the_client_said_is_kept_if_asked_for() {
     let mut config = config::server();
-    assert_eq!(ServerSide::ready_with(config.clone(), Revision::V2025_06_18).server.client(), None);
+    assert_eq!(
+        ServerSide::ready_with(config.clone(), Revision::V2025_06_18).server.handshake(),
+        None
+    );
     config.connection.keep_handshake = true;
     let side = ServerSide::ready_with(config, Revision::V2025_06_18);
-    let client = side.server.client().unwrap();
+    let client = side.server.handshake().unwrap();
     assert_eq!(client.pointer("/clientInfo/name").unwrap().as_str(), "\"client\"");
 }
 

@@ -165,7 +165,7 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let Outcome::Result(result) = outcome else { return None };
         let capabilities = discovery.capabilities.known_to(revision);
-        let missing = self.config.required.without(capabilities);
+        let missing = self.config.required.minus(capabilities);
         if !missing.is_empty() {
             let failure = ConnectFailure::MissingCapabilities(missing);
             return Some(self.connect_failed(failure, out));
@@ -357,7 +357,7 @@ impl Client {
             let ours = self.config.revisions;
             return Err(ConnectFailure::UnsupportedRevision { theirs: answer.version, ours });
         };
-        let missing = self.config.required.without(answer.capabilities.known_to(revision));
+        let missing = self.config.required.minus(answer.capabilities.known_to(revision));
         if !missing.is_empty() {
             return Err(ConnectFailure::MissingCapabilities(missing));
         }

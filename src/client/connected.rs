@@ -5,7 +5,8 @@ use crate::capability::CapabilitySet;
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{EncodeError, Raw, Str};
-use crate::peer::{CarrierFailure, Cause};
+use crate::model::Implementation;
+use crate::peer::{CarrierFailure, Cause, server_info};
 use crate::rpc::ErrorObject;
 use crate::version::{Revision, RevisionSet};
 
@@ -48,6 +49,17 @@ pub struct Connected<'a> {
 }
 
 impl Connected<'_> {
+    /// Who the server is, for people to read; nothing may depend on it. `None` if it has not said so, which
+    /// without sessions it need not, or not in a form that can be read.
+    pub fn server_info(&self) -> Option<Implementation<'_>> {
+        server_info(&self.result)
+    }
+
+    /// How to use the server, for the model. Empty and `None` are different.
+    pub fn instructions(&self) -> Option<Str<'_>> {
+        self.result.get("instructions")?.into_str()
+    }
+
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> Connected<'static> {
         Connected { result: self.result.into_owned(), ..self }
@@ -55,12 +67,14 @@ impl Connected<'_> {
 }
 
 /// Why a client and a server have not come to terms. The connection is closed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {
     /// The server refused.
+    #[error("the server refused with error {0}")]
     PeerError(ErrorObject<'a>),
     /// The server chose a revision that the client does not speak.
+    #[error("the server speaks revision {:?}, this client {ours}", theirs.to_str())]
     UnsupportedRevision {
         /// What the server chose.
         theirs: Str<'a>,
@@ -68,6 +82,7 @@ pub enum ConnectFailure<'a> {
         ours: RevisionSet,
     },
     /// The server speaks nothing that the client speaks.
+    #[error("the server speaks {theirs}, this client {ours}")]
     NoCommonRevision {
         /// What the server speaks: the names of revisions.
         theirs: Raw<'a>,
@@ -75,8 +90,10 @@ pub enum ConnectFailure<'a> {
         ours: RevisionSet,
     },
     /// The server lacks what the client requires.
+    #[error("the server does not offer {0}")]
     MissingCapabilities(CapabilitySet),
     /// The server answered with something that is no result of what it was asked.
+    #[error("the server answered with nonsense when it was asked what it is: {kind}")]
     Malformed {
         /// What is wrong with it.
         kind: ViolationKind,
@@ -85,14 +102,18 @@ pub enum ConnectFailure<'a> {
     },
     /// The server did not answer within [`Timeouts::handshake`](crate::Timeouts::handshake), or, if it has
     /// to be one without sessions, within [`Timeouts::probe`](crate::Timeouts::probe).
+    #[error("the server did not answer in time")]
     TimedOut,
     /// The server went away when it was asked what it is, as servers do that know nothing but `initialize`.
     /// Start it again: a [`Client::successor`](crate::Client::successor) begins with that.
+    #[error("the server ended when it was asked what it is: {0}")]
     RestartAdvised(Cause),
     /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know
     /// first who is asking.
+    #[error("{0}")]
     Undelivered(CarrierFailure<'a>),
     /// The connection ended first.
+    #[error("the connection ended before it was open: {0}")]
     Closed(Cause),
 }
 

@@ -158,7 +158,7 @@ impl Client {
     ///
     /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
     /// is set.
-    pub const fn server(&self) -> Option<&Raw<'static>> {
+    pub const fn handshake(&self) -> Option<&Raw<'static>> {
         self.server.as_ref()
     }
 }

@@ -80,8 +80,8 @@ impl ToolTasks {
         }
     }
 
-    /// How to call a tool of a server that has said this of itself, as a task if `wish` says so: see
-    /// [`Client::tool_options`].
+    /// How to call a tool of a server that speaks this revision and has declared these capabilities, as a task
+    /// if `wish` says so: see [`Client::tool_options`].
     ///
     /// # Errors
     ///
@@ -89,7 +89,8 @@ impl ToolTasks {
     pub fn options(
         &self,
         tool: &str,
-        (revision, capabilities): (Revision, CapabilitySet),
+        revision: Revision,
+        capabilities: CapabilitySet,
         wish: Option<TaskOptions>,
     ) -> Result<CallOptions, CallError> {
         let plain = CallOptions::new();
@@ -122,6 +123,6 @@ impl Client {
         wish: Option<TaskOptions>,
     ) -> Result<CallOptions, CallError> {
         let revision = self.revision().unwrap_or(Revision::LATEST_STATELESS);
-        tools.options(tool, (revision, self.peer_capabilities()), wish)
+        tools.options(tool, revision, self.peer_capabilities(), wish)
     }
 }

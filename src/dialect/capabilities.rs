@@ -15,7 +15,7 @@ impl CapabilitySet {
         if modes.into_iter().any(|mode| known.contains(mode)) {
             return known;
         }
-        known.without(Self::NONE.with(Capability::Elicitation))
+        known.without(Capability::Elicitation)
     }
 
     /// Reads the `capabilities` of a handshake, JSON that has been scanned.

@@ -56,7 +56,7 @@ pub enum NotAllowed {
     #[error("the revision of the session does not have it")]
     Revision,
     /// It needs a capability that the side which has to declare it has not declared.
-    #[error("the capability {0} has not been declared")]
+    #[error("the {owner} has not declared the capability {0}", owner = .0.owner().name())]
     Capability(Capability),
     /// The revision reserves the code of the error for something else.
     #[error("the revision reserves this code")]

@@ -55,7 +55,7 @@ pub(crate) use fits::{fits, is_integral};
 pub(crate) use name::Name;
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use place::Object;
-pub(crate) use raw::{MemberTexts, member};
+pub(crate) use raw::{MemberTexts, decoded, member};
 pub(crate) use scan::Scanner;
 pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]

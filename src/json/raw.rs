@@ -137,7 +137,7 @@ impl<'a> Raw<'a> {
     /// [`ParseError`] if the value does not fit the type. A string with a surrogate that lacks its
     /// partner fits no Rust string; [`parse_lossy`](Self::parse_lossy) reads such values.
     pub fn parse<'b, T: Deserialize<'b>>(&'b self) -> Result<T, ParseError> {
-        Ok(serde_json::from_str(&self.text)?)
+        decoded(&self.text)
     }
 
     /// Decodes the value, with U+FFFD for every surrogate that lacks its partner.
@@ -351,6 +351,11 @@ impl<'a> Iterator for MemberTexts<'a> {
         self.more = self.walk.take(b',');
         Some((key, value))
     }
+}
+
+/// Decodes one JSON value that has been checked.
+pub(crate) fn decoded<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ParseError> {
+    Ok(serde_json::from_str(text)?)
 }
 
 /// The last member of this name of an object that has been scanned.

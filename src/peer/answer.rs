@@ -207,7 +207,7 @@ impl Peer {
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
-        let missing = needed.without(exchange.context.capabilities);
+        let missing = needed.minus(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
         if exchange.stands_alone() {
             // What no client of the revision can declare cannot be missing.

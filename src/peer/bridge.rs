@@ -169,7 +169,7 @@ impl Peer {
         let inputs = Inputs::prepare(required, context.revision, |index| {
             has_ids.then(|| alloc::format!("\"{connection}-{}\"", first + index as u64))
         })?;
-        let missing = inputs.needs.without(context.capabilities).iter().next();
+        let missing = inputs.needs.minus(context.capabilities).iter().next();
         if let Some(missing) = missing.filter(|_| config.capability_policy.is_strict()) {
             return Err(NotAllowed::Capability(missing).into());
         }

@@ -9,8 +9,8 @@ use super::tracking::{BegunTask, OrphanTask, TaskUpdate};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
-use crate::json::{Misfit, Number, ParseError, Raw, Str};
-use crate::model::method;
+use crate::json::{Misfit, Number, ParseError, Raw, Str, decoded};
+use crate::model::method::{self, Method};
 use crate::pagination::PageStop;
 use crate::rpc::{ErrorObject, Id, StrayCause};
 use crate::task::TaskKey;
@@ -64,7 +64,7 @@ impl Notification<'_> {
         }
         Some(match &self.params {
             Some(params) => params.parse(),
-            None => serde_json::from_str("{}").map_err(ParseError::from),
+            None => decoded("{}"),
         })
     }
 
@@ -153,6 +153,15 @@ pub struct ListPage<'a> {
 }
 
 impl ListPage<'_> {
+    /// The page, decoded as the result of the method that lists.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if it does not fit: the peer is at fault.
+    pub fn parse<M: Method>(&self) -> Result<M::Result<'_>, ParseError> {
+        self.result.parse()
+    }
+
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> ListPage<'static> {
         ListPage { result: self.result.into_owned(), ..self }
@@ -292,6 +301,30 @@ pub enum Outcome<'a> {
 }
 
 impl Outcome<'_> {
+    /// The result, decoded as that of the method; `None` if the call has ended in any other way.
+    ///
+    /// ```
+    /// use mcp_sansio::Outcome;
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::method;
+    ///
+    /// let outcome = Outcome::Result(Raw::new(r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#)?);
+    /// let tools = outcome.parse::<method::ListTools>().expect("a result")?.tools;
+    /// assert!(tools.iter().map(|tool| &*tool.name).eq(["add"]));
+    /// assert!(Outcome::Unsent.parse::<method::ListTools>().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] inside if the result does not fit: the peer is at fault.
+    pub fn parse<M: Method>(&self) -> Option<Result<M::Result<'_>, ParseError>> {
+        match self {
+            Self::Result(result) => Some(result.parse()),
+            _ => None,
+        }
+    }
+
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> Outcome<'static> {
         match self {

@@ -337,6 +337,22 @@ macro_rules! peer_face {
                 self.notify_method(N::NAME, params, None, out)
             }
 
+            /// Sends a notification about a request: on the lane of its exchange, before its answer. Where
+            /// requests stand alone a server can send only such notifications, and those that somebody has
+            /// subscribed to.
+            ///
+            /// # Errors
+            ///
+            /// As for [`notify`](Self::notify).
+            pub fn notify_about<N: Notifies>(
+                &mut self,
+                request: InboundId,
+                params: &N::Params<'_>,
+                out: &mut impl Outlets,
+            ) -> Result<Delivery, NotifyError> {
+                self.notify_method(N::NAME, params, Some(request), out)
+            }
+
             /// Sends a notification by name. `related` is the request it is about, if any: it goes
             /// out on the lane of that exchange.
             ///

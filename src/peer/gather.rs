@@ -223,7 +223,7 @@ impl Peer {
             check_params(wanted.kind, params.unwrap_or_default())?;
             Ok::<_, Misfit>(needs.known_to(terms.revision))
         };
-        is_input && offered && shaped().is_ok_and(|needs| needs.without(ours).is_empty())
+        is_input && offered && shaped().is_ok_and(|needs| needs.minus(ours).is_empty())
     }
 
     fn begin_gathering<'a>(

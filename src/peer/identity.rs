@@ -8,8 +8,9 @@ use serde::ser::Serialize;
 use super::cache_hints::CacheHints;
 use crate::capability::{CapabilitySet, Extension};
 use crate::dialect::shapes;
+use crate::json;
 use crate::json::shape::{Form, Record};
-use crate::json::{Additions, Empty, Payload, Writer};
+use crate::json::{Additions, Empty, Payload, Raw, Writer, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
 use crate::version::Revision;
 
@@ -31,6 +32,23 @@ pub(crate) mod key {
     pub(crate) const OF_TASKS: &[&str] = &[crate::task::RELATED];
     /// Those of notifications.
     pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
+}
+
+/// Who the server says it is in the result of `initialize`, or in that of `server/discover`.
+pub(crate) fn server_info<'r>(result: &'r Raw<'_>) -> Option<Implementation<'r>> {
+    info(result, "serverInfo", key::SERVER)
+}
+
+/// Who the client says it is in the params of `initialize`, or of a request that stands alone.
+pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>> {
+    info(params, "clientInfo", key::CLIENT)
+}
+
+/// In sessions it is a member, and without them one of the metadata.
+fn info<'r>(said: &'r Raw<'_>, name: &str, key: &str) -> Option<Implementation<'r>> {
+    let said = said.as_str();
+    let metadata = || json::member(json::member(said, "_meta")?, key);
+    decoded(json::member(said, name).or_else(metadata)?).ok()
 }
 
 /// What one side says of itself.

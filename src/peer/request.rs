@@ -287,7 +287,7 @@ impl Peer {
         };
         let needs = fits(kind.rule().params(terms.revision), request.params.as_ref())?;
         let params = request.params_text().unwrap_or_default();
-        if !needs.known_to(terms.revision).without(terms.ours).is_empty() {
+        if !needs.known_to(terms.revision).minus(terms.ours).is_empty() {
             return Err(ViolationKind::NotOffered.into());
         }
         check_params(kind, params)?;

@@ -64,7 +64,7 @@ impl Server {
     /// # Errors
     ///
     /// As for [`respond`](Self::respond).
-    pub fn refuse_arguments(
+    pub fn reject_arguments(
         &mut self,
         request: InboundId,
         text: &str,

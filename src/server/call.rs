@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::dialect::methods::RequestKind;
-use crate::json::{MemberTexts, Object, ParseError, Raw, Str};
+use crate::json::{MemberTexts, Object, ParseError, Raw, Str, decoded};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
@@ -140,7 +140,7 @@ impl GetPrompt<'_> {
 fn parse<'b, T: Deserialize<'b>>(arguments: Option<&'b Raw<'_>>) -> Result<T, ParseError> {
     match arguments {
         Some(arguments) => arguments.parse(),
-        None => Ok(serde_json::from_str("{}")?),
+        None => decoded("{}"),
     }
 }
 

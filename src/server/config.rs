@@ -39,7 +39,7 @@ pub struct ServerConfig {
     /// The least severe log messages that are sent before the client names a level. Default all.
     pub log_level: LoggingLevel,
     /// Whose failure it is if the arguments of a call do not fit the tool: how
-    /// [`Server::refuse_arguments`](crate::Server::refuse_arguments) answers. Default by revision.
+    /// [`Server::reject_arguments`](crate::Server::reject_arguments) answers. Default by revision.
     pub bad_arguments: BadArguments,
     /// Whether every answer says who the server is, where there are no sessions. Default true.
     pub identify: bool,

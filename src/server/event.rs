@@ -4,10 +4,11 @@ use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::handle::InboundId;
 use crate::json::{Object, Raw, Str};
+use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
     PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    TaskAnswer, TaskUpdate, Violation,
+    TaskAnswer, TaskUpdate, Violation, client_info,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -201,6 +202,12 @@ impl<'a> Request<'a> {
         self.inputs.as_ref()?.get(key)
     }
 
+    /// Who the client is, if the request itself says so: where it stands alone. In a session
+    /// [`Opened::client_info`] has said so.
+    pub fn client_info(&self) -> Option<Implementation<'_>> {
+        client_info(self.params.as_ref()?)
+    }
+
     /// The same with its own copy of the text, for a handler that takes its time.
     pub fn into_owned(self) -> Request<'static> {
         Request {
@@ -229,6 +236,12 @@ pub struct Opened<'a> {
 }
 
 impl Opened<'_> {
+    /// Who the client is, for people to read; nothing may depend on it. `None` if it has not said so in a form
+    /// that can be read.
+    pub fn client_info(&self) -> Option<Implementation<'_>> {
+        client_info(&self.params)
+    }
+
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> Opened<'static> {
         Opened { params: self.params.into_owned(), ..self }

@@ -112,7 +112,7 @@ impl Server {
     ///
     /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
     /// is set.
-    pub const fn client(&self) -> Option<&Raw<'static>> {
+    pub const fn handshake(&self) -> Option<&Raw<'static>> {
         self.client.as_ref()
     }
 }

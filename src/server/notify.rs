@@ -23,7 +23,7 @@ use crate::version::Era;
 ///
 /// let log = Log::new(LoggingLevel::Warning, "the disk is nearly full").logger("storage");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Log<'a, T: ?Sized> {
     level: LoggingLevel,
     data: &'a T,
@@ -78,6 +78,15 @@ impl<'a, T: ?Sized> Log<'a, T> {
         Log { level: self.level, data, logger: self.logger, about: self.about, task: self.task }
     }
 }
+
+// The data is lent, and need not be `Clone` for the message to be.
+impl<T: ?Sized> Clone for Log<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Log<'_, T> {}
 
 impl<T: Serialize + ?Sized> Serialize for Log<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -61,7 +61,7 @@ impl Tasks {
         message: &str,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.fail_with(key, code, message, None::<&()>, now)
+        self.fail_saying(key, code, message, None::<&()>, now)
     }
 
     /// The same, with something more to say, any JSON.
@@ -71,6 +71,17 @@ impl Tasks {
     /// [`TaskError::Encode`] if that could not be written, or is longer than
     /// [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes).
     pub fn fail_with<T: Serialize + ?Sized>(
+        &mut self,
+        key: TaskKey,
+        code: ErrorCode,
+        message: &str,
+        data: &T,
+        now: Instant,
+    ) -> Result<(), TaskError> {
+        self.fail_saying(key, code, message, Some(data), now)
+    }
+
+    fn fail_saying<T: Serialize + ?Sized>(
         &mut self,
         key: TaskKey,
         code: ErrorCode,
@@ -160,7 +171,7 @@ impl Tasks {
             return Err(NotAllowed::Method.into());
         }
         let inputs = Inputs::prepare(required, record.revision, |_| None)?;
-        let missing = inputs.needs.without(record.capabilities).iter().next();
+        let missing = inputs.needs.minus(record.capabilities).iter().next();
         if let Some(missing) = missing {
             return Err(NotAllowed::Capability(missing).into());
         }

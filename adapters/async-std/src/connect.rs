@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Client, ClientConfig};
-use mcp_sansio_driver::asynchronous::{Handler, Tasks, Work};
+use mcp_sansio_driver::asynchronous::{Handler, Spawner, Work};
 use mcp_sansio_driver::{
     ClientParts, Clock, Connection, ConnectionOptions, Drive, OpenError, Wire,
 };
@@ -132,7 +132,7 @@ fn parts(
     handler: impl Handler<Client>,
     spawn: impl Fn(Work) + Send + Sync + 'static,
 ) -> ClientParts {
-    ClientParts::new(Clock::new(), Tasks::new(handler, spawn), Sleeps::default())
+    ClientParts::new(Clock::new(), Spawner::new(handler, spawn), Sleeps::default())
 }
 
 /// Begins to read, to write and to keep the time.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio_driver::{Pause, Timer};
+use mcp_sansio_driver::{Sleep, Timer};
 
 /// A timer of async-io, whose thread serves every runtime.
 #[derive(Default)]
@@ -29,8 +29,8 @@ impl Timer for Sleeps {
     }
 }
 
-impl Pause for Sleeps {
-    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+impl Sleep for Sleeps {
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(async move { _ = async_io::Timer::after(time).await })
     }
 }

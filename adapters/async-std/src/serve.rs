@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Server, ServerConfig};
-use mcp_sansio_driver::asynchronous::{Handler, Tasks, Work};
+use mcp_sansio_driver::asynchronous::{Handler, Spawner, Work};
 use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Wire};
 
 use crate::runtime::Sleeps;
@@ -98,5 +98,5 @@ fn server(
     handler: impl Handler<Server>,
     spawn: impl Fn(Work) + Send + Sync + 'static,
 ) -> Arc<Wire<Server>> {
-    Wire::server(config, options, Clock::new(), Tasks::new(handler, spawn))
+    Wire::server(config, options, Clock::new(), Spawner::new(handler, spawn))
 }

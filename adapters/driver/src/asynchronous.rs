@@ -84,19 +84,19 @@ impl<M: Machine> Handler<M> for RefuseAll {
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Runs a handler as tasks.
-pub struct Tasks<H, S> {
+pub struct Spawner<H, S> {
     handler: Arc<H>,
     spawn: S,
 }
 
-impl<H, S: Fn(Work)> Tasks<H, S> {
+impl<H, S: Fn(Work)> Spawner<H, S> {
     /// Runs this handler as tasks that this function begins. It is called on any thread, and returns at once.
     pub fn new(handler: H, spawn: S) -> Self {
         Self { handler: Arc::new(handler), spawn }
     }
 }
 
-impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for Tasks<H, S> {
+impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for Spawner<H, S> {
     fn begin(&self, handle: &Handle<M>) {
         self.handler.begin(handle);
     }
@@ -126,7 +126,7 @@ impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for 
     }
 }
 
-impl<H, S> fmt::Debug for Tasks<H, S> {
+impl<H, S> fmt::Debug for Spawner<H, S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Tasks").finish_non_exhaustive()
     }

@@ -39,13 +39,13 @@ pub struct Connection {
     handle: Handle<Client>,
     connected: Connected<'static>,
     process: Option<Process>,
-    pause: Arc<dyn Pause>,
+    sleep: Arc<dyn Sleep>,
 }
 
 /// Waits, as one runtime or another does.
-pub trait Pause: Send + Sync + 'static {
+pub trait Sleep: Send + Sync + 'static {
     /// Waits for so long.
-    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
     /// Whether it blocks the thread that polls it.
     fn blocks(&self) -> bool {
@@ -57,13 +57,13 @@ pub trait Pause: Send + Sync + 'static {
 pub struct ClientParts {
     clock: Clock,
     runner: Arc<dyn Run<Client>>,
-    pause: Arc<dyn Pause>,
+    sleep: Arc<dyn Sleep>,
 }
 
 impl ClientParts {
     /// Somebody who tells the time, who runs handlers, and who waits.
-    pub fn new(clock: Clock, runner: impl Run<Client>, pause: impl Pause) -> Self {
-        Self { clock, runner: Arc::new(runner), pause: Arc::new(pause) }
+    pub fn new(clock: Clock, runner: impl Run<Client>, sleep: impl Sleep) -> Self {
+        Self { clock, runner: Arc::new(runner), sleep: Arc::new(sleep) }
     }
 }
 
@@ -176,12 +176,12 @@ impl Connection {
             Err(failed) => failed,
         };
         if matches!(failed.error, OpenError::Connect(ConnectFailure::Closed(_)))
-            && let Ok(Some(status)) = process.wait(EXIT, &*parts.pause).await
+            && let Ok(Some(status)) = process.wait(EXIT, &*parts.sleep).await
         {
             return Err(Failed::with(OpenError::Ended(status)));
         }
         // Its input is closed by now. If the system cannot tell what became of it, nobody can.
-        _ = process.end(&*parts.pause).await;
+        _ = process.end(&*parts.sleep).await;
         Err(failed)
     }
 
@@ -202,8 +202,8 @@ impl Connection {
         let failure = match poll_fn(|context| wire.poll_opening(context)).await {
             ClientEvent::Connected(connected) => {
                 abandoned.keep();
-                let (handle, pause) = (wire.handle(), Arc::clone(&parts.pause));
-                return Ok(Self { handle, connected, process: None, pause });
+                let (handle, sleep) = (wire.handle(), Arc::clone(&parts.sleep));
+                return Ok(Self { handle, connected, process: None, sleep });
             }
             ClientEvent::ConnectFailed(failure) => failure,
             // The machine tells exactly once how the handshake went.
@@ -241,7 +241,7 @@ impl Connection {
     pub fn exit_status(&mut self) -> Waiting<'_, Option<ExitStatus>> {
         Waiting::new(async {
             let process = self.process.as_mut()?;
-            process.wait(EXIT, &*self.pause).await.ok().flatten()
+            process.wait(EXIT, &*self.sleep).await.ok().flatten()
         })
     }
 
@@ -261,7 +261,7 @@ impl Connection {
         // which is what this is for.
         self.handle.ended().await;
         let ended = match self.process.take() {
-            Some(mut process) => process.end(&*self.pause).await.map(Some),
+            Some(mut process) => process.end(&*self.sleep).await.map(Some),
             None => Ok(None),
         };
         self.handle.wire().stop_reading();
@@ -271,7 +271,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.pause.blocks() && (self.process.is_some() || self.handle.phase() != Phase::Closed) {
+        if self.sleep.blocks() && (self.process.is_some() || self.handle.phase() != Phase::Closed) {
             // There is nobody to tell.
             _ = block_on(self.end(Duration::ZERO));
         }

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
+use mcp_sansio::model::method::Notification;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
     CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
-    Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
+    NotifyError, Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
@@ -156,12 +157,21 @@ impl<M: Machine> Exchange<M> {
     ///
     /// # Errors
     ///
-    /// As for [`Handle::notify_method`].
+    /// As for [`Handle::notify`].
+    pub fn notify<N: Notification>(&self, params: &N::Params<'_>) -> Result<Delivery, NotifyError> {
+        self.notify_method(N::NAME, params)
+    }
+
+    /// Sends a notification that belongs to this request, by name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Handle::notify`].
     pub fn notify_method<T: Serialize + ?Sized>(
         &self,
         method: &str,
         params: &T,
-    ) -> Result<Delivery, mcp_sansio::NotifyError> {
+    ) -> Result<Delivery, NotifyError> {
         self.inner.handle.notify_about(method, params, Some(self.inner.id))
     }
 
@@ -258,21 +268,18 @@ impl Exchange<Server> {
     /// # Errors
     ///
     /// As for [`Handle::notify_method`].
-    pub fn log<T: Serialize + ?Sized>(
-        &self,
-        log: Log<'_, T>,
-    ) -> Result<Delivery, mcp_sansio::NotifyError> {
-        self.inner.handle.log(log.about(self.inner.id))
+    pub fn log<T: Serialize + ?Sized>(&self, log: &Log<'_, T>) -> Result<Delivery, NotifyError> {
+        self.inner.handle.log(&log.about(self.inner.id))
     }
 
     /// Answers a call of a tool whose arguments do not fit it:
-    /// see [`Server::refuse_arguments`].
+    /// see [`Server::reject_arguments`].
     ///
     /// # Errors
     ///
     /// As for [`respond`](Self::respond).
-    pub fn refuse_arguments(&self, text: &str) -> Result<(), RespondError> {
-        self.answer(|server, out| server.refuse_arguments(self.inner.id, text, out))
+    pub fn reject_arguments(&self, text: &str) -> Result<(), RespondError> {
+        self.answer(|server, out| server.reject_arguments(self.inner.id, text, out))
     }
 
     /// Ends this exchange because something is needed of the client before the request can be answered. The

@@ -45,8 +45,9 @@ pub enum CallFailure {
     /// No answer came in time.
     #[error("{0}")]
     TimedOut(Expiry),
-    /// It was made because of a request that has been cancelled.
-    #[error("the request that the call was made for was cancelled")]
+    /// It was cancelled here: with the request that it was made because of, or by
+    /// [`Handle::cancel`](crate::Handle::cancel).
+    #[error("the call was cancelled")]
     Cancelled,
     /// The connection ended first.
     #[error("the connection ended first: {0}")]

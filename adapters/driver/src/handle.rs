@@ -8,11 +8,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::SubscriptionFilter;
-use mcp_sansio::model::method::{Method, Notification, PagedMethod};
+use mcp_sansio::model::method::{Method, Notification, PagedMethod, SetLevel};
+use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    CallError, CallId, CallOptions, CancelError, ChangedList, Client, Counts, Delivery, InboundId,
-    Log, NotifyError, Paging, Phase, Server, TaskOptions, TaskTicket,
+    CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet, ChangedList, Client,
+    ConnectionNumber, Counts, Delivery, InboundId, Log, NotifyError, Paging, Phase, Revision,
+    Server, TaskOptions, TaskTicket, ToolTasks,
 };
 use serde::Serialize;
 
@@ -134,6 +135,21 @@ impl<M: Machine> Handle<M> {
         self.wire.with(|machine, out, _| machine.notify(method, &params, related, out))
     }
 
+    /// Ends a call that has been made and whose [`PendingCall`] somebody else waits for, by the
+    /// [id](PendingCall::id) that its events have: see [`Client::cancel`]. Whoever waits is told
+    /// [`CallFailure::Cancelled`](crate::CallFailure::Cancelled).
+    ///
+    /// # Errors
+    ///
+    /// [`CancelError`] if it is over already.
+    pub fn cancel(&self, call: CallId, reason: Option<&str>) -> Result<Cancellation, CancelError> {
+        self.wire.act(|state| {
+            let cancellation = state.machine.cancel(call, reason, &mut state.out)?;
+            state.follow.wakers.extend(state.calls.cancelled(call));
+            Ok(cancellation)
+        })
+    }
+
     /// Waits until there is room for more: until the peer has read enough of what is there, or the connection
     /// has ended. Those who make many large calls wait here in between.
     pub fn room(&self) -> Room<M> {
@@ -149,6 +165,21 @@ impl<M: Machine> Handle<M> {
     /// Where the connection is in its life.
     pub fn phase(&self) -> Phase {
         self.wire.phase()
+    }
+
+    /// The number of the connection, which every handle carries.
+    pub fn connection(&self) -> ConnectionNumber {
+        self.wire.lock().machine.connection()
+    }
+
+    /// The revision of the session; `None` before there is one.
+    pub fn revision(&self) -> Option<Revision> {
+        self.wire.lock().machine.revision()
+    }
+
+    /// What the other side offers, as far as the revision knows it; empty before the session.
+    pub fn peer_capabilities(&self) -> CapabilitySet {
+        self.wire.lock().machine.peer_capabilities()
     }
 
     /// How much is going on, to look for what nobody has answered or awaited.
@@ -171,8 +202,8 @@ impl Handle<Server> {
     /// # Errors
     ///
     /// As for [`notify`](Self::notify).
-    pub fn log<T: Serialize + ?Sized>(&self, log: Log<'_, T>) -> Result<Delivery, NotifyError> {
-        let wanted = self.wire.with(|server, _, _| server.wants_log(&log));
+    pub fn log<T: Serialize + ?Sized>(&self, log: &Log<'_, T>) -> Result<Delivery, NotifyError> {
+        let wanted = self.wire.with(|server, _, _| server.wants_log(log));
         // Nothing of the application's runs under the lock.
         let data = if wanted { Raw::from_serialize(log.data())? } else { Raw::NULL };
         self.wire.with(|server, out, _| server.log(&log.with_data(&data), out))
@@ -243,8 +274,42 @@ impl Handle<Server> {
     }
 }
 
-/// # Subscribing
+/// # What a client asks to be told
 impl Handle<Client> {
+    /// Asks for log messages of this level and above: see [`Client::set_log_level`]. In a session that is a call,
+    /// whose end says whether the server does so; `None` where there are no sessions, because every request
+    /// says it from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why the server was not asked.
+    pub fn set_log_level(
+        &self,
+        level: LoggingLevel,
+    ) -> Result<Option<PendingCall<Client, SetLevel>>, CallError> {
+        let call = self.wire.act(|state| {
+            let now = self.wire.clock.now();
+            let call = state.machine.set_log_level(level, now, &mut state.out)?;
+            call.iter().for_each(|call| state.calls.insert(*call));
+            Ok::<_, CallError>(call)
+        })?;
+        Ok(call.map(|call| PendingCall::new(Ok(call), self)))
+    }
+
+    /// How to call a tool, as a task if `wish` says so: see [`Client::tool_options`].
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::NotAllowed`] if the tool runs as no task and a task is wished for.
+    pub fn tool_options(
+        &self,
+        tools: &ToolTasks,
+        tool: &str,
+        wish: Option<TaskOptions>,
+    ) -> Result<CallOptions, CallError> {
+        self.wire.lock().machine.tool_options(tools, tool, wish)
+    }
+
     /// Asks to be told of what a filter says, where there are no sessions: see [`Client::subscribe`]. What
     /// comes of it is told to the handler as an event.
     ///
@@ -253,6 +318,11 @@ impl Handle<Client> {
     /// [`CallError`] says why there is no subscription.
     pub fn subscribe(&self, filter: &SubscriptionFilter<'_>) -> Result<CallId, CallError> {
         self.wire.with(|client, out, now| client.subscribe(filter, now, out))
+    }
+
+    /// The subscriptions that are open or are being opened, in the order they were made.
+    pub fn subscriptions(&self) -> Vec<CallId> {
+        self.wire.with(|client, _, _| client.subscriptions().collect())
     }
 
     /// Ends a subscription. The server is told.

@@ -62,7 +62,7 @@ mod wire;
 
 pub use audience::Audience;
 pub use clock::Clock;
-pub use connection::{ClientParts, Connection, Pause};
+pub use connection::{ClientParts, Connection, Sleep};
 pub use events::Telling;
 pub use exchange::{Exchange, Place};
 pub use failure::CallFailure;

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
-    Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, Cause, Client,
-    ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame, InboundId,
-    Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Prepared, Progress,
-    ProgressReport, ProgressUpdate, Request, RespondError, Server, ServerEvent, TaskAnswer,
-    TaskOptions, TaskTicket,
+    Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet,
+    Cause, Client, ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame,
+    InboundId, Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Prepared, Progress,
+    ProgressReport, ProgressUpdate, Request, RespondError, Revision, Server, ServerEvent,
+    TaskAnswer, TaskOptions, TaskTicket,
 };
 
 use crate::host::Host;
@@ -79,6 +79,8 @@ pub(crate) mod sealed {
         fn poll_timeout(&self) -> Option<Instant>;
         fn phase(&self) -> Phase;
         fn counts(&self) -> Counts;
+        fn revision(&self) -> Option<Revision>;
+        fn peer_capabilities(&self) -> CapabilitySet;
         fn disconnected(&mut self, cause: Cause, now: Instant);
         fn shut_down(&mut self, grace: std::time::Duration, now: Instant);
         fn respond(
@@ -225,6 +227,14 @@ macro_rules! machine {
 
             fn counts(&self) -> Counts {
                 Self::counts(self)
+            }
+
+            fn revision(&self) -> Option<Revision> {
+                Self::revision(self)
+            }
+
+            fn peer_capabilities(&self) -> CapabilitySet {
+                Self::peer_capabilities(self)
             }
 
             fn disconnected(&mut self, cause: Cause, now: Instant) {

@@ -184,8 +184,8 @@ impl<M: Machine, C> PendingCall<M, C> {
     }
 
     /// Cancels the call: its result is not wanted any more. This does not wait for anything.
-    pub fn cancel(mut self, reason: &str) {
-        self.give_up(Some(reason));
+    pub fn cancel(mut self, reason: Option<&str>) {
+        self.give_up(reason);
     }
 
     fn give_up(&mut self, reason: Option<&str>) {

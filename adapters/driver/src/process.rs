@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::connection::Pause;
+use crate::connection::Sleep;
 use crate::family::Family;
 
 /// How often to look whether a process has ended.
@@ -135,18 +135,18 @@ impl Process {
     /// # Errors
     ///
     /// What the system says if it cannot tell what became of it.
-    pub async fn end(&mut self, pause: &dyn Pause) -> io::Result<ExitStatus> {
-        let by_itself = self.wait(self.options.exit, pause).await?;
+    pub async fn end(&mut self, sleep: &dyn Sleep) -> io::Result<ExitStatus> {
+        let by_itself = self.wait(self.options.exit, sleep).await?;
         // One that has ended may have left others behind that did not notice.
         let patience =
             if self.family.terminate() { self.options.terminate } else { Duration::ZERO };
         let status = match by_itself {
             Some(status) => Some(status),
-            None => self.wait(patience, pause).await?,
+            None => self.wait(patience, sleep).await?,
         };
         let family = &mut self.family;
         if let Some(status) = status
-            && within(patience, pause, || !family.is_alive()).await
+            && within(patience, sleep, || !family.is_alive()).await
         {
             return Ok(status);
         }
@@ -162,10 +162,10 @@ impl Process {
     pub async fn wait(
         &mut self,
         patience: Duration,
-        pause: &dyn Pause,
+        sleep: &dyn Sleep,
     ) -> io::Result<Option<ExitStatus>> {
         let mut status = Ok(None);
-        within(patience, pause, || {
+        within(patience, sleep, || {
             status = self.child.try_wait();
             !matches!(status, Ok(None))
         })
@@ -186,7 +186,7 @@ impl Process {
 /// Looks again and again whether something has come about, at most so long. Says whether it has.
 async fn within(
     patience: Duration,
-    pause: &dyn Pause,
+    sleep: &dyn Sleep,
     mut come_about: impl FnMut() -> bool,
 ) -> bool {
     let started = Instant::now();
@@ -197,7 +197,7 @@ async fn within(
         if patience <= started.elapsed() {
             return false;
         }
-        pause.pause(LOOK).await;
+        sleep.sleep(LOOK).await;
     }
 }
 

@@ -78,7 +78,7 @@ impl TaskHandle {
         data: &T,
     ) -> Result<(), TaskError> {
         let data = Raw::from_serialize(data)?;
-        self.with(|tasks, now| tasks.fail_with(self.key, code, message, Some(&data), now))
+        self.with(|tasks, now| tasks.fail_with(self.key, code, message, &data, now))
     }
 
     /// The work has been given up: the task is cancelled.
@@ -105,7 +105,7 @@ impl TaskHandle {
     /// # Errors
     ///
     /// As for [`complete`](Self::complete).
-    pub fn report(&self, progress: Progress<'_>) -> Result<ProgressReport, TaskError> {
+    pub fn progress(&self, progress: Progress<'_>) -> Result<ProgressReport, TaskError> {
         match self.home.upgrade() {
             Some(home) => home.report(self.key, progress),
             None => self

@@ -19,7 +19,7 @@ use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{
     ClientParts, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,
 };
-use mcp_sansio_tokio::runtime::{Sleeps, clock, pause, tasks};
+use mcp_sansio_tokio::runtime::{Sleeps, clock, sleep, spawner};
 use tokio::task::AbortHandle;
 
 /// Makes requests of HTTP: a client of hyper, with whatever it connects by.
@@ -108,7 +108,7 @@ pub async fn connect_with(
     transport: impl Transport,
     handler: impl Handler<Client>,
 ) -> Result<Connection, OpenError> {
-    let parts = ClientParts::new(clock(), tasks(handler), pause());
+    let parts = ClientParts::new(clock(), spawner(handler), sleep());
     let attach = |wire: &Arc<Wire<Client>>| {
         tokio::spawn(Drive::timed(wire, Sleeps::default()));
         tokio::spawn(carry(Arc::clone(wire), transport));

@@ -19,7 +19,7 @@ use mcp_sansio::http::{
 use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Revision, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Run, Wire, random_bytes};
-use mcp_sansio_tokio::runtime::{Sleeps, clock, tasks};
+use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
 
 use crate::body::ResponseBody;
 use crate::exchange::{Carried, reply};
@@ -114,7 +114,7 @@ impl Endpoint {
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
             open: Mutex::default(),
-            runner: Arc::new(tasks(handler)),
+            runner: Arc::new(spawner(handler)),
             clock: clock(),
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),

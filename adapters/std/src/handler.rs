@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{ErrorCode, RespondError, Server};
-use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Offers, Pause, Run, Waiting};
+use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Offers, Run, Sleep, Waiting};
 
 /// Serves requests and hears of everything else.
 ///
@@ -131,8 +131,8 @@ impl Sleeps {
     }
 }
 
-impl Pause for Sleeps {
-    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+impl Sleep for Sleeps {
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         thread::sleep(time);
         Box::pin(ready(()))
     }

@@ -8,7 +8,7 @@
 //!   has a method `wait`.
 //! - [`Offers`] are tools, prompts and resources as functions: the shortest way to a server.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
-//! - [`Reader`], [`Writer`] and [`Clock`] are for event loops of your own.
+//! - [`FrameReader`], [`OutboxWriter`] and [`Clock`] are for event loops of your own.
 //!
 //! Much of it is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
 //!
@@ -44,11 +44,11 @@ pub use mcp_sansio;
 pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, Machine, Offers, OpenError, Pages, Pause, PendingCall, PendingPages, Process,
-    ProcessOptions, ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room,
-    SharedTasks, Stderr, TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
+    ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, Sleep, Stderr,
+    TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
-pub use reader::Reader;
+pub use reader::FrameReader;
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};
-pub use writer::Writer;
+pub use writer::OutboxWriter;

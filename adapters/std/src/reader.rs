@@ -10,21 +10,21 @@ use mcp_sansio::{Frame, Inbox, Limits};
 ///
 /// ```
 /// use mcp_sansio::Limits;
-/// use mcp_sansio_std::Reader;
+/// use mcp_sansio_std::FrameReader;
 ///
-/// let mut reader = Reader::new(&b"{\"a\":1}\n{\"b\":2}"[..], &Limits::default());
+/// let mut reader = FrameReader::new(&b"{\"a\":1}\n{\"b\":2}"[..], &Limits::default());
 /// assert_eq!(reader.next_frame()?.unwrap().bytes(), b"{\"a\":1}");
 /// assert_eq!(reader.next_frame()?.unwrap().bytes(), b"{\"b\":2}");
 /// assert!(reader.next_frame()?.is_none());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct FrameReader<R> {
     stream: R,
     inbox: Inbox,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> FrameReader<R> {
     /// A reader at the start of a stream.
     pub fn new(stream: R, limits: &Limits) -> Self {
         Self { stream, inbox: Inbox::new(limits) }

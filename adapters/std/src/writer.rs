@@ -10,11 +10,11 @@ use mcp_sansio::Outbox;
 /// for each other, both wait for ever; [`serve`](crate::serve) and
 /// [`connect`](crate::connect) write from a thread of their own.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct OutboxWriter<W> {
     stream: W,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> OutboxWriter<W> {
     /// A writer to a stream.
     pub const fn new(stream: W) -> Self {
         Self { stream }

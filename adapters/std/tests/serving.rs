@@ -177,7 +177,7 @@ fn a_handler_that_waits_delays_nobody_and_hears_of_its_cancellation() {
     let pending = connection.handle().call_method("tools/call", &params, CallOptions::new());
     assert_eq!(running.said(), "waiting");
     assert_eq!(text(&call(&connection, "progress").unwrap()), "done");
-    pending.cancel("enough");
+    pending.cancel(Some("enough"));
     assert_eq!(running.said(), "cancelled true");
     let dropped = connection.handle().call_method("tools/call", &params, CallOptions::new());
     assert_eq!(running.said(), "waiting");
@@ -380,7 +380,7 @@ fn a_request_that_waits_for_a_thread_can_be_cancelled() {
     }
     let waiting = start("wait");
     let after = start("progress");
-    waiting.cancel("never mind");
+    waiting.cancel(Some("never mind"));
     // A ping goes to the machine, not to a handler, so it proves that the cancellation is through.
     connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
     drop(running_calls);

@@ -168,7 +168,7 @@ fn cancelling_a_request_cancels_what_it_asks() {
     let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
     assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("asked"));
     let Err(call) = call.wait_timeout(Duration::from_millis(1)) else { panic!("it is pending") };
-    call.cancel("changed my mind");
+    call.cancel(Some("changed my mind"));
     assert_eq!(failed.recv_timeout(A_LONG_TIME), Ok(CallFailure::Cancelled));
     assert_eq!(said.recv_timeout(A_LONG_TIME), Ok("dismissed"));
     connection.close(Duration::ZERO).wait().unwrap();
@@ -208,7 +208,7 @@ fn events_are_told_before_the_end() {
     const LINES: usize = 500;
     let talk = |exchange: &Exchange<Server>| -> Result<(), RespondError> {
         for line in 0..LINES {
-            exchange.log(Log::new(LoggingLevel::Info, &line)).unwrap();
+            exchange.log(&Log::new(LoggingLevel::Info, &line)).unwrap();
         }
         exchange.respond(&CallToolResult::text("done"))
     };

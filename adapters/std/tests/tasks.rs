@@ -424,7 +424,7 @@ fn a_task_outlives_the_connection_it_was_begun_on() {
     let (mut waiting, mut alone) = (host.session(), host.connect());
     let waiter = waiting.result(&task);
     assert_eq!(waiting.get(&task)["status"], "working");
-    work.report(Progress::new(1_u8)).unwrap();
+    work.progress(Progress::new(1_u8)).unwrap();
     work.complete(&CallToolResult::text("done")).unwrap();
     assert_eq!(waiting.answer(&waiter)["result"]["content"][0]["text"], "done");
     assert_eq!(alone.get(&task)["result"]["content"][0]["text"], "done");
@@ -527,7 +527,7 @@ fn progress_of_a_task_goes_where_it_was_asked_for() {
     let host = Host::new();
     let mut peer = host.session();
     let task = peer.begin_with(json!({"name": "work", "_meta": {"progressToken": "p"}}));
-    host.handle().report(Progress::new(1_u8).total(2_u8)).unwrap();
+    host.handle().progress(Progress::new(1_u8).total(2_u8)).unwrap();
     let progress = peer.next_of("notifications/progress");
     assert_eq!(progress["params"]["progressToken"], "p");
     let related = &progress["params"]["_meta"]["io.modelcontextprotocol/related-task"];

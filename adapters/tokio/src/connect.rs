@@ -9,7 +9,7 @@ use mcp_sansio_driver::{ClientParts, Connection, ConnectionOptions, Drive, OpenE
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process;
 
-use crate::runtime::{Sleeps, clock, pause, tasks};
+use crate::runtime::{Sleeps, clock, sleep, spawner};
 use crate::streams::{Reads, Writes};
 
 /// Connects to a server over a pair of streams, and waits until the session is open.
@@ -122,7 +122,7 @@ pub async fn spawn_with(
 }
 
 fn parts(handler: impl Handler<Client>) -> ClientParts {
-    ClientParts::new(clock(), tasks(handler), pause())
+    ClientParts::new(clock(), spawner(handler), sleep())
 }
 
 /// Begins to read, to write and to keep the time.

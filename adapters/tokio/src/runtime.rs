@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio_driver::asynchronous::{Tasks, Work};
-use mcp_sansio_driver::{Clock, Pause, Timer};
-use tokio::time::Sleep;
+use mcp_sansio_driver::asynchronous::{Spawner, Work};
+use mcp_sansio_driver::{Clock, Sleep, Timer};
 
 /// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
 /// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
@@ -20,16 +19,16 @@ pub fn clock() -> Clock {
 }
 
 /// Runs a handler as tasks of the runtime that polls this.
-pub fn tasks<H>(handler: H) -> Tasks<H, impl Fn(Work) + Send + Sync + 'static> {
+pub fn spawner<H>(handler: H) -> Spawner<H, impl Fn(Work) + Send + Sync + 'static> {
     // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
     let runtime = tokio::runtime::Handle::current();
-    Tasks::new(handler, move |work| drop(runtime.spawn(work)))
+    Spawner::new(handler, move |work| drop(runtime.spawn(work)))
 }
 
 /// A timer of tokio.
 #[derive(Debug, Default)]
 pub struct Sleeps {
-    sleep: Option<Pin<Box<Sleep>>>,
+    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Timer for Sleeps {
@@ -46,16 +45,16 @@ impl Timer for Sleeps {
 }
 
 /// Waits with timers of the runtime that polls this, also for those who wait for it elsewhere.
-pub fn pause() -> impl Pause {
-    Pauses { runtime: tokio::runtime::Handle::current() }
+pub fn sleep() -> impl Sleep {
+    RuntimeSleep { runtime: tokio::runtime::Handle::current() }
 }
 
-struct Pauses {
+struct RuntimeSleep {
     runtime: tokio::runtime::Handle,
 }
 
-impl Pause for Pauses {
-    fn pause(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+impl Sleep for RuntimeSleep {
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let sleep = self.runtime.spawn(async move { tokio::time::sleep(time).await });
         Box::pin(async move {
             if sleep.await.is_err() {

@@ -8,7 +8,7 @@ use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{ConnectionOptions, Drive, Wire};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::runtime::{Sleeps, clock, tasks};
+use crate::runtime::{Sleeps, clock, spawner};
 use crate::streams::{Reads, Writes};
 
 /// Serves one client on a pair of streams, until it is gone and every answer has been written.
@@ -89,5 +89,5 @@ fn server(
     options: &ConnectionOptions,
     handler: impl Handler<Server>,
 ) -> Arc<Wire<Server>> {
-    Wire::server(config, options, clock(), tasks(handler))
+    Wire::server(config, options, clock(), spawner(handler))
 }

@@ -34,7 +34,7 @@ pub(super) fn call(
 ) -> Option<Answered> {
     let job = match Job::read(exchange, call)? {
         Ok(job) => job,
-        Err(error) => return Some(exchange.refuse_arguments(&error.to_string())),
+        Err(error) => return Some(exchange.reject_arguments(&error.to_string())),
     };
     Some(match job {
         Some(job) if mode == TaskMode::Task => job.run_as_task(exchange),

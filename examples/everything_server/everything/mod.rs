@@ -119,5 +119,5 @@ impl Everything {
 /// Sends a log message. That the client does not want it, or that it cannot be sent, is no reason to
 /// fail.
 fn log(exchange: &Exchange<Server>, level: LoggingLevel, text: &str) {
-    _ = exchange.log(Log::new(level, text).logger("everything"));
+    _ = exchange.log(&Log::new(level, text).logger("everything"));
 }

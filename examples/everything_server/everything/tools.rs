@@ -140,7 +140,7 @@ impl Everything {
         let done = with_arguments(exchange, call).or_else(|| self.without(exchange, call).map(Ok));
         let result = match done {
             Some(Ok(result)) => result,
-            Some(Err(error)) => return exchange.refuse_arguments(&error.to_string()),
+            Some(Err(error)) => return exchange.reject_arguments(&error.to_string()),
             None => return exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
         };
         match exchange.respond(&result) {
@@ -155,7 +155,7 @@ impl Everything {
     /// Runs a tool that needs something of the client.
     fn with_client(&self, exchange: &Exchange<Server>, call: &CallTool<'_>) -> Option<Answered> {
         let words = || call.parse().map(|Words { text }| text);
-        let refuse = |error: ParseError| exchange.refuse_arguments(&error.to_string());
+        let refuse = |error: ParseError| exchange.reject_arguments(&error.to_string());
         let name = &*call.name.to_str();
         let completed = "Elicitation completed:";
         Some(match name {

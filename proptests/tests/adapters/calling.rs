@@ -4,9 +4,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::model::{PageParams, method};
+use mcp_sansio::model::{LoggingLevel, PageParams, method};
 use mcp_sansio::pagination::PageStop;
-use mcp_sansio::{CallError, CallOptions, Expiry, Paging, Phase, RevisionSet, Timeout};
+use mcp_sansio::{
+    CallError, CallOptions, Cancellation, Era, Expiry, Paging, Phase, RevisionSet, Timeout,
+};
 use mcp_sansio_driver::{CallFailure, ConnectionOptions, Waiting};
 use serde_json::json;
 
@@ -25,6 +27,18 @@ pub(crate) fn a_session_from_beginning_to_end<A: Adapter>() {
         assert_eq!(world.call("echo", "hello").unwrap(), "hello");
         let server = world.connection.handle();
         let params = PageParams::default();
+        let connected = world.connection.connected();
+        assert_eq!(connected.server_info().unwrap().name, "server");
+        assert_eq!(server.revision(), Some(connected.revision));
+        assert_eq!(connected.revision, revisions.latest().unwrap());
+        assert_eq!(server.peer_capabilities(), connected.capabilities);
+        let asked = server.set_log_level(LoggingLevel::Debug).unwrap();
+        assert_eq!(asked.is_some(), connected.revision.era() == Era::Handshake);
+        if let Some(asked) = asked {
+            asked.wait().unwrap();
+            assert_eq!(world.log.next(), "level debug");
+        }
+        assert_eq!(server.subscriptions(), []);
         let tools = server.call::<method::ListTools>(&params, CallOptions::new()).wait().unwrap();
         assert_eq!(tools.parse().unwrap().tools.get(0).unwrap().name, "first");
         assert!(matches!(world.call("nothing", ""), Err(CallFailure::PeerError(_))));
@@ -67,10 +81,26 @@ pub(crate) fn a_call_is_cancelled_by_its_caller<A: Adapter>() {
     let world = World::<A>::new();
     let call = world.start("wait", "");
     assert_eq!(world.log.next(), "waiting");
-    call.cancel("enough");
+    call.cancel(Some("enough"));
     assert_eq!(world.connection.handle().counts().outbound, 0, "at once");
     assert_eq!(world.log.next(), "cancelled");
     assert!(world.log.next().starts_with("too late: "));
+    assert_eq!(world.call("echo", "x").unwrap(), "x");
+    world.end();
+}
+
+/// Whoever waits for it is told, and nobody is told of what has ended.
+pub(crate) fn a_call_is_cancelled_by_its_number<A: Adapter>() {
+    let world = World::<A>::new();
+    let server = world.connection.handle();
+    let call = world.start("wait", "");
+    let id = call.id().unwrap().unwrap();
+    assert_eq!(world.log.next(), "waiting");
+    assert_eq!(server.cancel(id, Some("enough")), Ok(Cancellation::Notified));
+    assert_eq!(call.wait(), Err(CallFailure::Cancelled));
+    assert_eq!(world.log.next(), "cancelled");
+    assert!(world.log.next().starts_with("too late: "));
+    assert!(server.cancel(id, None).is_err(), "it is over");
     assert_eq!(world.call("echo", "x").unwrap(), "x");
     world.end();
 }
@@ -157,7 +187,7 @@ pub(crate) fn a_deadline_fires_while_the_peer_does_not_read<A: Adapter>() {
     let second = start(&connection, "echo", &text, CallOptions::new());
     let third = start(&connection, "echo", &text, idle(20)).wait();
     assert_eq!(third.unwrap_err(), CallFailure::TimedOut(Expiry::Idle));
-    second.cancel("enough");
+    second.cancel(Some("enough"));
     assert_eq!(connection.handle().counts().outbound, 0);
     // It has half a second to read what is left.
     connection.close(Duration::ZERO).wait().unwrap();

@@ -44,6 +44,7 @@ suite! {
         a_session_from_beginning_to_end
         a_thousand_calls_at_once
         a_call_is_cancelled_by_its_caller
+        a_call_is_cancelled_by_its_number
         a_dropped_call_is_cancelled
         a_call_can_be_left_alone_and_taken_up_again
         progress_is_a_stream

@@ -72,6 +72,10 @@ impl Script {
                 list.next_cursor = next.map(Into::into);
                 return exchange.respond(&list);
             }
+            Call::SetLevel(level) => {
+                self.say(format!("level {level}"));
+                return exchange.respond(&());
+            }
             _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only"),
         };
         let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));

@@ -60,7 +60,7 @@ pub(crate) fn a_handler_that_waits_delays_nobody<A: Adapter>() {
     assert_eq!(world.log.next(), "waiting");
     assert_eq!(world.call("echo", "meanwhile").unwrap(), "meanwhile");
     world.connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
-    waiting.cancel("enough");
+    waiting.cancel(Some("enough"));
     assert_eq!(world.log.next(), "cancelled");
     world.end();
 }
@@ -92,7 +92,7 @@ pub(crate) fn what_a_cancelled_tool_asks_is_cancelled<A: Adapter>() {
     let connection = adapter.connect_with(client_config(), options, ours, answers).unwrap();
     let call = start(&connection, "ask", "why?", CallOptions::new());
     assert_eq!(heard.next(), "asked");
-    call.cancel("never mind");
+    call.cancel(Some("never mind"));
     assert_eq!(heard.next(), "dismissed");
     connection.close(A_LONG_TIME).wait().unwrap();
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
@@ -121,10 +121,10 @@ pub(crate) fn a_request_that_waits_can_be_cancelled<A: Adapter>() {
     // The machine answers a ping, so this proves that they have arrived, and then that the cancellation has.
     let ping = || world.connection.handle().call_method("ping", &(), CallOptions::new()).wait();
     ping().unwrap();
-    waiting.cancel("never mind");
+    waiting.cancel(Some("never mind"));
     ping().unwrap();
     assert!(world.log.is_silent());
-    running.cancel("enough");
+    running.cancel(Some("enough"));
     assert_eq!(text_of(&after.wait().unwrap()), "noted");
     assert_eq!(world.log.next(), "cancelled");
     assert!(world.log.next().starts_with("too late: "));

@@ -1,7 +1,7 @@
 //! What a request says of itself, and that it says so for nobody else.
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{LoggingLevel, Map, ServerCapabilities};
+use mcp_sansio::model::{Implementation, LoggingLevel, Map, ServerCapabilities};
 use mcp_sansio::{
     Arrival, Capability, CapabilitySet, Era, InvalidMetaKey, MetaKey, Principal, Revision,
     ServerEvent, ViolationKind,
@@ -52,6 +52,8 @@ fn a_request_brings_its_own_context() {
     // It stays what it was.
     assert_eq!(side.server.context(one.id), Some(context));
     assert_eq!(side.server.context(other.id), Some(other.context));
+    assert_eq!(one.client_info(), Some(Implementation::new("c", "2")));
+    assert_eq!(other.client_info(), None);
     let meta = one.meta.unwrap();
     let text = |key: &str| meta.get(key).unwrap().as_str().to_owned();
     assert_eq!(text("com.example/x"), "[1, 2]");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::json::{Number, Raw};
-use mcp_sansio::model::{LogParams, LoggingLevel};
+use mcp_sansio::model::{LogParams, LoggingLevel, method};
 use mcp_sansio::{
     Capability, Delivery, InboundId, Log, NotAllowed, NotifyError, Progress, ProgressReport,
     RespondError, Revision,
@@ -42,8 +42,7 @@ fn log(side: &mut ServerSide, level: LoggingLevel, id: InboundId) -> Delivery {
 /// The same by the name of the notification.
 fn notify(side: &mut ServerSide, level: LoggingLevel, id: InboundId) -> Delivery {
     let params = LogParams::new(level, Raw::new(r#""d""#).unwrap());
-    let method = "notifications/message";
-    side.server.notify_method(method, &params, Some(id), &mut side.out).unwrap()
+    side.server.notify_about::<method::Log>(id, &params, &mut side.out).unwrap()
 }
 
 /// Proves M-LOG-01: a request that names no level gets no messages.

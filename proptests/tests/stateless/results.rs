@@ -354,7 +354,7 @@ fn a_call_needs_nothing_but_a_name() {
 fn arguments_that_do_not_fit_are_the_tools() {
     let mut side = server();
     let id = side.request(&alone("1", "tools/call", r#""name":"t","arguments":{"a":1}"#));
-    side.server.refuse_arguments(id, "a must be a string", &mut side.out).unwrap();
+    side.server.reject_arguments(id, "a must be a string", &mut side.out).unwrap();
     let told = r#""content":[{"type":"text","text":"a must be a string"}],"isError":true"#;
     assert_eq!(side.sent(), [complete("1", told)]);
 }

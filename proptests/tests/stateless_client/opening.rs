@@ -88,6 +88,21 @@ fn the_evidence_is_that_of_the_event() {
     }
 }
 
+/// Without sessions it stands in the metadata, if it is said at all.
+#[test]
+fn a_server_says_who_it_is_if_it_likes() {
+    let who = r#","instructions":"ask","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}}"#;
+    for (more, name) in [(who, Some("s")), ("", None), (r#","serverInfo":{"name":[]}"#, None)] {
+        let mut side = begun(modern());
+        let discovery =
+            format!(r#"{{"supportedVersions":["2026-07-28"],"capabilities":{{}}{more}}}"#);
+        let event = side.receive(&result(1, &discovery));
+        let Some(ClientEvent::Connected(connected)) = event else { panic!("{more}: {event:?}") };
+        assert_eq!(connected.server_info().map(|info| info.name.to_string()).as_deref(), name);
+        assert_eq!(connected.instructions().is_some(), name.is_some(), "{more}");
+    }
+}
+
 /// Proves M-CAP-16: what the server is known not to have is not asked for, unless the policy says so.
 #[test]
 fn what_the_server_lacks_is_refused_here_if_it_is_known() {

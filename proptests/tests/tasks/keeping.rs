@@ -234,7 +234,7 @@ fn outcomes_are_kept() {
                     result_of::<H>("1", "a")
                 }
                 Status::Failed => {
-                    let data = Some(&json!({"b": [1, null]}));
+                    let data = &json!({"b": [1, null]});
                     let code = ErrorCode::new(-5);
                     stage.tasks.fail_with(key, code, "m", data, now).unwrap();
                     r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"m","data":{"b":[1,null]}}}"#.into()
@@ -317,7 +317,7 @@ fn records() -> Vec<Value> {
     let tasks = &mut stage.tasks;
     tasks.require_input(keys[1], &asks("p"), now).unwrap();
     tasks.complete(keys[2], &Raw::new(ServerSide::RESULT).unwrap(), now).unwrap();
-    let data = Some(&json!({"b": 1}));
+    let data = &json!({"b": 1});
     tasks.fail_with(keys[3], ErrorCode::new(-5), "m", data, now).unwrap();
     tasks.cancel(keys[4], now).unwrap();
     keys.iter().map(|key| serde_json::from_str(&written(tasks, *key)).unwrap()).collect()

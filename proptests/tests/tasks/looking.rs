@@ -37,11 +37,11 @@ fn a_view_shows_what_came_of_a_task() {
         let (key, now) = (stage.begin("a"), stage.now());
         let code = ErrorCode::new(5);
         let data = "x".repeat(89);
-        let refused = stage.tasks.fail_with(key, code, "no disk", Some(&data), now);
+        let refused = stage.tasks.fail_with(key, code, "no disk", &data, now);
         assert_eq!(refused, Err(TaskError::Encode(EncodeError::Full)));
         assert_eq!(stage.tasks.get(key).unwrap().status(), Status::Working, "nothing happened");
         let data = "x".repeat(88);
-        stage.tasks.fail_with(key, code, "no disk", Some(&data), now).unwrap();
+        stage.tasks.fail_with(key, code, "no disk", &data, now).unwrap();
         let error = stage.tasks.get(key).unwrap().error().unwrap();
         assert_eq!((error.code, &*error.message.to_str()), (code, "no disk"));
         assert_eq!(error.data.unwrap().as_str(), format!("\"{data}\""));

@@ -45,7 +45,7 @@ fn debug_shows_no_ids_and_no_payloads() {
     let mut failed = stage.clone();
     stage.tasks.complete(key, &outcome, now).unwrap();
     look(&stage, &mut shown);
-    failed.tasks.fail_with(key, ErrorCode::new(1), "secret", Some("secret"), now).unwrap();
+    failed.tasks.fail_with(key, ErrorCode::new(1), "secret", "secret", now).unwrap();
     look(&failed, &mut shown);
     for text in shown {
         assert!(!text.contains(SECRET), "{text}");

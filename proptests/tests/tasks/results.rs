@@ -23,7 +23,7 @@ fn the_result_is_what_the_request_would_have_got() {
         let key = stage.begin("b");
         let now = stage.now();
         let (code, data) = (ErrorCode::new(-32050), Raw::new(r#"{"z":[1,{"a":null}]}"#).unwrap());
-        stage.tasks.fail_with(key, code, "no \"disk\"", Some(&data), now).unwrap();
+        stage.tasks.fail_with(key, code, "no \"disk\"", &data, now).unwrap();
         let expected = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"no \"disk\"","data":{"z":[1,{"a":null}]}}}"#;
         assert_eq!(stage.answers(&about("2", "result", "b")), [expected]);
         let key = stage.begin("c");

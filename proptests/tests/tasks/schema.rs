@@ -60,7 +60,7 @@ fn what_is_said_of_tasks_fits_the_schema() {
         fits(&stage.answers(&about("7", "get", "c")), &["JSONRPCErrorResponse"]);
         let key = stage.begin("d");
         let now = stage.now();
-        stage.tasks.fail_with(key, ErrorCode::new(-9), "m", Some("data"), now).unwrap();
+        stage.tasks.fail_with(key, ErrorCode::new(-9), "m", "data", now).unwrap();
         fits(&stage.told(), &["TaskStatusNotification"]);
         fits(&stage.answers(&about("8", "result", "d")), &["JSONRPCErrorResponse"]);
         let mut plain = Stage::of(H::plain(), Tasks::default());

@@ -149,7 +149,7 @@ fn a_tool_that_has_failed_has_a_result() {
     host.answers(&get("1", "t"), &complete("1", &detailed("t", "completed", failure)));
     let key = host.begin("u");
     let code = ErrorCode::new(7);
-    host.tasks.fail_with(key, code, "bad \"luck\"", Some(&[1, 2]), host.side.now).unwrap();
+    host.tasks.fail_with(key, code, "bad \"luck\"", &[1, 2], host.side.now).unwrap();
     let failed = format!(
         r#""taskId":"u","status":"failed","statusMessage":"bad \"luck\"",{TIMES},{PACE},"error":{{"code":7,"message":"bad \"luck\"","data":[1,2]}}"#
     );

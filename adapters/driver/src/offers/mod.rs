@@ -126,7 +126,7 @@ impl Offers {
     /// Adds a tool that is described by hand, or replaces the one of this name.
     ///
     /// Arguments that do not fit their type are refused as
-    /// [`refuse_arguments`](mcp_sansio::Server::refuse_arguments) says; they are not checked against the
+    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) says; they are not checked against the
     /// schema.
     pub fn tool_with<A, O>(
         &self,

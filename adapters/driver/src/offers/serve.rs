@@ -108,7 +108,7 @@ fn respond<M: PagedMethod, T: Named>(
 fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
     let is_tool = matches!(exchange.request().call, Call::CallTool(_));
     match reason {
-        Reason::Arguments(text) if is_tool => exchange.refuse_arguments(&text),
+        Reason::Arguments(text) if is_tool => exchange.reject_arguments(&text),
         Reason::Arguments(text) => exchange.reject(ErrorCode::INVALID_PARAMS, &text),
         Reason::Failed(text) if is_tool => {
             exchange.respond(&mcp_sansio::model::CallToolResult::error(text))
