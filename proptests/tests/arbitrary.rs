@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use arbitrary::Unstructured;
@@ -18,6 +19,13 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
 }
 
+/// What is equal has to have equal hashes.
+fn hash<T: Eq + Hash>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Builds a value of each of the types and sends it round, through serde_json and through our own
 /// writer. `same` compares the value that was built with the one that was read.
 macro_rules! round_trips {
@@ -30,6 +38,8 @@ macro_rules! round_trips {
             .unwrap_or_else(|error| panic!("{kind} is not read again: {error} in {text}"));
         assert_eq!(serde_json::to_string(&read).unwrap(), text, "{kind}");
         assert!($same(value == read), "{kind} is read as something else: {text}");
+        assert_eq!(hash(&value.clone()), hash(&value), "{kind} {text}");
+        assert!(value != read || hash(&value) == hash(&read), "{kind} {text}");
 
         let ours = Raw::from_serialize(&value).unwrap();
         let read: $type = ours.parse()

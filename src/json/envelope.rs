@@ -103,7 +103,7 @@ impl Member {
 /// assert!(envelope.defect().is_some());
 /// assert_eq!(envelope.get(Member::Id), Some("8"));
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Envelope<'a> {
     bytes: &'a [u8],
     /// The same bytes once they are known to be UTF-8.

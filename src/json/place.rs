@@ -10,7 +10,7 @@ use super::scan::{Key, Span};
 const NOTED: usize = 8;
 
 /// Where the first members of an object are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Places {
     places: [Place; NOTED],
     count: u8,
@@ -18,7 +18,7 @@ pub(super) struct Places {
     is_exact: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     key: Span,
     value: Span,

@@ -11,7 +11,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// The params of `completion/complete`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompleteParams<'a> {
@@ -43,7 +43,7 @@ impl<'a> CompleteParams<'a> {
 }
 
 /// What an argument to complete belongs to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Reference<'a> {
@@ -121,7 +121,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
 }
 
 /// An argument to complete.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompletionArgument<'a> {
@@ -134,7 +134,7 @@ pub struct CompletionArgument<'a> {
 }
 
 /// What is settled while an argument is being completed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompletionContext<'a> {
@@ -150,7 +150,7 @@ impl<'a> From<Map<'a, Text<'a>>> for CompletionContext<'a> {
 }
 
 /// The result of `completion/complete`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompleteResult<'a> {
@@ -170,7 +170,7 @@ impl<'a> From<Completion<'a>> for CompleteResult<'a> {
 }
 
 /// Values proposed for an argument, best first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Completion<'a> {

@@ -21,7 +21,7 @@ open_enum! {
 }
 
 /// Hints on how to use a piece of content or a resource.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Annotations<'a> {
@@ -40,7 +40,7 @@ pub struct Annotations<'a> {
 ///
 /// Which kinds may stand where depends on the place and the revision; a kind this crate does not
 /// know is kept as it came.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum Content<'a> {
@@ -138,7 +138,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// Text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "text")]
 #[non_exhaustive]
@@ -163,7 +163,7 @@ impl<'a> TextContent<'a> {
 }
 
 /// An image.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "image")]
 #[non_exhaustive]
@@ -191,7 +191,7 @@ impl<'a> ImageContent<'a> {
 }
 
 /// A piece of audio (from 2025-03-26 on).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "audio")]
 #[non_exhaustive]
@@ -219,7 +219,7 @@ impl<'a> AudioContent<'a> {
 }
 
 /// The contents of a resource inside a message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "resource")]
 #[non_exhaustive]
@@ -244,7 +244,7 @@ impl<'a> EmbeddedResource<'a> {
 }
 
 /// A call of a tool that the model asks for, in sampling (2025-11-25).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "tool_use")]
 #[non_exhaustive]
@@ -273,7 +273,7 @@ impl<'a> ToolUseContent<'a> {
 }
 
 /// What a tool answered, in sampling (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "tool_result")]
 #[non_exhaustive]

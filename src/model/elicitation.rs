@@ -13,7 +13,7 @@ use super::text::Text;
 use crate::json::{Number, Raw};
 
 /// The params of `elicitation/create`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitParams<'a> {
@@ -80,7 +80,7 @@ open_enum! {
 }
 
 /// The result of `elicitation/create`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitResult<'a> {
@@ -137,7 +137,7 @@ open_enum! {
 }
 
 /// A flat object schema: what a form asks for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "object")]
 #[non_exhaustive]
@@ -161,7 +161,7 @@ impl<'a> ObjectSchema<'a> {
 }
 
 /// One field of a form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum PrimitiveSchema<'a> {
@@ -206,7 +206,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
 }
 
 /// A field for text. With `enum` or `oneOf` it is a choice of one from a list.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "string")]
 #[non_exhaustive]
@@ -244,7 +244,7 @@ pub struct StringSchema<'a> {
 }
 
 /// One value of a choice, with its title (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct EnumOption<'a> {
@@ -264,7 +264,7 @@ impl<'a> EnumOption<'a> {
 }
 
 /// A field for a number.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct NumberSchema<'a> {
@@ -302,7 +302,7 @@ impl NumberSchema<'_> {
 }
 
 /// A field for yes or no.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "boolean")]
 #[non_exhaustive]
@@ -319,7 +319,7 @@ pub struct BooleanSchema<'a> {
 }
 
 /// A field for several choices from a list (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "array")]
 #[non_exhaustive]
@@ -345,7 +345,7 @@ pub struct ArraySchema<'a> {
 }
 
 /// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SelectItems<'a> {
@@ -374,7 +374,7 @@ impl<'a> SelectItems<'a> {
 }
 
 /// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationRequired<'a> {

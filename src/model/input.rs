@@ -13,7 +13,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// One thing that a server needs: a method and its params, without an envelope (2026-07-28).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few of them, and they do not live long")]
@@ -110,7 +110,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct InputRequired<'a> {

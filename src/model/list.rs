@@ -12,7 +12,8 @@ use crate::json::Raw;
 /// A list of which every element stands for itself: one that cannot be read does not lose the rest.
 ///
 /// Elements that were read remember their JSON, so unknown members are reachable
-/// ([`raw`](Self::raw)) and the list is passed on byte for byte.
+/// ([`raw`](Self::raw)) and the list is passed on byte for byte. It belongs to the list when lists are
+/// compared: one that was read differs from one that was built of the same elements.
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
@@ -32,12 +33,12 @@ use crate::json::Raw;
 /// assert_eq!(list.len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List<'a, T> {
     entries: Vec<Entry<'a, T>>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry<'a, T> {
     /// The JSON it was read from.
     raw: Option<Raw<'a>>,
@@ -46,7 +47,7 @@ struct Entry<'a, T> {
 }
 
 /// An element that could not be read. The peer is at fault if the type follows the schema.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Skipped<'l, 'a> {
     /// Where it stands in the list as it was sent.

@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for LoggingLevel {
 }
 
 /// The params of `logging/setLevel`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SetLevelParams<'a> {

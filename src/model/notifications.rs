@@ -9,7 +9,7 @@ use crate::json::{Number, Raw};
 /// The params of `notifications/cancelled`.
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CancelledParams<'a> {
@@ -30,7 +30,7 @@ pub struct CancelledParams<'a> {
 /// The params of `notifications/progress`.
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ProgressParams<'a> {
@@ -53,7 +53,7 @@ pub struct ProgressParams<'a> {
 }
 
 /// The params of `notifications/message`: a log message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct LogParams<'a> {
@@ -79,7 +79,7 @@ impl<'a> LogParams<'a> {
 }
 
 /// The params of `notifications/resources/updated`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ResourceUpdatedParams<'a> {
@@ -100,7 +100,7 @@ impl<'a> ResourceUpdatedParams<'a> {
 }
 
 /// The params of `notifications/elicitation/complete` (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ElicitationCompleteParams<'a> {

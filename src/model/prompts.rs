@@ -13,7 +13,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// A template for messages that a server offers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Prompt<'a> {
@@ -46,7 +46,7 @@ impl<'a> Prompt<'a> {
 }
 
 /// An argument of a prompt.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PromptArgument<'a> {
@@ -77,7 +77,7 @@ impl<'a> PromptArgument<'a> {
 }
 
 /// The result of `prompts/list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListPromptsResult<'a> {
@@ -119,7 +119,7 @@ impl<'a> ListPromptsResult<'a> {
 }
 
 /// The params of `prompts/get`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct GetPromptParams<'a> {
@@ -153,7 +153,7 @@ impl<'a> GetPromptParams<'a> {
 }
 
 /// The result of `prompts/get`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct GetPromptResult<'a> {
@@ -177,7 +177,7 @@ impl<'a> GetPromptResult<'a> {
 }
 
 /// A message of a prompt: one block of content.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PromptMessage<'a> {

@@ -14,7 +14,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// Something a server can be asked to read.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Resource<'a> {
@@ -57,7 +57,7 @@ impl<'a> Resource<'a> {
 }
 
 /// A resource inside a message, to be read if wanted (from 2025-06-18 on).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "resource_link")]
 #[non_exhaustive]
@@ -102,7 +102,7 @@ impl<'a> From<Resource<'a>> for ResourceLink<'a> {
 }
 
 /// A pattern for the URIs of resources.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ResourceTemplate<'a> {
@@ -141,7 +141,7 @@ impl<'a> ResourceTemplate<'a> {
 }
 
 /// What is in a resource: text or bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub enum ResourceContents<'a> {
@@ -211,7 +211,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
 }
 
 /// The contents of a resource as text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TextResourceContents<'a> {
@@ -231,7 +231,7 @@ pub struct TextResourceContents<'a> {
 }
 
 /// The contents of a resource as bytes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct BlobResourceContents<'a> {
@@ -282,7 +282,7 @@ impl<'a> ReadResourceParams<'a> {
 }
 
 /// The params of `resources/subscribe` and `resources/unsubscribe`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct UriParams<'a> {
@@ -303,7 +303,7 @@ impl<'a> UriParams<'a> {
 }
 
 /// The result of `resources/list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListResourcesResult<'a> {
@@ -345,7 +345,7 @@ impl<'a> ListResourcesResult<'a> {
 }
 
 /// The result of `resources/templates/list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListResourceTemplatesResult<'a> {
@@ -387,7 +387,7 @@ impl<'a> ListResourceTemplatesResult<'a> {
 }
 
 /// The result of `resources/read`: what the URI names, and possibly what lies below it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ReadResourceResult<'a> {

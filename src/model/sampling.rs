@@ -12,7 +12,7 @@ use super::tools::Tool;
 use crate::json::{Number, Raw};
 
 /// The params of `sampling/createMessage`: what a server wants a model to answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateMessageParams<'a> {
@@ -61,7 +61,7 @@ impl<'a> CreateMessageParams<'a> {
 }
 
 /// A message to or from a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct SamplingMessage<'a> {
@@ -85,7 +85,7 @@ impl<'a> SamplingMessage<'a> {
 }
 
 /// One block of content or, from 2025-11-25 on, several.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[allow(clippy::exhaustive_enums, reason = "a JSON value is an array or it is not")]
 #[allow(clippy::large_enum_variant, reason = "one block is by far the usual case")]
@@ -124,7 +124,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
 }
 
 /// The result of `sampling/createMessage`: what the model answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateMessageResult<'a> {
@@ -186,7 +186,7 @@ open_enum! {
 }
 
 /// Which model a server would like. Priorities go from 0 to 1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ModelPreferences<'a> {
@@ -205,7 +205,7 @@ pub struct ModelPreferences<'a> {
 }
 
 /// A part of the name of a model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ModelHint<'a> {
@@ -222,7 +222,7 @@ impl<'a> ModelHint<'a> {
 }
 
 /// Whether a model may use tools (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolChoice<'a> {

@@ -42,7 +42,7 @@ impl TaskStatus<'_> {
 
 /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`,
 /// and an element of the lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -92,7 +92,7 @@ impl<'a> Task<'a> {
 }
 
 /// The member `task` of a request that asks for a task instead of a result.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TaskMetadata {
@@ -102,7 +102,7 @@ pub struct TaskMetadata {
 }
 
 /// The answer to a request that asked for a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CreateTaskResult<'a> {
@@ -117,7 +117,7 @@ pub struct CreateTaskResult<'a> {
 
 /// The params of `tasks/get`, `tasks/result` and `tasks/cancel`, and the metadata
 /// `io.modelcontextprotocol/related-task`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct TaskParams<'a> {
@@ -138,7 +138,7 @@ impl<'a> TaskParams<'a> {
 }
 
 /// The result of `tasks/list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListTasksResult<'a> {
@@ -159,7 +159,7 @@ pub struct ListTasksResult<'a> {
 ///
 /// What it asks for and what came of it are there if its status says so, and never in the answer to a
 /// request that has become a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -203,7 +203,7 @@ pub struct DetailedTask<'a> {
 }
 
 /// The params of `tasks/update` (from 2026-07-28 on).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct UpdateTaskParams<'a> {

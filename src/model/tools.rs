@@ -16,7 +16,7 @@ use super::text::Text;
 use crate::json::{MemberTexts, Raw};
 
 /// Something a server can be asked to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct Tool<'a> {
@@ -84,7 +84,7 @@ impl<'a> Tool<'a> {
 }
 
 /// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolAnnotations<'a> {
@@ -129,7 +129,7 @@ impl ToolAnnotations<'_> {
 }
 
 /// How a tool may be called (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ToolExecution<'a> {
@@ -151,7 +151,7 @@ open_enum! {
 }
 
 /// The params of a list method.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct PageParams<'a> {
@@ -172,7 +172,7 @@ impl<'a> PageParams<'a> {
 }
 
 /// The result of `tools/list`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ListToolsResult<'a> {
@@ -214,7 +214,7 @@ impl<'a> ListToolsResult<'a> {
 }
 
 /// The params of `tools/call`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CallToolParams<'a> {
@@ -257,7 +257,7 @@ impl<'a> CallToolParams<'a> {
 ///
 /// Some servers leave `content` out where they have structured content or nothing to say. That is
 /// read as no content, unless the result has members that make it something else.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CallToolResult<'a> {

@@ -38,7 +38,7 @@ pub struct Pager {
 }
 
 /// One page of a slice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Slice<'s, T> {
     /// What is on the page.
@@ -48,7 +48,7 @@ pub struct Slice<'s, T> {
 }
 
 /// A page as the result of a request for it, see [`Slice::result`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageResult<'p, T> {
     items: (&'static str, &'p [T]),
     next_cursor: Option<&'p str>,

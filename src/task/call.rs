@@ -4,7 +4,7 @@ use crate::dialect::methods::RequestKind;
 use crate::json::{Raw, Str, member};
 
 /// What a peer asks about tasks: hand it to `serve_task`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskCall<'a> {
     /// `tasks/get`: how far a task is.

@@ -24,7 +24,7 @@ use crate::version::Revision;
 /// let task = NewTask::new(NewTask::id_of(random)).poll_interval(Duration::from_secs(5));
 /// assert_eq!(task.id(), "07070707070707070707070707070707");
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct NewTask {
     pub(crate) id: String,

@@ -23,7 +23,7 @@ use crate::version::Revision;
 /// Times count from the epoch of the caller, so use one that outlives the process, such as the Unix epoch.
 /// What ties a task to a connection (requests that wait, progress, questions that are on their way) is not
 /// in it. It holds payloads, and an id that has to be kept secret.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TaskRecord {
     id: String,
     owner: u64,
@@ -47,7 +47,7 @@ pub struct TaskRecord {
     used_keys: Vec<String>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct ErrorRecord {
     code: i64,
     message: String,
@@ -55,7 +55,7 @@ struct ErrorRecord {
     data: Option<String>,
 }
 
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct WantedRecord {
     key: String,
     method: String,

@@ -61,7 +61,7 @@ pub struct Tasks {
 }
 
 /// What time has brought about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "the work goes on until it is told"]
 pub enum TaskEvent {

@@ -32,7 +32,7 @@ pub struct Gate {
 }
 
 /// The head of a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestHead<'a> {
     /// The method of HTTP, in capitals as it is sent.
@@ -58,7 +58,7 @@ impl<'a> RequestHead<'a> {
 }
 
 /// What a request with a fine head wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Admitted<'a> {
     /// To bring a message: read its body, of at most [`HttpServerConfig::body_bytes`], and hand it to
@@ -288,7 +288,7 @@ impl Gate {
 }
 
 /// Where the messages of a body belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
     /// To a machine of their own: [`Gate::alone`], [`Streams::alone`](super::Streams::alone).
