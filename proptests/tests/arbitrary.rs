@@ -33,6 +33,9 @@ macro_rules! round_trips {
         let kind = stringify!($type);
         let value: $type = Unstructured::new($bytes).arbitrary().unwrap();
 
+        let kept: $type = value.clone().into_owned();
+        assert!(kept == value, "{kind} is kept as something else");
+
         let text = serde_json::to_string(&value).unwrap();
         let read: $type = serde_json::from_str(&text)
             .unwrap_or_else(|error| panic!("{kind} is not read again: {error} in {text}"));
@@ -40,6 +43,8 @@ macro_rules! round_trips {
         assert!($same(value == read), "{kind} is read as something else: {text}");
         assert_eq!(hash(&value.clone()), hash(&value), "{kind} {text}");
         assert!(value != read || hash(&value) == hash(&read), "{kind} {text}");
+        let kept: $type = read.clone().into_owned();
+        assert!(kept == read, "{kind} is kept as something else: {text}");
 
         let ours = Raw::from_serialize(&value).unwrap();
         let read: $type = ours.parse()

@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::owned::IntoOwned;
 use super::text::Text;
 
 /// A map from strings that keeps the order of its entries.
@@ -58,6 +59,15 @@ impl<'a, V> Map<'a, V> {
     /// The entries, in order.
     pub fn iter(&self) -> MapIter<'_, 'a, V> {
         MapIter { entries: self.entries.iter() }
+    }
+}
+
+impl<V: IntoOwned> Map<'_, V> {
+    /// The same with its own copy of whatever it borrows, to keep it longer than the message it was read
+    /// from. What it owns already is moved and not copied.
+    pub fn into_owned(self) -> Map<'static, V::Owned> {
+        let owned = |(name, value): (Text<'_>, V)| (name.into_owned(), value.into_owned());
+        Map { entries: self.entries.into_iter().map(owned).collect() }
     }
 }
 

@@ -5,6 +5,9 @@
 //! else is needed; enums keep values they do not know; lists keep elements they cannot read. What a
 //! type has no field for is still there in the [`Raw`](crate::json::Raw) it was read from.
 //!
+//! What has to outlive its message is kept with `into_owned`, which every type that borrows has: see
+//! [`Tool::into_owned`].
+//!
 //! Reading treats `null` and absent alike, except where `null` means something of its own. Writing
 //! leaves out what is absent.
 //!
@@ -49,6 +52,9 @@ mod tools;
 
 pub mod method;
 
+// Behind the types, so that their documentation begins with how to make them.
+mod owned;
+
 pub use cache::CacheScope;
 pub use capabilities::{
     ClientCapabilities, ClientTaskRequests, ElicitationCapability, ElicitationTaskRequests,
@@ -76,6 +82,7 @@ pub use map::{Map, MapIter};
 pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LogParams, ProgressParams, ResourceUpdatedParams,
 };
+pub use owned::IntoOwned;
 pub use prompts::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
@@ -101,6 +108,8 @@ pub use tools::{
     ToolAnnotations, ToolExecution,
 };
 
+#[cfg(test)]
+mod owned_tests;
 #[cfg(test)]
 mod stateless_tests;
 #[cfg(test)]

@@ -25,6 +25,19 @@ macro_rules! open_enum {
             }
         }
 
+        impl $crate::model::IntoOwned for $name<'_> {
+            type Owned = $name<'static>;
+
+            fn into_owned(self) -> $name<'static> {
+                match self {
+                    $(Self::$variant => $name::$variant,)*
+                    Self::Other(text) => $name::Other(text.into_owned()),
+                }
+            }
+        }
+
+        $crate::model::owned::inherent! { $name }
+
         impl<'a> From<$crate::model::Text<'a>> for $name<'a> {
             fn from(text: $crate::model::Text<'a>) -> Self {
                 match text.as_str() {

@@ -1,0 +1,351 @@
+//! Values that are kept longer than the message they were read from.
+//!
+//! Every type says here what it is made of: one that gets another field and does not say so is not compiled.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::method::Empty;
+use super::*;
+use crate::json::{Number, Raw, Str};
+
+/// What can be kept longer than the message it was read from.
+///
+/// Every type of the model that borrows has a method of the same name, which needs no import and is what to
+/// call. The trait is for code that is the same for several types: [`List`] and [`Map`] need it of what they
+/// hold, and so does whoever keeps the [`Result`](method::Method::Result) of any method. Types of your own
+/// need it to be kept in a list or a map.
+///
+/// ```
+/// use mcp_sansio::json::Raw;
+/// use mcp_sansio::model::{IntoOwned, List, Prompt};
+///
+/// let text = String::from(r#"[{"name":"greet"},{"name":"part"}]"#);
+/// let raw = Raw::new(&text)?;
+/// let prompts: Vec<Prompt<'_>> = raw.parse::<List<Prompt>>()?.into_iter().collect();
+/// let prompts: Vec<Prompt<'static>> = prompts.into_owned();
+/// drop(text);
+/// assert_eq!(prompts[1].name, "part");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait IntoOwned {
+    /// The same type, borrowing nothing.
+    type Owned: 'static;
+
+    /// The same value, with its own copy of whatever it borrows. What it owns already is moved and not
+    /// copied.
+    fn into_owned(self) -> Self::Owned;
+}
+
+/// The method that does without the trait.
+macro_rules! inherent {
+    ($($(#[$documentation:meta])* $Type:ident)*) => {$(
+        impl $Type<'_> {
+            /// The same with its own copy of whatever it borrows, to keep it longer than the message it was
+            /// read from. What it owns already is moved and not copied.
+            $(#[$documentation])*
+            pub fn into_owned(self) -> $Type<'static> {
+                $crate::model::IntoOwned::into_owned(self)
+            }
+        }
+    )*};
+}
+
+pub(super) use inherent;
+
+macro_rules! structs {
+    ($($(#[$documentation:meta])* $Type:ident { $($field:ident),* })*) => {$(
+        impl IntoOwned for $Type<'_> {
+            type Owned = $Type<'static>;
+
+            fn into_owned(self) -> $Type<'static> {
+                let Self { $($field),* } = self;
+                $Type { $($field: $field.into_owned()),* }
+            }
+        }
+
+        inherent! { $(#[$documentation])* $Type }
+    )*};
+}
+
+/// Enums of variants that hold one value each.
+macro_rules! enums {
+    ($($Type:ident { $($Variant:ident),* })*) => {$(
+        impl IntoOwned for $Type<'_> {
+            type Owned = $Type<'static>;
+
+            fn into_owned(self) -> $Type<'static> {
+                match self {
+                    $(Self::$Variant(value) => $Type::$Variant(value.into_owned()),)*
+                }
+            }
+        }
+
+        inherent! { $Type }
+    )*};
+}
+
+/// What borrows nothing.
+macro_rules! plain {
+    ($($Type:ty),* $(,)?) => {$(
+        impl IntoOwned for $Type {
+            type Owned = Self;
+
+            fn into_owned(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+plain! {
+    bool, i64, u64, String, Number, LoggingLevel, TaskMetadata,
+    EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability, ElicitationCapability,
+    ServerTaskRequests, ToolTaskRequests,
+    ClientTaskRequests, SamplingTaskRequests, ElicitationTaskRequests,
+}
+
+impl<R: 'static> IntoOwned for TasksCapability<R> {
+    type Owned = Self;
+
+    fn into_owned(self) -> Self {
+        self
+    }
+}
+
+macro_rules! with_a_method {
+    ($($Type:ident)*) => {$(
+        impl IntoOwned for $Type<'_> {
+            type Owned = $Type<'static>;
+
+            fn into_owned(self) -> $Type<'static> {
+                // The method of the type comes before that of the trait.
+                self.into_owned()
+            }
+        }
+    )*};
+}
+
+with_a_method! { Raw Str Text }
+
+impl<T: IntoOwned> IntoOwned for Option<T> {
+    type Owned = Option<T::Owned>;
+
+    fn into_owned(self) -> Option<T::Owned> {
+        self.map(T::into_owned)
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for Vec<T> {
+    type Owned = Vec<T::Owned>;
+
+    fn into_owned(self) -> Vec<T::Owned> {
+        self.into_iter().map(T::into_owned).collect()
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for List<'_, T> {
+    type Owned = List<'static, T::Owned>;
+
+    fn into_owned(self) -> List<'static, T::Owned> {
+        self.into_owned()
+    }
+}
+
+impl<V: IntoOwned> IntoOwned for Map<'_, V> {
+    type Owned = Map<'static, V::Owned>;
+
+    fn into_owned(self) -> Map<'static, V::Owned> {
+        self.into_owned()
+    }
+}
+
+// Capabilities and the handshake.
+structs! {
+    ClientCapabilities { roots, sampling, elicitation, tasks, experimental, extensions }
+    ServerCapabilities {
+        tools, resources, prompts, completions, logging, tasks, experimental, extensions
+    }
+    Implementation { name, title, version, description, icons, website_url }
+    Icon { src, mime_type, sizes, theme }
+    InitializeParams { protocol_version, capabilities, client_info, meta }
+    InitializeResult { protocol_version, capabilities, server_info, instructions, meta }
+    DiscoverResult { supported_versions, capabilities, instructions, ttl_ms, cache_scope, meta }
+    UnsupportedVersionData { supported, requested }
+    MissingCapabilitiesData { required_capabilities }
+}
+
+// Content.
+structs! {
+    Annotations { audience, priority, last_modified }
+    TextContent { text, annotations, meta }
+    ImageContent { data, mime_type, annotations, meta }
+    AudioContent { data, mime_type, annotations, meta }
+    EmbeddedResource { resource, annotations, meta }
+    ToolUseContent { id, name, input, meta }
+    ToolResultContent { tool_use_id, content, structured_content, is_error, meta }
+}
+
+enums! {
+    Content { Text, Image, Audio, Resource, ResourceLink, ToolUse, ToolResult, Unknown }
+}
+
+// Tools.
+structs! {
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::{ListToolsResult, Tool};
+    ///
+    /// /// The tools of one page, kept when the message that brought them is gone.
+    /// fn tools(result: &Raw<'_>) -> Result<Vec<Tool<'static>>, mcp_sansio::json::ParseError> {
+    ///     let page: ListToolsResult<'_> = result.parse()?;
+    ///     Ok(page.tools.into_iter().map(Tool::into_owned).collect())
+    /// }
+    ///
+    /// let message = String::from(r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#);
+    /// let tools = tools(&Raw::new(&message)?)?;
+    /// drop(message);
+    /// assert_eq!(tools[0].name, "add");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    Tool {
+        name, title, description, input_schema, output_schema, annotations, execution, icons, meta
+    }
+    ToolAnnotations {
+        title, read_only_hint, destructive_hint, idempotent_hint, open_world_hint
+    }
+    ToolExecution { task_support }
+    PageParams { cursor, meta }
+    ListToolsResult { tools, next_cursor, ttl_ms, cache_scope, meta }
+    CallToolParams { name, arguments, input_responses, request_state, meta }
+    CallToolResult { content, structured_content, is_error, meta }
+}
+
+// Resources and roots.
+structs! {
+    Resource { uri, name, title, description, mime_type, size, annotations, icons, meta }
+    ResourceLink { uri, name, title, description, mime_type, size, annotations, icons, meta }
+    ResourceTemplate {
+        uri_template, name, title, description, mime_type, annotations, icons, meta
+    }
+    TextResourceContents { uri, mime_type, text, meta }
+    BlobResourceContents { uri, mime_type, blob, meta }
+    ReadResourceParams { uri, input_responses, request_state, meta }
+    UriParams { uri, meta }
+    ListResourcesResult { resources, next_cursor, ttl_ms, cache_scope, meta }
+    ListResourceTemplatesResult { resource_templates, next_cursor, ttl_ms, cache_scope, meta }
+    ReadResourceResult { contents, ttl_ms, cache_scope, meta }
+    Root { uri, name, meta }
+    ListRootsResult { roots, meta }
+}
+
+enums! {
+    ResourceContents { Text, Blob }
+}
+
+// Prompts and completion.
+structs! {
+    Prompt { name, title, description, arguments, icons, meta }
+    PromptArgument { name, title, description, required }
+    ListPromptsResult { prompts, next_cursor, ttl_ms, cache_scope, meta }
+    GetPromptParams { name, arguments, input_responses, request_state, meta }
+    GetPromptResult { description, messages, meta }
+    PromptMessage { role, content }
+    CompleteParams { reference, argument, context, meta }
+    CompletionArgument { name, value }
+    CompletionContext { arguments }
+    CompleteResult { completion, meta }
+    Completion { values, total, has_more }
+}
+
+impl IntoOwned for Reference<'_> {
+    type Owned = Reference<'static>;
+
+    fn into_owned(self) -> Reference<'static> {
+        match self {
+            Self::Prompt { name, title } => {
+                Reference::Prompt { name: name.into_owned(), title: title.into_owned() }
+            }
+            Self::Resource { uri } => Reference::Resource { uri: uri.into_owned() },
+            Self::Unknown(raw) => Reference::Unknown(raw.into_owned()),
+        }
+    }
+}
+
+inherent! { Reference }
+
+// Sampling, elicitation, and what else a server needs.
+structs! {
+    CreateMessageParams {
+        messages, model_preferences, system_prompt, include_context, temperature, max_tokens,
+        stop_sequences, metadata, tools, tool_choice, meta
+    }
+    SamplingMessage { role, content, meta }
+    CreateMessageResult { role, content, model, stop_reason, meta }
+    ModelPreferences { hints, cost_priority, speed_priority, intelligence_priority }
+    ModelHint { name }
+    ToolChoice { mode }
+    ElicitParams { mode, message, requested_schema, url, elicitation_id, meta }
+    ElicitResult { action, content, meta }
+    ObjectSchema { schema, properties, required }
+    StringSchema {
+        title, description, min_length, max_length, format, pattern, choices, choice_names, one_of,
+        default
+    }
+    EnumOption { value, title }
+    NumberSchema { kind, title, description, minimum, maximum, default }
+    BooleanSchema { title, description, default }
+    ArraySchema { title, description, min_items, max_items, items, default }
+    SelectItems { kind, choices, any_of }
+    ElicitationRequired { elicitations }
+    InputRequired { requests, state, meta }
+}
+
+enums! {
+    SamplingContent { One, Many }
+    PrimitiveSchema { String, Number, Boolean, Array, Unknown }
+}
+
+impl IntoOwned for InputRequest<'_> {
+    type Owned = InputRequest<'static>;
+
+    fn into_owned(self) -> InputRequest<'static> {
+        match self {
+            Self::Elicit(params) => InputRequest::Elicit(params.into_owned()),
+            Self::CreateMessage(params) => InputRequest::CreateMessage(params.into_owned()),
+            Self::ListRoots => InputRequest::ListRoots,
+            Self::Unknown(raw) => InputRequest::Unknown(raw.into_owned()),
+        }
+    }
+}
+
+inherent! { InputRequest }
+
+// Subscriptions, tasks and notifications.
+structs! {
+    SubscriptionFilter {
+        tools_list_changed, prompts_list_changed, resources_list_changed, resource_subscriptions,
+        task_ids
+    }
+    ListenParams { notifications, meta }
+    AcknowledgedParams { notifications, meta }
+    Task {
+        task_id, status, status_message, created_at, last_updated_at, ttl, poll_interval, meta
+    }
+    CreateTaskResult { task, meta }
+    TaskParams { task_id, meta }
+    ListTasksResult { tasks, next_cursor, meta }
+    DetailedTask {
+        task_id, status, status_message, created_at, last_updated_at, ttl_ms, poll_interval_ms,
+        input_requests, result, error, meta
+    }
+    UpdateTaskParams { task_id, inputs, meta }
+    SetLevelParams { level, meta }
+    CancelledParams { request_id, reason, meta }
+    ProgressParams { progress_token, progress, total, message, meta }
+    LogParams { level, logger, data, meta }
+    ResourceUpdatedParams { uri, meta }
+    ElicitationCompleteParams { elicitation_id, meta }
+    Empty { meta }
+}
