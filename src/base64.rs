@@ -10,8 +10,22 @@ pub(crate) enum Base64 {
     /// For URLs (section 5), without padding.
     Url,
     /// The standard alphabet (section 4), padded to whole groups of four.
-    #[cfg(feature = "http")]
     Padded,
+}
+
+/// A text is no base64. Whoever wrote the text is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("no base64 at byte {offset}")]
+pub struct Base64Error {
+    offset: usize,
+}
+
+impl Base64Error {
+    /// The first byte that nothing in base64 can have at this place, counted from the start of the text; the
+    /// length of the text if it ends too early.
+    pub const fn offset(self) -> usize {
+        self.offset
+    }
 }
 
 impl Base64 {
@@ -29,31 +43,51 @@ impl Base64 {
         }
     }
 
+    /// The text for the bytes.
+    pub(crate) fn text(self, bytes: &[u8]) -> String {
+        let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+        self.encode(bytes, &mut text);
+        text
+    }
+
     /// The bytes, `None` if the text has anything but the symbols, another padding than it must have,
     /// or bits that are left over.
     pub(crate) fn decode(self, text: &str) -> Option<Vec<u8>> {
-        let text = if self.is_padded() { unpadded(text)? } else { text };
-        let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
-        for group in text.as_bytes().chunks(4) {
+        self.bytes(text).ok()
+    }
+
+    /// As [`decode`](Self::decode), for those who have to say where the text is wrong.
+    pub(crate) fn bytes(self, text: &str) -> Result<Vec<u8>, Base64Error> {
+        let (symbols, padding) = text.split_at(text.find('=').unwrap_or(text.len()));
+        let end = Base64Error { offset: symbols.len() };
+        let mut bytes = Vec::with_capacity(symbols.len() / 4 * 3 + 3);
+        for (index, group) in symbols.as_bytes().chunks(4).enumerate() {
             let mut bits = 0_u32;
-            for symbol in group {
-                bits = bits << 6 | self.value(*symbol)?;
+            for (place, symbol) in group.iter().enumerate() {
+                let value = self.value(*symbol).ok_or(Base64Error { offset: 4 * index + place })?;
+                bits = bits << 6 | value;
             }
             let [_, first, second, third] = (bits << (6 * (4 - group.len()))).to_be_bytes();
             match group.len() {
                 4 => bytes.extend_from_slice(&[first, second, third]),
                 3 if third == 0 => bytes.extend_from_slice(&[first, second]),
                 2 if second == 0 && third == 0 => bytes.push(first),
-                _ => return None,
+                _ => return Err(end),
             }
         }
-        Some(bytes)
+        let expected = match symbols.len() % 4 {
+            2 if self.is_padded() => "==",
+            3 if self.is_padded() => "=",
+            _ => "",
+        };
+        let fitting = padding.bytes().zip(expected.bytes()).take_while(|(is, to_be)| is == to_be);
+        let offset = symbols.len() + fitting.count();
+        if padding == expected { Ok(bytes) } else { Err(Base64Error { offset }) }
     }
 
     const fn is_padded(self) -> bool {
         match self {
             Self::Url => false,
-            #[cfg(feature = "http")]
             Self::Padded => true,
         }
     }
@@ -62,7 +96,6 @@ impl Base64 {
     const fn last_symbols(self) -> (u8, u8) {
         match self {
             Self::Url => (b'-', b'_'),
-            #[cfg(feature = "http")]
             Self::Padded => (b'+', b'/'),
         }
     }
@@ -95,17 +128,7 @@ impl Base64 {
     }
 }
 
-/// The text without its padding, `None` if its length is not that of whole groups.
-fn unpadded(text: &str) -> Option<&str> {
-    if !text.len().is_multiple_of(4) {
-        return None;
-    }
-    // At most two: a third one stays, and is no symbol.
-    let text = text.strip_suffix('=').unwrap_or(text);
-    Some(text.strip_suffix('=').unwrap_or(text))
-}
-
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -122,9 +145,7 @@ mod tests {
             ("foobar", "Zm9vYmFy"),
         ];
         for (plain, encoded) in table {
-            let mut text = String::new();
-            Base64::Padded.encode(plain.as_bytes(), &mut text);
-            assert_eq!(text, encoded);
+            assert_eq!(Base64::Padded.text(plain.as_bytes()), encoded);
             assert_eq!(Base64::Padded.decode(encoded), Some(plain.into()));
         }
     }
@@ -133,9 +154,7 @@ mod tests {
     fn the_alphabets_differ_in_two_symbols() {
         let bytes = [0xfb, 0xff, 0xbf];
         for (variety, expected) in [(Base64::Padded, "+/+/"), (Base64::Url, "-_-_")] {
-            let mut text = String::new();
-            variety.encode(&bytes, &mut text);
-            assert_eq!(text, expected);
+            assert_eq!(variety.text(&bytes), expected);
             assert_eq!(variety.decode(expected), Some(bytes.into()));
         }
         assert_eq!(Base64::Padded.decode("-_-_"), None);
@@ -146,28 +165,74 @@ mod tests {
     #[test]
     fn there_is_one_padded_text_for_every_value() {
         let broken = [
-            "Zg",
-            "Zg=",
-            "Zg===",
-            "Z===",
-            "====",
-            "=",
-            "==",
-            "Zm8",
-            "Zm9v=",
-            "Zm9v====",
-            "Zh==",
-            "Zm9=",
-            "Zg==Zg==",
-            "Z=g=",
-            "=Zg=",
-            "Zm 8=",
-            "Zm8=\n",
-            "SGVs!!!bG8=",
-            "SGVsbG8",
+            ("Zg", 2),
+            ("Zg=", 3),
+            ("Zg===", 4),
+            ("Z", 1),
+            ("Z===", 1),
+            ("====", 0),
+            ("=", 0),
+            ("==", 0),
+            ("Zm8", 3),
+            ("Zm9v=", 4),
+            ("Zm9v====", 4),
+            ("Zh==", 2),
+            ("Zm9=", 3),
+            ("Zg==Zg==", 4),
+            ("Z=g=", 1),
+            ("=Zg=", 0),
+            ("Zm 8=", 2),
+            ("Zm8=\n", 4),
+            ("Zm9v\nZm9v", 4),
+            ("SGVs!!!bG8=", 4),
+            ("SGVsbG8", 7),
+            ("SGVsbG-8", 6),
+            ("SGVsbé==", 5),
         ];
-        for text in broken {
+        for (text, offset) in broken {
+            assert_eq!(Base64::Padded.bytes(text), Err(Base64Error { offset }), "{text:?}");
             assert_eq!(Base64::Padded.decode(text), None, "{text:?}");
+        }
+    }
+
+    /// Every text of at most six of these symbols, which are enough for every kind of mistake: it is the one text
+    /// of its bytes, or it is wrong at the first byte that cannot be there.
+    #[test]
+    fn mistakes_are_found_at_the_first_byte_that_cannot_be_there() {
+        let ends = ["", "A", "AA", "AAA", "=", "==", "A=", "A==", "AA="];
+        for variety in [Base64::Padded, Base64::Url] {
+            let is_begun_by = |text: &str| {
+                ends.iter().any(|end| variety.decode(&alloc::format!("{text}{end}")).is_some())
+            };
+            let mut texts = alloc::vec![String::new()];
+            for _ in 0..=6 {
+                for text in &texts {
+                    match variety.bytes(text) {
+                        Ok(bytes) => assert_eq!(variety.text(&bytes), *text),
+                        Err(Base64Error { offset }) => {
+                            assert!(is_begun_by(&text[..offset]), "{text} {offset}");
+                            let more = text.get(..=offset);
+                            assert!(more.is_none_or(|more| !is_begun_by(more)), "{text} {offset}");
+                        }
+                    }
+                }
+                let longer =
+                    |text| "ABg=".chars().map(move |symbol| alloc::format!("{text}{symbol}"));
+                texts = texts.iter().flat_map(longer).collect();
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_at_every_place_comes_back() {
+        for length in 0..8 {
+            for byte in 0..=u8::MAX {
+                let bytes: Vec<u8> = (0..length).map(|place| byte.wrapping_mul(place)).collect();
+                for variety in [Base64::Padded, Base64::Url] {
+                    let text = variety.text(&bytes);
+                    assert_eq!(variety.decode(&text).as_deref(), Some(&*bytes), "{text}");
+                }
+            }
         }
     }
 }

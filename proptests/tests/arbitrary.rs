@@ -275,6 +275,24 @@ fn many_a_call_gets_as_far_as_the_handler() {
     assert!(50 < handled.count());
 }
 
+/// Base64, one bit after the other.
+fn decoded_slowly(text: &str) -> Option<Vec<u8>> {
+    const SYMBOLS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let symbols = text.trim_end_matches('=');
+    let padding = text.len() - symbols.len();
+    if 2 < padding || !text.len().is_multiple_of(4) {
+        return None;
+    }
+    let bits = |symbol| SYMBOLS.find(symbol).map(|value| format!("{value:06b}"));
+    let bits: String = symbols.chars().map(bits).collect::<Option<_>>()?;
+    let (whole, rest) = bits.split_at(bits.len() / 8 * 8);
+    if rest.contains('1') || rest.len() != 2 * padding {
+        return None;
+    }
+    let byte = |bits: &[u8]| u8::from_str_radix(std::str::from_utf8(bits).unwrap(), 2).unwrap();
+    Some(whole.as_bytes().chunks(8).map(byte).collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
@@ -282,6 +300,34 @@ proptest! {
     fn what_is_built_can_be_read_again(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         values_that_are_equal(&bytes);
         values_with_lists(&bytes);
+    }
+
+    #[test]
+    fn bytes_come_back_from_base64(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let image = ImageContent::from_bytes(&bytes, "image/png");
+        let slowly = decoded_slowly(&image.data);
+        prop_assert_eq!(slowly.as_deref(), Some(&*bytes));
+        let text = serde_json::to_string(&image).unwrap();
+        let read: ImageContent<'_> = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(read.to_bytes(), Ok(bytes));
+    }
+
+    #[test]
+    fn what_is_no_base64_is_found(
+        bytes in prop::collection::vec(any::<u8>(), 0..9),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), "[Ag=_é\n]"), 0..3),
+    ) {
+        let mut text = String::from(ImageContent::from_bytes(&bytes, "image/png").data);
+        for (place, symbol) in damage {
+            let mut places = text.char_indices().map(|(place, _)| place).collect::<Vec<_>>();
+            places.push(text.len());
+            text.insert_str(*place.get(&places), &symbol);
+        }
+        let image = ImageContent::new(text.as_str(), "image/png");
+        prop_assert_eq!(image.to_bytes().ok(), decoded_slowly(&text));
+        if let Err(error) = image.to_bytes() {
+            prop_assert!(text.is_char_boundary(error.offset()), "{} {}", text, error);
+        }
     }
 
     #[test]

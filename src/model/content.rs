@@ -1,5 +1,7 @@
 //! Content blocks: what tools, prompts and messages are made of.
 
+use alloc::vec::Vec;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -8,6 +10,7 @@ use super::list::List;
 use super::open::open_enum;
 use super::resources::{ResourceContents, ResourceLink};
 use super::text::Text;
+use crate::base64::{Base64, Base64Error};
 use crate::json::{Number, Raw, Str, member};
 
 open_enum! {
@@ -27,7 +30,7 @@ open_enum! {
 pub struct Annotations<'a> {
     /// Who it is for; both if absent.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub audience: Option<alloc::vec::Vec<Role<'a>>>,
+    pub audience: Option<Vec<Role<'a>>>,
     /// How important it is, from 0 (optional) to 1 (required).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Number>,
@@ -168,7 +171,7 @@ impl<'a> TextContent<'a> {
 #[serde(tag = "type", rename = "image")]
 #[non_exhaustive]
 pub struct ImageContent<'a> {
-    /// The bytes in base64.
+    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
     #[serde(borrow)]
     pub data: Text<'a>,
     /// The MIME type.
@@ -184,9 +187,42 @@ pub struct ImageContent<'a> {
 }
 
 impl<'a> ImageContent<'a> {
-    /// An image from base64 and its MIME type.
+    /// An image from base64 and its MIME type. For one from bytes there is
+    /// [`from_bytes`](Self::from_bytes).
     pub fn new(data: impl Into<Text<'a>>, mime_type: impl Into<Text<'a>>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
+    }
+
+    /// An image from the bytes of its file and its MIME type. In the message it takes four bytes for every
+    /// three, see [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    ///
+    /// ```
+    /// use mcp_sansio::model::ImageContent;
+    ///
+    /// let image = ImageContent::from_bytes(b"\x89PNG\r\n", "image/png");
+    /// assert_eq!(image.data, "iVBORw0K");
+    /// assert_eq!(image.to_bytes()?, b"\x89PNG\r\n");
+    ///
+    /// let broken = ImageContent::new("iVBO Rw0K", "image/png");
+    /// assert_eq!(broken.to_bytes().unwrap_err().offset(), 4);
+    /// # Ok::<(), mcp_sansio::model::Base64Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8], mime_type: impl Into<Text<'a>>) -> Self {
+        Self::new(Base64::Padded.text(bytes), mime_type)
+    }
+}
+
+impl ImageContent<'_> {
+    /// The bytes of its file.
+    ///
+    /// Nothing is tolerated beside what [RFC 4648, section 4](https://www.rfc-editor.org/rfc/rfc4648#section-4)
+    /// has: no white space or newline, no missing padding, no symbols for URLs, no bits that are left over.
+    ///
+    /// # Errors
+    ///
+    /// [`Base64Error`] if that is not what `data` is: whoever wrote it is at fault.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
+        Base64::Padded.bytes(&self.data)
     }
 }
 
@@ -196,7 +232,7 @@ impl<'a> ImageContent<'a> {
 #[serde(tag = "type", rename = "audio")]
 #[non_exhaustive]
 pub struct AudioContent<'a> {
-    /// The bytes in base64.
+    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
     #[serde(borrow)]
     pub data: Text<'a>,
     /// The MIME type.
@@ -212,9 +248,27 @@ pub struct AudioContent<'a> {
 }
 
 impl<'a> AudioContent<'a> {
-    /// Audio from base64 and its MIME type.
+    /// Audio from base64 and its MIME type. For audio from bytes there is
+    /// [`from_bytes`](Self::from_bytes).
     pub fn new(data: impl Into<Text<'a>>, mime_type: impl Into<Text<'a>>) -> Self {
         Self { data: data.into(), mime_type: mime_type.into(), ..Self::default() }
+    }
+
+    /// Audio from the bytes of its file and its MIME type. In the message it takes four bytes for every
+    /// three, see [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+    pub fn from_bytes(bytes: &[u8], mime_type: impl Into<Text<'a>>) -> Self {
+        Self::new(Base64::Padded.text(bytes), mime_type)
+    }
+}
+
+impl AudioContent<'_> {
+    /// The bytes of its file, read as strictly as [those of an image](ImageContent::to_bytes).
+    ///
+    /// # Errors
+    ///
+    /// [`Base64Error`] if `data` is no base64: whoever wrote it is at fault.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
+        Base64::Padded.bytes(&self.data)
     }
 }
 

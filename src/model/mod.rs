@@ -55,6 +55,7 @@ pub mod method;
 // Behind the types, so that their documentation begins with how to make them.
 mod owned;
 
+pub use crate::base64::Base64Error;
 pub use cache::CacheScope;
 pub use capabilities::{
     ClientCapabilities, ClientTaskRequests, ElicitationCapability, ElicitationTaskRequests,

@@ -11,6 +11,7 @@ use super::lifecycle::Icon;
 use super::list::List;
 use super::map::Map;
 use super::text::Text;
+use crate::base64::{Base64, Base64Error};
 use crate::json::Raw;
 
 /// Something a server can be asked to read.
@@ -161,13 +162,18 @@ impl<'a> ResourceContents<'a> {
         })
     }
 
-    /// Contents of bytes, in base64.
+    /// Contents of bytes, in base64. [`from_bytes`](Self::from_bytes) takes the bytes themselves.
     pub fn blob(uri: impl Into<Text<'a>>, blob: impl Into<Text<'a>>) -> Self {
         Self::Blob(BlobResourceContents {
             uri: uri.into(),
             blob: blob.into(),
             ..BlobResourceContents::default()
         })
+    }
+
+    /// Contents of these bytes. In the message they take four bytes for every three.
+    pub fn from_bytes(uri: impl Into<Text<'a>>, bytes: &[u8]) -> Self {
+        Self::Blob(BlobResourceContents::from_bytes(uri, bytes))
     }
 
     /// The same contents with a MIME type.
@@ -241,13 +247,32 @@ pub struct BlobResourceContents<'a> {
     /// The MIME type, if known.
     #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Text<'a>>,
-    /// The bytes in base64.
+    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
     #[serde(borrow)]
     pub blob: Text<'a>,
     /// Metadata (from 2025-06-18 on).
     #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub meta: Option<Raw<'a>>,
+}
+
+impl<'a> BlobResourceContents<'a> {
+    /// The contents of the resource with this URI. In the message they take four bytes for every three.
+    pub fn from_bytes(uri: impl Into<Text<'a>>, bytes: &[u8]) -> Self {
+        let blob = Base64::Padded.text(bytes).into();
+        Self { uri: uri.into(), blob, ..Self::default() }
+    }
+}
+
+impl BlobResourceContents<'_> {
+    /// The bytes, read as strictly as [those of an image](super::ImageContent::to_bytes).
+    ///
+    /// # Errors
+    ///
+    /// [`Base64Error`] if `blob` is no base64: whoever wrote it is at fault.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Base64Error> {
+        Base64::Padded.bytes(&self.blob)
+    }
 }
 
 /// The params of `resources/read`.

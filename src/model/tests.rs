@@ -52,6 +52,36 @@ fn kinds_may_be_written_with_escapes() {
     assert_eq!(SchemaDialect::of(&schema.expect("JSON")), SchemaDialect::Draft7);
 }
 
+/// The standard alphabet and its padding, read and written.
+#[test]
+fn bytes_are_there_as_base64() {
+    let bytes = [0xfb, 0xff, 0xbf, 0];
+    let image = ImageContent::from_bytes(&bytes, "image/png");
+    assert_eq!(image, ImageContent::new("+/+/AA==", "image/png"));
+    assert_eq!(image.to_bytes().as_deref(), Ok(&bytes[..]));
+    let audio = AudioContent::from_bytes(&bytes, "audio/wav");
+    assert_eq!(audio, AudioContent::new("+/+/AA==", "audio/wav"));
+    assert_eq!(audio.to_bytes().as_deref(), Ok(&bytes[..]));
+    let contents = ResourceContents::from_bytes("a:b", &bytes);
+    assert_eq!(contents, ResourceContents::blob("a:b", "+/+/AA=="));
+    let ResourceContents::Blob(blob) = contents else { panic!("it is made of bytes") };
+    assert_eq!(blob, BlobResourceContents::from_bytes("a:b", &bytes));
+    assert_eq!(blob.to_bytes().as_deref(), Ok(&bytes[..]));
+
+    for (text, offset) in [("-_-_AA==", 0), ("+/+/AA", 6), ("+/+/\nAA==", 4), ("+/+/AB==", 6)] {
+        let found = [
+            ImageContent::new(text, "").to_bytes(),
+            AudioContent::new(text, "").to_bytes(),
+            BlobResourceContents { blob: text.into(), ..blob.clone() }.to_bytes(),
+        ];
+        assert!(
+            found.iter().all(|bytes| bytes.as_ref().is_err_and(|error| error.offset() == offset))
+        );
+        let says = alloc::format!("no base64 at byte {offset}");
+        assert_eq!(found[0].clone().map_err(|error| error.to_string()), Err(says));
+    }
+}
+
 /// Contents are text or bytes, never both or neither.
 #[test]
 fn resource_contents_are_either_text_or_bytes() {
