@@ -11,11 +11,13 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// The params of `completion/complete`.
+#[doc(alias("completion/complete", "CompleteRequestParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CompleteParams<'a> {
     /// What has the argument.
+    #[doc(alias = "ref")]
     #[serde(borrow, rename = "ref")]
     pub reference: Reference<'a>,
     /// The argument and what has been typed so far.
@@ -43,6 +45,7 @@ impl<'a> CompleteParams<'a> {
 }
 
 /// What an argument to complete belongs to.
+#[doc(alias("PromptReference", "ResourceTemplateReference"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -150,6 +153,7 @@ impl<'a> From<Map<'a, Text<'a>>> for CompletionContext<'a> {
 }
 
 /// The result of `completion/complete`.
+#[doc(alias = "completion/complete")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

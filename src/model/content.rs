@@ -43,6 +43,7 @@ pub struct Annotations<'a> {
 ///
 /// Which kinds may stand where depends on the place and the revision; a kind this crate does not
 /// know is kept as it came.
+#[doc(alias("ContentBlock", "RawContent"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

@@ -12,6 +12,7 @@ use super::text::Text;
 use crate::json::Raw;
 
 /// The result of `server/discover` (2026-07-28). Who the server is stands in its metadata.
+#[doc(alias = "server/discover")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -61,6 +62,7 @@ impl<'a> DiscoverResult<'a> {
 }
 
 /// The `data` of error `-32022`: the server does not take requests of this revision (2026-07-28).
+#[doc(alias = "UnsupportedProtocolVersionError")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -85,6 +87,7 @@ impl<'a> UnsupportedVersionData<'a> {
 }
 
 /// The `data` of error `-32021`: the client has not declared what the request needs (2026-07-28).
+#[doc(alias = "MissingRequiredClientCapabilityError")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

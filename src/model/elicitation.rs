@@ -13,6 +13,7 @@ use super::text::Text;
 use crate::json::{Number, Raw};
 
 /// The params of `elicitation/create`.
+#[doc(alias("elicitation/create", "ElicitRequestParams", "CreateElicitationRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -80,6 +81,7 @@ open_enum! {
 }
 
 /// The result of `elicitation/create`.
+#[doc(alias("elicitation/create", "CreateElicitationResult"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -137,6 +139,7 @@ open_enum! {
 }
 
 /// A flat object schema: what a form asks for.
+#[doc(alias("requestedSchema", "ElicitationSchema"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(tag = "type", rename = "object")]
@@ -161,6 +164,7 @@ impl<'a> ObjectSchema<'a> {
 }
 
 /// One field of a form.
+#[doc(alias = "PrimitiveSchemaDefinition")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -230,9 +234,11 @@ pub struct StringSchema<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Text<'a>>,
     /// The values to choose from.
+    #[doc(alias = "enum")]
     #[serde(borrow, rename = "enum", skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Text<'a>>>,
     /// What to call them, in the same order (deprecated in 2025-11-25).
+    #[doc(alias = "enumNames")]
     #[serde(borrow, rename = "enumNames", skip_serializing_if = "Option::is_none")]
     pub choice_names: Option<Vec<Text<'a>>>,
     /// The values to choose from, with titles (2025-11-25).
@@ -249,6 +255,7 @@ pub struct StringSchema<'a> {
 #[non_exhaustive]
 pub struct EnumOption<'a> {
     /// The value.
+    #[doc(alias = "const")]
     #[serde(borrow, rename = "const")]
     pub value: Text<'a>,
     /// What to call it.
@@ -345,6 +352,7 @@ pub struct ArraySchema<'a> {
 }
 
 /// The values to choose several from: plain (`type` and `enum`) or with titles (`anyOf`).
+#[doc(alias = "MultiSelectEnumSchema")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -353,6 +361,7 @@ pub struct SelectItems<'a> {
     #[serde(borrow, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Text<'a>>,
     /// Plain values.
+    #[doc(alias = "enum")]
     #[serde(borrow, rename = "enum", skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Text<'a>>>,
     /// Values with titles.
@@ -374,6 +383,7 @@ impl<'a> SelectItems<'a> {
 }
 
 /// The `data` of error `-32042`: what the user must do before the request can succeed (2025-11-25).
+#[doc(alias = "URLElicitationRequiredError")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

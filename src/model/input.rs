@@ -110,17 +110,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias("InputRequiredResult", "input_required"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct InputRequired<'a> {
     /// What the server needs, by keys of its choice.
+    #[doc(alias = "inputRequests")]
     #[serde(borrow, rename = "inputRequests", skip_serializing_if = "Option::is_none")]
     pub requests: Option<Map<'a, InputRequest<'a>>>,
     /// What the client is to bring back unread and unchanged. An empty one is one, and `null` is none
     /// that can be read.
     ///
     /// A client can bring back anything, so protect what must not be forged.
+    #[doc(alias = "requestState")]
     #[serde(
         borrow,
         default,

@@ -13,6 +13,7 @@ use crate::json::Raw;
 /// Who a program is: a name and a version, and what people may want to know.
 ///
 /// It is for display; nothing may depend on it.
+#[doc(alias("clientInfo", "serverInfo"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -83,6 +84,7 @@ open_enum! {
 }
 
 /// The params of `initialize`.
+#[doc(alias("initialize", "InitializeRequestParams", "ClientInfo"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -103,6 +105,7 @@ pub struct InitializeParams<'a> {
 }
 
 /// The result of `initialize`.
+#[doc(alias("initialize", "ServerInfo"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

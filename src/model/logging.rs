@@ -124,6 +124,7 @@ impl<'de> Deserialize<'de> for LoggingLevel {
 }
 
 /// The params of `logging/setLevel`.
+#[doc(alias("logging/setLevel", "SetLevelRequestParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

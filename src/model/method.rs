@@ -77,6 +77,7 @@ pub trait Notification {
 }
 
 /// Params or a result without members of their own.
+#[doc(alias = "EmptyResult")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -92,6 +93,7 @@ macro_rules! methods {
         $(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident -> $result:ident;
     )*) => {$(
         $(#[$documentation])*
+        #[doc(alias = $name)]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $marker;
@@ -107,6 +109,7 @@ macro_rules! methods {
 macro_rules! notifications {
     ($($(#[$documentation:meta])* $marker:ident = $name:literal, $params:ident;)*) => {$(
         $(#[$documentation])*
+        #[doc(alias = $name)]
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub struct $marker;

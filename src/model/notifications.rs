@@ -9,12 +9,14 @@ use crate::json::{Number, Raw};
 /// The params of `notifications/cancelled`.
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
+#[doc(alias("notifications/cancelled", "CancelledNotificationParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct CancelledParams<'a> {
     /// The request, a string or an integer. Optional in the schema of 2025-11-25, needed for
     /// everything but tasks.
+    #[doc(alias = "RequestId")]
     #[serde(borrow, rename = "requestId", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::id))]
     pub request_id: Option<Raw<'a>>,
@@ -30,11 +32,13 @@ pub struct CancelledParams<'a> {
 /// The params of `notifications/progress`.
 ///
 /// The machine reads and writes these itself; the type is for tools that look at traffic.
+#[doc(alias("notifications/progress", "ProgressNotificationParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
 pub struct ProgressParams<'a> {
     /// The token, a string or an integer.
+    #[doc(alias = "ProgressToken")]
     #[serde(borrow, rename = "progressToken")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::id))]
     pub progress_token: Raw<'a>,
@@ -53,6 +57,7 @@ pub struct ProgressParams<'a> {
 }
 
 /// The params of `notifications/message`: a log message.
+#[doc(alias("notifications/message", "LoggingMessageNotificationParams"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -79,6 +84,7 @@ impl<'a> LogParams<'a> {
 }
 
 /// The params of `notifications/resources/updated`.
+#[doc(alias("notifications/resources/updated", "ResourceUpdatedNotificationParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -100,6 +106,7 @@ impl<'a> ResourceUpdatedParams<'a> {
 }
 
 /// The params of `notifications/elicitation/complete` (2025-11-25).
+#[doc(alias = "notifications/elicitation/complete")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

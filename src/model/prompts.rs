@@ -77,6 +77,7 @@ impl<'a> PromptArgument<'a> {
 }
 
 /// The result of `prompts/list`.
+#[doc(alias = "prompts/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -119,6 +120,7 @@ impl<'a> ListPromptsResult<'a> {
 }
 
 /// The params of `prompts/get`.
+#[doc(alias("prompts/get", "GetPromptRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -153,6 +155,7 @@ impl<'a> GetPromptParams<'a> {
 }
 
 /// The result of `prompts/get`.
+#[doc(alias = "prompts/get")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

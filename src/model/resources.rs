@@ -276,6 +276,7 @@ impl BlobResourceContents<'_> {
 }
 
 /// The params of `resources/read`.
+#[doc(alias("resources/read", "ReadResourceRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -307,6 +308,7 @@ impl<'a> ReadResourceParams<'a> {
 }
 
 /// The params of `resources/subscribe` and `resources/unsubscribe`.
+#[doc(alias("resources/subscribe", "resources/unsubscribe"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -328,6 +330,7 @@ impl<'a> UriParams<'a> {
 }
 
 /// The result of `resources/list`.
+#[doc(alias = "resources/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -370,6 +373,7 @@ impl<'a> ListResourcesResult<'a> {
 }
 
 /// The result of `resources/templates/list`.
+#[doc(alias = "resources/templates/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -412,6 +416,7 @@ impl<'a> ListResourceTemplatesResult<'a> {
 }
 
 /// The result of `resources/read`: what the URI names, and possibly what lies below it.
+#[doc(alias = "resources/read")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

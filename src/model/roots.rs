@@ -31,6 +31,7 @@ impl<'a> Root<'a> {
 }
 
 /// The result of `roots/list`.
+#[doc(alias = "roots/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

@@ -12,6 +12,7 @@ use super::tools::Tool;
 use crate::json::{Number, Raw};
 
 /// The params of `sampling/createMessage`: what a server wants a model to answer.
+#[doc(alias("sampling/createMessage", "CreateMessageRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -124,6 +125,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
 }
 
 /// The result of `sampling/createMessage`: what the model answered.
+#[doc(alias = "sampling/createMessage")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

@@ -92,6 +92,7 @@ impl<'a> SubscriptionFilter<'a> {
 }
 
 /// The params of `subscriptions/listen` (2026-07-28).
+#[doc(alias("subscriptions/listen", "SubscriptionsListenRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -114,6 +115,7 @@ impl<'a> ListenParams<'a> {
 
 /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
 /// about stands in their metadata.
+#[doc(alias = "notifications/subscriptions/acknowledged")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]

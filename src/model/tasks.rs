@@ -42,6 +42,7 @@ impl TaskStatus<'_> {
 
 /// A task: the result of `tasks/get` and `tasks/cancel`, the params of `notifications/tasks/status`,
 /// and an element of the lists.
+#[doc(alias = "notifications/tasks/status")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
@@ -117,6 +118,7 @@ pub struct CreateTaskResult<'a> {
 
 /// The params of `tasks/get`, `tasks/result` and `tasks/cancel`, and the metadata
 /// `io.modelcontextprotocol/related-task`.
+#[doc(alias("tasks/get", "tasks/result", "tasks/cancel", "RelatedTaskMetadata"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -138,6 +140,7 @@ impl<'a> TaskParams<'a> {
 }
 
 /// The result of `tasks/list`.
+#[doc(alias = "tasks/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -159,6 +162,7 @@ pub struct ListTasksResult<'a> {
 ///
 /// What it asks for and what came of it are there if its status says so, and never in the answer to a
 /// request that has become a task.
+#[doc(alias = "notifications/tasks")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[serde(rename_all = "camelCase")]
@@ -203,6 +207,7 @@ pub struct DetailedTask<'a> {
 }
 
 /// The params of `tasks/update` (from 2026-07-28 on).
+#[doc(alias = "tasks/update")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -211,6 +216,7 @@ pub struct UpdateTaskParams<'a> {
     #[serde(borrow, rename = "taskId")]
     pub task_id: Text<'a>,
     /// An answer under each key: the result of what was asked for there.
+    #[doc(alias = "inputResponses")]
     #[serde(borrow, rename = "inputResponses")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub inputs: Map<'a, Raw<'a>>,

@@ -30,11 +30,13 @@ pub struct Tool<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text<'a>>,
     /// The JSON Schema of its arguments, an object schema.
+    #[doc(alias = "inputSchema")]
     #[serde(borrow, rename = "inputSchema")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub input_schema: Raw<'a>,
     /// The JSON Schema of its structured result (from 2025-06-18 on): an object schema, since
     /// 2026-07-28 any.
+    #[doc(alias = "outputSchema")]
     #[serde(borrow, rename = "outputSchema", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
     pub output_schema: Option<Raw<'a>>,
@@ -151,6 +153,7 @@ open_enum! {
 }
 
 /// The params of a list method.
+#[doc(alias = "PaginatedRequestParams")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -172,6 +175,7 @@ impl<'a> PageParams<'a> {
 }
 
 /// The result of `tools/list`.
+#[doc(alias = "tools/list")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -180,6 +184,7 @@ pub struct ListToolsResult<'a> {
     #[serde(borrow)]
     pub tools: List<'a, Tool<'a>>,
     /// Where the next page begins, if there is one.
+    #[doc(alias = "nextCursor")]
     #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<Text<'a>>,
     /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
@@ -214,6 +219,7 @@ impl<'a> ListToolsResult<'a> {
 }
 
 /// The params of `tools/call`.
+#[doc(alias("tools/call", "CallToolRequestParams"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -257,6 +263,7 @@ impl<'a> CallToolParams<'a> {
 ///
 /// Some servers leave `content` out where they have structured content or nothing to say. That is
 /// read as no content, unless the result has members that make it something else.
+#[doc(alias = "tools/call")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
 #[non_exhaustive]
@@ -265,9 +272,11 @@ pub struct CallToolResult<'a> {
     pub content: List<'a, Content<'a>>,
     /// The same as structured data (from 2025-06-18 on): an object, since 2026-07-28 any JSON. `null` is
     /// data, too, and not the same as nothing.
+    #[doc(alias = "structuredContent")]
     #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Raw<'a>>,
     /// Whether the tool failed. Absent means it did not.
+    #[doc(alias = "isError")]
     #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// Metadata.
