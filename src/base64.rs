@@ -28,19 +28,76 @@ impl Base64Error {
     }
 }
 
+/// What stands in a table of values for a byte that is no symbol.
+const NO_SYMBOL: u8 = 0xff;
+
+/// The symbols of a variety, and the value of each byte that is one.
+struct Alphabet {
+    symbols: [u8; 64],
+    values: [u8; 256],
+}
+
+static STANDARD: Alphabet =
+    Alphabet::new(*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+
+static FOR_URLS: Alphabet =
+    Alphabet::new(*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+
+impl Alphabet {
+    #[allow(clippy::indexing_slicing, reason = "it happens while this is compiled")]
+    const fn new(symbols: [u8; 64]) -> Self {
+        let mut values = [NO_SYMBOL; 256];
+        let mut value = 0;
+        while value < 64 {
+            values[symbols[value as usize] as usize] = value;
+            value += 1;
+        }
+        Self { symbols, values }
+    }
+
+    /// The symbols for three bytes.
+    fn symbols(&self, [first, second, third]: [u8; 3]) -> [u8; 4] {
+        let bits = u32::from_be_bytes([0, first, second, third]);
+        // Six bits are always a place in the table.
+        let symbol =
+            |bits: u32| self.symbols.get(bits as usize & 0x3f).copied().unwrap_or_default();
+        [symbol(bits >> 18), symbol(bits >> 12), symbol(bits >> 6), symbol(bits)]
+    }
+
+    /// The three bytes for four symbols, or which of them is none.
+    fn bytes(&self, symbols: [u8; 4]) -> Result<[u8; 3], usize> {
+        // A byte is always a place in the table.
+        let value = |symbol| self.values.get(usize::from(symbol)).copied().unwrap_or(NO_SYMBOL);
+        let values = symbols.map(value);
+        // One look at all four: a value has six bits.
+        if values.iter().fold(0, |all, value| all | value) == NO_SYMBOL {
+            return Err(values.iter().take_while(|value| **value != NO_SYMBOL).count());
+        }
+        let bits = values.iter().fold(0, |bits, value| bits << 6 | u32::from(*value));
+        let [_, first, second, third] = bits.to_be_bytes();
+        Ok([first, second, third])
+    }
+}
+
 impl Base64 {
     /// Appends the text for the bytes.
     pub(crate) fn encode(self, bytes: &[u8], text: &mut String) {
-        for group in bytes.chunks(3) {
-            let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-            let bits = bits << (8 * (3 - group.len()));
-            for index in 0..=group.len() {
-                text.push(self.symbol(bits >> (18 - 6 * index) & 0x3f));
-            }
+        let alphabet = self.alphabet();
+        // A string looks at whatever it is given, so it is given everything at once.
+        let mut symbols = core::mem::take(text).into_bytes();
+        let (groups, rest) = bytes.as_chunks();
+        for group in groups {
+            symbols.extend_from_slice(&alphabet.symbols(*group));
+        }
+        if let [first, more @ ..] = rest {
+            let last = alphabet.symbols([*first, more.first().copied().unwrap_or(0), 0]);
+            symbols.extend(last.iter().take(1 + rest.len()));
             if self.is_padded() {
-                (group.len()..3).for_each(|_| text.push('='));
+                symbols.extend((rest.len()..3).map(|_| b'='));
             }
         }
+        // All symbols are ASCII.
+        *text = String::from_utf8(symbols).unwrap_or_default();
     }
 
     /// The text for the bytes.
@@ -58,30 +115,36 @@ impl Base64 {
 
     /// As [`decode`](Self::decode), for those who have to say where the text is wrong.
     pub(crate) fn bytes(self, text: &str) -> Result<Vec<u8>, Base64Error> {
+        let alphabet = self.alphabet();
         let (symbols, padding) = text.split_at(text.find('=').unwrap_or(text.len()));
-        let end = Base64Error { offset: symbols.len() };
         let mut bytes = Vec::with_capacity(symbols.len() / 4 * 3 + 3);
-        for (index, group) in symbols.as_bytes().chunks(4).enumerate() {
-            let mut bits = 0_u32;
-            for (place, symbol) in group.iter().enumerate() {
-                let value = self.value(*symbol).ok_or(Base64Error { offset: 4 * index + place })?;
-                bits = bits << 6 | value;
-            }
-            let [_, first, second, third] = (bits << (6 * (4 - group.len()))).to_be_bytes();
-            match group.len() {
-                4 => bytes.extend_from_slice(&[first, second, third]),
-                3 if third == 0 => bytes.extend_from_slice(&[first, second]),
-                2 if second == 0 && third == 0 => bytes.push(first),
-                _ => return Err(end),
-            }
+        let (groups, rest) = symbols.as_bytes().as_chunks();
+        for (index, group) in groups.iter().enumerate() {
+            let wrong = |place| Base64Error { offset: 4 * index + place };
+            bytes.extend_from_slice(&alphabet.bytes(*group).map_err(wrong)?);
         }
-        let expected = match symbols.len() % 4 {
-            2 if self.is_padded() => "==",
-            3 if self.is_padded() => "=",
-            _ => "",
+        let end = symbols.len();
+        let wrong = |place| Base64Error { offset: end - rest.len() + place };
+        // What lacks counts as zeros, and what is left over has to be zeros.
+        let [zero, ..] = alphabet.symbols;
+        let mut last = [zero; 4];
+        last.iter_mut().zip(rest).for_each(|(symbol, given)| *symbol = *given);
+        let [first, second, third] = alphabet.bytes(last).map_err(wrong)?;
+        let expected = match rest.len() {
+            0 => "",
+            2 if second == 0 && third == 0 => {
+                bytes.push(first);
+                "=="
+            }
+            3 if third == 0 => {
+                bytes.extend_from_slice(&[first, second]);
+                "="
+            }
+            _ => return Err(Base64Error { offset: end }),
         };
+        let expected = if self.is_padded() { expected } else { "" };
         let fitting = padding.bytes().zip(expected.bytes()).take_while(|(is, to_be)| is == to_be);
-        let offset = symbols.len() + fitting.count();
+        let offset = end + fitting.count();
         if padding == expected { Ok(bytes) } else { Err(Base64Error { offset }) }
     }
 
@@ -92,39 +155,11 @@ impl Base64 {
         }
     }
 
-    /// The symbols for 62 and 63.
-    const fn last_symbols(self) -> (u8, u8) {
+    const fn alphabet(self) -> &'static Alphabet {
         match self {
-            Self::Url => (b'-', b'_'),
-            Self::Padded => (b'+', b'/'),
+            Self::Url => &FOR_URLS,
+            Self::Padded => &STANDARD,
         }
-    }
-
-    /// The symbol for six bits.
-    fn symbol(self, bits: u32) -> char {
-        let (second_last, last) = self.last_symbols();
-        let symbol = match bits {
-            0..26 => u32::from(b'A') + bits,
-            26..52 => u32::from(b'a') + bits - 26,
-            52..62 => u32::from(b'0') + bits - 52,
-            62 => u32::from(second_last),
-            _ => u32::from(last),
-        };
-        // All of them are ASCII.
-        char::from_u32(symbol).unwrap_or_default()
-    }
-
-    fn value(self, symbol: u8) -> Option<u32> {
-        let (second_last, last) = self.last_symbols();
-        let value = match symbol {
-            b'A'..=b'Z' => symbol - b'A',
-            b'a'..=b'z' => symbol - b'a' + 26,
-            b'0'..=b'9' => symbol - b'0' + 52,
-            _ if symbol == second_last => 62,
-            _ if symbol == last => 63,
-            _ => return None,
-        };
-        Some(u32::from(value))
     }
 }
 
