@@ -116,7 +116,7 @@ pub(crate) fn echo(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
     let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
-    let text = text.as_ref().and_then(Raw::string).unwrap();
+    let text = text.as_ref().and_then(Raw::as_string).unwrap();
     let text = text.as_plain().unwrap();
     stage_writing(|| server.respond(request.id, &Echo::of(text), out)).unwrap();
 }

@@ -118,6 +118,6 @@ mod tests {
         let edited = Edited::new(Some(&raw)).with("name", Raw::NULL).without("c");
         let edited = edited.with("d", Raw::EMPTY_OBJECT).without("e");
         let text = Raw::from_serialize(&edited).expect("it is JSON");
-        assert_eq!(text.as_str(), r#"{"a":1.0,"name":null,"b":[1e2, -0],"d":{}}"#);
+        assert_eq!(text.as_json(), r#"{"a":1.0,"name":null,"b":[1e2, -0],"d":{}}"#);
     }
 }

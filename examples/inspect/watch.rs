@@ -43,7 +43,7 @@ fn subscribe_alone(session: &Session) -> Result<(), String> {
 /// News of a subscription, in words; changes are shown like those of a session.
 pub(crate) fn news(news: &SubscriptionNews<'_>) -> Option<String> {
     Some(match news {
-        SubscriptionNews::Granted { refused, .. } if refused.as_str() == "{}" => "watching".into(),
+        SubscriptionNews::Granted { refused, .. } if refused.as_json() == "{}" => "watching".into(),
         SubscriptionNews::Granted { refused, .. } => {
             format!("watching, but the server does not tell of {refused}")
         }

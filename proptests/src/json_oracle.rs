@@ -95,12 +95,12 @@ pub fn check_envelope(text: &str) {
 /// A value has the same text, and as a raw value it fits one line.
 pub fn check_text<T: Serialize + ?Sized>(value: &T) {
     let text = serde_json::to_string(value).expect("JSON");
-    assert_eq!(Raw::from_serialize(value).expect("JSON").as_str(), text);
+    assert_eq!(Raw::from_serialize(value).expect("JSON").as_json(), text);
     let raw = Raw::try_from(serde_json::to_string_pretty(value).expect("JSON")).expect("JSON");
     let line = Raw::from_serialize(&raw).expect("JSON");
-    assert!(!line.as_str().contains('\n'), "{text}");
-    if raw.as_str().contains('\n') {
-        assert_eq!(line.as_str(), text, "without its white space it is the same");
+    assert!(!line.as_json().contains('\n'), "{text}");
+    if raw.as_json().contains('\n') {
+        assert_eq!(line.as_json(), text, "without its white space it is the same");
     }
 }
 
@@ -124,14 +124,14 @@ pub fn check_value(text: &str) {
             assert_eq!(&elements, array);
         }
         Value::String(string) => {
-            let text = raw.string().expect("one");
+            let text = raw.as_string().expect("one");
             assert_eq!(text.to_str(), &**string);
         }
         Value::Number(_) => {
             let exact: f64 = text.trim().parse().expect("a number");
-            assert_eq!(raw.number().expect("one").as_f64(), exact);
+            assert_eq!(raw.as_number().expect("one").as_f64(), exact);
         }
-        Value::Bool(boolean) => assert_eq!(raw.boolean(), Some(*boolean)),
-        Value::Null => assert_eq!(raw.as_str(), "null"),
+        Value::Bool(boolean) => assert_eq!(raw.as_bool(), Some(*boolean)),
+        Value::Null => assert_eq!(raw.as_json(), "null"),
     }
 }

@@ -99,7 +99,7 @@ fn answer(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
     let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
-    let text = text.as_ref().and_then(Raw::string).expect("a text");
+    let text = text.as_ref().and_then(Raw::as_string).expect("a text");
     let text = text.as_plain().expect("without escapes");
     let report =
         server.progress(request.id, Progress::new(1_u8).total(2_u8), Instant::from_millis(1), out);

@@ -180,7 +180,7 @@ fn an_error_ends_the_attempt() {
     let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05"]}}}"#;
     let ConnectFailure::PeerError(error) = failure(side.receive(error)) else { panic!("an error") };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
-    assert_eq!(error.data.unwrap().pointer("/supported/0").unwrap().as_str(), "\"2024-11-05\"");
+    assert_eq!(error.data.unwrap().pointer("/supported/0").unwrap().as_json(), "\"2024-11-05\"");
     assert_eq!(side.sent(), [""; 0]);
     let outcomes = side.outcomes();
     assert_eq!(outcomes.len(), 2);
@@ -329,8 +329,8 @@ fn instructions_that_are_empty_differ_from_none() {
     assert_eq!(connected.server_info(), Some(Implementation::new("s", "1")));
     assert_eq!(connected.instructions().unwrap(), "");
     // L-JSONRPC-24: what no type has a field for is reachable.
-    assert_eq!(connected.result.get("bar").unwrap().as_str(), "2");
-    assert_eq!(connected.result.pointer("/serverInfo/foo").unwrap().as_str(), "1");
+    assert_eq!(connected.result.get("bar").unwrap().as_json(), "2");
+    assert_eq!(connected.result.pointer("/serverInfo/foo").unwrap().as_json(), "1");
 }
 
 #[test]

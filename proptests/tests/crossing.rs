@@ -160,7 +160,7 @@ fn meaning(seen: &Seen) -> Meaning {
 fn is_answered(seen: &[Meaning], call: CallId) {
     match seen {
         [Meaning::CallEnded(ended, Outcome::Result(result))] => {
-            assert_eq!((*ended, result.as_str()), (call, ANSWER));
+            assert_eq!((*ended, result.as_json()), (call, ANSWER));
         }
         other => panic!("not the answer: {other:?}"),
     }

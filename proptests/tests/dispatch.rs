@@ -142,7 +142,7 @@ fn odd_content_is_answered_or_passed_on() {
     let Some(ServerEvent::Request(request)) = side.receive(&frame) else { panic!("served") };
     let Call::CallTool(call) = request.call else { panic!("a tool") };
     assert_eq!(call.name.to_str(), "a\u{fffd}");
-    assert_eq!(call.arguments.unwrap().as_str(), r#"{"n":1e999}"#);
+    assert_eq!(call.arguments.unwrap().as_json(), r#"{"n":1e999}"#);
 }
 
 /// Proves L-JSONRPC-15, L-CAP-01, L-CAP-02, L-CAP-05, L-ERR-07, L-ERR-08, L-ROOT-01, L-TASK-15. What is served
@@ -314,9 +314,9 @@ fn requests_arrive_as_views_on_their_params() {
     );
     let Call::CallTool(tool) = &got.call else { panic!("{:?}", got.call) };
     assert_eq!(tool.name, "add");
-    assert_eq!(tool.arguments.as_ref().unwrap().as_str(), r#"{"a":2}"#, "the last of several");
-    assert_eq!(got.meta.unwrap().as_str(), r#"{"k":1}"#);
-    assert_eq!(got.params.unwrap().get("x").unwrap().as_str(), "0");
+    assert_eq!(tool.arguments.as_ref().unwrap().as_json(), r#"{"a":2}"#, "the last of several");
+    assert_eq!(got.meta.unwrap().as_json(), r#"{"k":1}"#);
+    assert_eq!(got.params.unwrap().get("x").unwrap().as_json(), "0");
     assert_eq!(got.method, "tools/call");
     #[derive(serde::Deserialize)]
     struct Arguments {
@@ -351,7 +351,7 @@ fn requests_arrive_as_views_on_their_params() {
     ));
     let got = call("prompts/get", r#"{"name":"p","arguments":{"a":"b"}}"#);
     assert!(
-        matches!(got.call, Call::GetPrompt(prompt) if prompt.arguments.as_ref().map(Raw::as_str) == Some(r#"{"a":"b"}"#))
+        matches!(got.call, Call::GetPrompt(prompt) if prompt.arguments.as_ref().map(Raw::as_json) == Some(r#"{"a":"b"}"#))
     );
     let got = call(
         "completion/complete",
@@ -376,11 +376,11 @@ fn a_client_is_asked_in_views_too() {
     assert_eq!(call(1, "roots/list", "{}"), ClientCall::ListRoots);
     let sampling = r#"{"messages":[],"maxTokens":5}"#;
     assert!(
-        matches!(call(2, "sampling/createMessage", sampling), ClientCall::CreateMessage(raw) if raw.as_str() == sampling)
+        matches!(call(2, "sampling/createMessage", sampling), ClientCall::CreateMessage(raw) if raw.as_json() == sampling)
     );
     let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
     assert!(
-        matches!(call(3, "elicitation/create", form), ClientCall::Elicit(raw) if raw.as_str() == form)
+        matches!(call(3, "elicitation/create", form), ClientCall::Elicit(raw) if raw.as_json() == form)
     );
     assert_eq!(call(4, "x/own", "{}"), ClientCall::Other);
 }
@@ -589,7 +589,7 @@ fn notifications_can_be_read_by_type() {
     let Some(ClientEvent::Notification(notification)) = client.receive(frame) else { panic!() };
     assert!(notification.is::<method::Log>());
     let log = notification.parse::<method::Log>().unwrap().unwrap();
-    assert_eq!((log.level, log.data.as_str()), (LoggingLevel::Error, "null"));
+    assert_eq!((log.level, log.data.as_json()), (LoggingLevel::Error, "null"));
     assert!(notification.parse::<method::ToolsChanged>().is_none());
     let frame = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let Some(ClientEvent::Notification(notification)) = client.receive(frame) else { panic!() };

@@ -162,7 +162,7 @@ fn a_completion_may_come_before_the_answer_of_the_user() {
     let seen = pair.settle();
     let [Seen::Server(ServerEvent::CallEnded(ended))] = &seen[..] else { panic!("{seen:?}") };
     let Outcome::Result(result) = &ended.outcome else { panic!("{ended:?}") };
-    assert_eq!((ended.call, result.as_str()), (call, r#"{"action":"accept"}"#));
+    assert_eq!((ended.call, result.as_json()), (call, r#"{"action":"accept"}"#));
 }
 
 /// Proves L-ELIC-22, L-ERR-27: with the list it goes out, and without it the code is no code.

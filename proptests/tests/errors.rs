@@ -50,7 +50,7 @@ fn exchange_with(
 #[track_caller]
 fn error(outcome: &Outcome<'_>) -> (ErrorCode, String, Option<String>) {
     let Outcome::PeerError(error) = outcome else { panic!("no error: {outcome:?}") };
-    let data = error.data.as_ref().map(|data| data.as_str().to_string());
+    let data = error.data.as_ref().map(|data| data.as_json().to_string());
     (error.code, error.message.to_str().into_owned(), data)
 }
 
@@ -243,7 +243,7 @@ fn a_refused_revision_names_those_that_are_spoken() {
         panic!("no failure");
     };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
-    assert_eq!(error.data.unwrap().as_str(), data);
+    assert_eq!(error.data.unwrap().as_json(), data);
 }
 
 /// Proves L-AMB-28: servers say it in one of two ways, and neither is lost on a client.
@@ -375,7 +375,7 @@ fn a_completion_is_refused_in_one_of_three_ways() {
         Revision::HANDSHAKE.into_iter().filter(|revision| Revision::V2024_11_05 < *revision)
     {
         let mut bare = ServerSide::ready_with(config::bare_server(), revision);
-        let (kind, sent) = refusal(&mut bare, &request("completion/complete", fitting.as_str()));
+        let (kind, sent) = refusal(&mut bare, &request("completion/complete", fitting.as_json()));
         assert_eq!(kind, ViolationKind::MethodNotAvailable, "{revision}");
         assert_eq!(
             sent,

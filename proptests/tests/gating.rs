@@ -134,8 +134,8 @@ fn resources_alone_open_no_subscriptions() {
         assert_eq!(side.sent(), [""; 0]);
         for method in ["resources/list", "resources/read", "resources/templates/list"] {
             assert!(client_call(&mut side, method).is_ok());
-            let id = server.request(&request(method, payload::params("resources/read").as_str()));
-            server.respond(id, payload::result(method).as_str());
+            let id = server.request(&request(method, payload::params("resources/read").as_json()));
+            server.respond(id, payload::result(method).as_json());
             assert_eq!((side.sent().len(), server.sent().len()), (1, 1), "{method}");
         }
     }
@@ -147,7 +147,7 @@ fn resources_alone_open_no_subscriptions() {
 fn a_server_refuses_what_it_did_not_declare() {
     for revision in Revision::HANDSHAKE {
         for (method, _, since) in OPENED_BY_SERVERS {
-            let frame = request(method, payload::params(method).as_str()).replace("null", "{}");
+            let frame = request(method, payload::params(method).as_json()).replace("null", "{}");
             ServerSide::ready(revision).request(&frame);
             let mut bare = ServerSide::ready_with(config::bare_server(), revision);
             if revision < since {
@@ -194,14 +194,14 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
         for (method, capability, since) in methods {
             let params = payload::params(method);
             let mut side = server_of("{}", revision);
-            let outcome = server_call(&mut side, method, params.as_str());
+            let outcome = server_call(&mut side, method, params.as_json());
             if revision < since {
                 let unknown = Err(CallError::NotAllowed(NotAllowed::Revision));
                 assert_eq!(outcome, unknown, "{revision} {method}");
             } else {
                 assert_eq!(outcome, missing(capability), "{revision} {method}");
                 assert!(
-                    server_call(&mut ServerSide::ready(revision), method, params.as_str()).is_ok()
+                    server_call(&mut ServerSide::ready(revision), method, params.as_json()).is_ok()
                 );
             }
             assert_eq!(side.sent(), [""; 0]);
@@ -216,7 +216,7 @@ fn a_server_does_not_ask_for_what_the_client_did_not_declare() {
 fn a_client_refuses_what_it_did_not_declare() {
     for revision in Revision::HANDSHAKE {
         for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
-            let frame = request(method, payload::params(method).as_str()).replace("null", "{}");
+            let frame = request(method, payload::params(method).as_json()).replace("null", "{}");
             client_refuses(&mut client_with("{}", revision), &frame, UNAVAILABLE);
         }
     }

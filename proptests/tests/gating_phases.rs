@@ -45,14 +45,15 @@ fn requests_are_served_before_the_client_says_initialized() {
             ["tools/list", "resources/read", "logging/setLevel", "x/own"].into_iter().enumerate()
         {
             let params = payload::params(method);
-            let params = params.as_str().replace("null", "{}");
+            let params = params.as_json().replace("null", "{}");
             let request = side.request(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
             ));
             assert_eq!(side.server.phase(), Phase::Handshake);
             let result = payload::result(method);
-            side.respond(request, result.as_str());
-            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, result.as_str());
+            side.respond(request, result.as_json());
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, result.as_json());
             assert_eq!(side.sent(), [expected]);
         }
         assert_eq!(side.server.counts().violations, 0);

@@ -139,7 +139,7 @@ fn a_policy_decides_on_calls_of_a_server() {
                     side.sent(),
                     [format!(
                         r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#,
-                        params = params.as_str()
+                        params = params.as_json()
                     )]
                 );
             } else {
@@ -243,7 +243,7 @@ fn no_policy_serves_what_was_not_declared() {
             let params = payload::params(method);
             let frame = format!(
                 r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{}}}"#,
-                params.as_str().replace("null", "{}")
+                params.as_json().replace("null", "{}")
             );
             let event = client.receive(&frame);
             assert!(matches!(event, Some(ClientEvent::Violation(_))), "{method}");

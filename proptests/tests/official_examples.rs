@@ -60,7 +60,7 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> T {
 }
 
 fn write<T: Serialize>(value: &T) -> Value {
-    serde_json::from_str(Raw::from_serialize(value).unwrap().as_str()).unwrap()
+    serde_json::from_str(Raw::from_serialize(value).unwrap().as_json()).unwrap()
 }
 
 fn params<M: Method>(text: &str) -> Value {
@@ -230,7 +230,7 @@ fn input_responses(text: &str) -> Value {
             answer if answer.get("model").is_some() => answer_of_a_model,
             _ => list!(ListRootsResult, roots),
         };
-        (key.to_string(), through(answer.as_str()))
+        (key.to_string(), through(answer.as_json()))
     });
     Value::Object(answers.collect())
 }
@@ -369,32 +369,32 @@ fn check(example: &Example, text: &str) {
     let mut expected: Value = serde_json::from_str(text).unwrap();
     let version = ("jsonrpc", json!("2.0"));
     match example {
-        Plain(through) => assert_eq!(through(raw.as_str()), expected),
+        Plain(through) => assert_eq!(through(raw.as_json()), expected),
         Request(name, through) => {
             assert!(expected["id"].is_string(), "{expected}");
             let id = expected["id"].clone();
             take(&mut expected, [version, ("id", id), ("method", json!(name))]);
-            let params = through(member(&raw, "params").as_str());
+            let params = through(member(&raw, "params").as_json());
             assert_eq!(json!({ "params": params }), expected);
         }
         Notice(name, through) => {
             take(&mut expected, [version, ("method", json!(name))]);
-            let params = through(member(&raw, "params").as_str());
+            let params = through(member(&raw, "params").as_json());
             assert_eq!(json!({ "params": params }), expected);
         }
         Input => {
             expected.as_object_mut().unwrap().remove("id");
-            assert_eq!(write(&input_request(read(raw.as_str()))), expected);
+            assert_eq!(write(&input_request(read(raw.as_json()))), expected);
         }
         Answer(kind, through) => {
             take(&mut expected, [("resultType", json!(kind))]);
-            assert_eq!(through(raw.as_str()), expected);
+            assert_eq!(through(raw.as_json()), expected);
         }
         Response(kind, through) => {
             let id = expected["id"].clone();
             take(&mut expected, [version, ("id", id)]);
             take(&mut expected["result"], [("resultType", json!(kind))]);
-            let result = through(member(&raw, "result").as_str());
+            let result = through(member(&raw, "result").as_json());
             assert_eq!(json!({ "result": result }), expected);
         }
         Error(code, data) => check_error(*code, *data, &expected),
@@ -418,7 +418,7 @@ fn check_error(code: i64, data: Option<Through>, expected: &Value) {
     let mut found = json!({ "code": code, "message": error.message.to_str() });
     assert_eq!(error.code.get(), code);
     if let Some(raw) = error.data {
-        found["data"] = data.expect("it has data")(raw.as_str());
+        found["data"] = data.expect("it has data")(raw.as_json());
     }
     assert_eq!(&found, expected);
 }

@@ -132,7 +132,7 @@ fn it_goes_into_a_batch() {
     for id in &ids {
         side.server.respond_prepared(*id, &list, &mut side.out).unwrap();
     }
-    let answer = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, list.as_str());
+    let answer = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, list.as_json());
     assert_eq!(side.sent(), [format!("[{},{}]", answer(1), answer(2))]);
 }
 

@@ -215,7 +215,7 @@ fn promise_9_what_is_not_known_is_passed_on() {
     let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x/y","params":{params}}}"#);
     let event = side.receive(&message);
     let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
-    assert_eq!(request.params.unwrap().as_str(), params);
+    assert_eq!(request.params.unwrap().as_json(), params);
     side.server.respond(request.id, &Raw::new(params).unwrap(), &mut side.out).unwrap();
     assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":1,"result":{params}}}"#)]);
 }

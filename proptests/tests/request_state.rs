@@ -189,7 +189,7 @@ fn what_is_too_long_is_refused_without_a_copy() {
         r"\ud800".repeat(1_000_000),
     ] {
         let raw = Raw::try_from(format!("\"{long}\"")).unwrap();
-        let state = raw.string().unwrap();
+        let state = raw.as_string().unwrap();
         let (opened, allocations) = count(|| sealer.open(&state, &binding, Instant::EPOCH));
         assert_eq!((opened, allocations), (Err(OpenError::Malformed), 0), "{}", &long[..20]);
     }
@@ -361,7 +361,7 @@ proptest! {
         let text = format!("\"{}\"", pieces.concat());
         let raw = Raw::new(&text).unwrap();
         let binding = Binding::new(Principal::new(1), "tools/call");
-        let opened = sealer(1).open(&raw.string().unwrap(), &binding, Instant::EPOCH);
+        let opened = sealer(1).open(&raw.as_string().unwrap(), &binding, Instant::EPOCH);
         prop_assert!(matches!(opened, Err(OpenError::Malformed | OpenError::NotAuthentic)));
     }
 }

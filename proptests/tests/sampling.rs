@@ -317,15 +317,15 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     // And the client sees both again.
     let Some(ClientEvent::Request(request)) = client.receive(&sent[0]) else { panic!() };
     let ClientCall::CreateMessage(raw) = request.call else { panic!("{:?}", request.call) };
-    assert_eq!(raw.as_str(), follow_up);
+    assert_eq!(raw.as_json(), follow_up);
     let got = raw.parse::<CreateMessageParams<'_>>().unwrap();
     let metas: Vec<_> = got
         .messages
         .iter()
         .flat_map(|message| message.content.iter())
         .map(|block| match block {
-            Content::ToolUse(used) => used.meta.as_ref().unwrap().as_str().to_string(),
-            Content::ToolResult(done) => done.meta.as_ref().unwrap().as_str().to_string(),
+            Content::ToolUse(used) => used.meta.as_ref().unwrap().as_json().to_string(),
+            Content::ToolResult(done) => done.meta.as_ref().unwrap().as_json().to_string(),
             other => panic!("{other:?}"),
         })
         .collect();

@@ -353,7 +353,7 @@ fn describe_notification(notification: &Notification<'_>) -> String {
 fn describe_outcome(outcome: &Outcome<'_>, stale: bool) -> String {
     let stale = if stale { "stale " } else { "" };
     match outcome {
-        Outcome::Result(result) => format!("{stale}result {}", result.as_str()),
+        Outcome::Result(result) => format!("{stale}result {}", result.as_json()),
         Outcome::PeerError(error) => format!("error {:?}", error.code),
         other => format!("{other:?}"),
     }

@@ -42,7 +42,7 @@ fn initialize_is_answered_at_once_in_the_words_of_its_revision() {
             panic!("the session is open");
         };
         assert_eq!(opened.revision, revision);
-        assert_eq!(opened.params.pointer("/clientInfo/name").unwrap().as_str(), "\"c\"");
+        assert_eq!(opened.params.pointer("/clientInfo/name").unwrap().as_json(), "\"c\"");
         assert_eq!(opened.client_info(), Some(Implementation::new("c", "1")));
         assert_eq!(side.sent(), [expected]);
         // What is pipelined behind it finds the session open.
@@ -263,7 +263,7 @@ fn what_the_client_said_is_kept_if_asked_for() {
     config.connection.keep_handshake = true;
     let side = ServerSide::ready_with(config, Revision::V2025_06_18);
     let client = side.server.handshake().unwrap();
-    assert_eq!(client.pointer("/clientInfo/name").unwrap().as_str(), "\"client\"");
+    assert_eq!(client.pointer("/clientInfo/name").unwrap().as_json(), "\"client\"");
 }
 
 /// Proves L-JSONRPC-33: a machine without any feature still handshakes and answers ping.

@@ -22,7 +22,7 @@ fn ready() -> ClientSide {
 
 fn request(id: u32, method: &str) -> String {
     let params = payload::params(method);
-    let params = params.as_str().replace("null", "{}");
+    let params = params.as_json().replace("null", "{}");
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
 }
 
@@ -65,7 +65,7 @@ fn calls_do_not_wait_shorter_because_a_person_thinks() {
         let asked = side.request(&request(1, method));
         assert_eq!(side.client.poll_timeout(), after(side.now, PERSON), "{method}");
         assert_eq!(side.elapse(PERSON - 1), [], "{method}");
-        side.respond(asked, payload::result(method).as_str());
+        side.respond(asked, payload::result(method).as_json());
         assert_eq!(side.client.poll_timeout(), Some(Instant::EPOCH), "it asks what time it is");
         assert_eq!(side.outcomes(), []);
         assert_eq!(side.client.poll_timeout(), after(side.now, IDLE - 10_000), "{method}");
@@ -160,7 +160,7 @@ fn time_goes_on_when_nobody_is_asked_any_more() {
         side.elapse(200_000);
         end(&mut side, first);
         assert_eq!(side.elapse(200_000), [], "the other one is still open");
-        side.respond(second, payload::result("sampling/createMessage").as_str());
+        side.respond(second, payload::result("sampling/createMessage").as_json());
         assert_eq!(side.outcomes(), []);
         assert_eq!(side.elapse(999), []);
         assert_eq!(expired(side.elapse(1)), [(call, Expiry::Total)]);

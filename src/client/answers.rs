@@ -46,10 +46,10 @@ impl Discovery {
         let nothing = |probed| Self { probed, capabilities: CapabilitySet::NONE };
         match outcome {
             Outcome::Result(result) => {
-                Self::read(result.as_str()).unwrap_or_else(|| nothing(Probed::Nonsense))
+                Self::read(result.as_json()).unwrap_or_else(|| nothing(Probed::Nonsense))
             }
             Outcome::PeerError(error) if error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => {
-                let data = error.data.as_ref().map(Raw::as_str).unwrap_or_default();
+                let data = error.data.as_ref().map(Raw::as_json).unwrap_or_default();
                 nothing(Probed::WrongVersion(versions_in(data)))
             }
             Outcome::PeerError(error) => nothing(Probed::Error(error.code)),

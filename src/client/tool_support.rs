@@ -40,8 +40,8 @@ pub struct ToolTasks {
 impl ToolTasks {
     /// A page of the list has come: the result of `tools/list`.
     pub fn page(&mut self, result: &Raw<'_>) {
-        for tool in Elements::of(member(result.as_str(), "tools").unwrap_or_default()) {
-            let text = tool.as_str();
+        for tool in Elements::of(member(result.as_json(), "tools").unwrap_or_default()) {
+            let text = tool.as_json();
             let string = |object, name| member(object, name).and_then(Str::from_literal);
             let execution = member(text, "execution").unwrap_or_default();
             let support = string(execution, "taskSupport");

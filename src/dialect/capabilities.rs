@@ -76,7 +76,7 @@ impl CapabilitySet {
     fn declared(owner: Owner, capabilities: &impl serde::Serialize) -> Self {
         Raw::from_serialize(capabilities)
             .ok()
-            .and_then(|raw| Self::read(owner, raw.as_str()))
+            .and_then(|raw| Self::read(owner, raw.as_json()))
             .unwrap_or_default()
     }
 }

@@ -80,7 +80,7 @@ fn check_number(field: &str, value: &str) -> Result<(), Misfit> {
 
 fn check_choices(field: &str, value: &str) -> Result<(), Misfit> {
     let is_list = value.starts_with('[')
-        && Elements::of(value).all(|element| element.as_str().starts_with('"'));
+        && Elements::of(value).all(|element| element.as_json().starts_with('"'));
     if !is_list {
         return wrong_type();
     }

@@ -444,5 +444,5 @@ impl RequestKind {
 /// ```
 pub fn name_in<'p>(method: &str, params: &'p Raw<'_>) -> Option<Str<'p>> {
     let member_name = RequestKind::named(method)?.named_by()?;
-    member(params.as_str(), member_name).and_then(Str::from_literal)
+    member(params.as_json(), member_name).and_then(Str::from_literal)
 }

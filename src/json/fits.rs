@@ -97,7 +97,7 @@ impl Comparison {
             Shape::OneOrMany { one, many } => {
                 if first == Some(&b'[') && many.contains(self.revision) {
                     return Elements::of(value)
-                        .try_for_each(|element| self.record(one, &Object::of(element.as_str())));
+                        .try_for_each(|element| self.record(one, &Object::of(element.as_json())));
                 }
                 return self.record(one, &Object::of(value));
             }
@@ -109,7 +109,7 @@ impl Comparison {
         if !value.starts_with('[') {
             return Err(Misfit::new(Problem::WrongType));
         }
-        Elements::of(value).try_for_each(|element| self.value(*each, element.as_str()))
+        Elements::of(value).try_for_each(|element| self.value(*each, element.as_json()))
     }
 
     fn map(&mut self, each: &Shape, value: &str) -> Result<(), Misfit> {

@@ -98,12 +98,12 @@ impl Payload<'_, '_, '_> {
     pub(crate) fn prepared(self, result: &Prepared) -> Result {
         let is_meant = self.form.is_some_and(|form| result.is_for(form));
         let (true, Some(members)) = (is_meant, result.members()) else {
-            return self.raw(result.as_str());
+            return self.raw(result.as_json());
         };
         self.writer.need(result.needs());
         if self.additions.is_empty() {
             self.writer.push(self.prefix.as_bytes())?;
-            return self.writer.push(result.as_str().as_bytes());
+            return self.writer.push(result.as_json().as_bytes());
         }
         // It has been compared with its form already.
         let mut object = Self { form: None, ..self }.open()?;

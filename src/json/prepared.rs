@@ -36,7 +36,7 @@ use crate::capability::CapabilitySet;
 /// let tools = ListToolsResult::new(vec![Tool::new("greet", schema)]);
 /// let revision = Revision::V2025_11_25;
 /// let list = Prepared::result::<ListTools>(revision, &tools)?;
-/// assert_eq!(list.as_str(), r#"{"tools":[{"name":"greet","inputSchema":{"type":"object"}}]}"#);
+/// assert_eq!(list.as_json(), r#"{"tools":[{"name":"greet","inputSchema":{"type":"object"}}]}"#);
 ///
 /// fn serve(list: &Prepared, server: &mut Server, event: ServerEvent<'_>, outbox: &mut Outbox) {
 ///     if let ServerEvent::Request(request) = event
@@ -87,7 +87,7 @@ impl Prepared {
     }
 
     /// The JSON text, without what the machine adds.
-    pub fn as_str(&self) -> &str {
+    pub fn as_json(&self) -> &str {
         &self.parts.text
     }
 
@@ -118,7 +118,7 @@ impl fmt::Debug for Prepared {
 impl Serialize for Prepared {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
-        raw.serialize_field(RAW_VALUE, self.as_str())?;
+        raw.serialize_field(RAW_VALUE, self.as_json())?;
         raw.end()
     }
 }

@@ -33,7 +33,7 @@ use super::write::{EncodeError, RAW_VALUE, Writer};
 /// let raw = Raw::new(r#"{"city":"Oslo","days":[1,2]}"#)?;
 /// assert_eq!(raw.get("days").map(|days| days.elements().count()), Some(2));
 /// assert_eq!(raw.get("city").and_then(Raw::into_str).unwrap(), "Oslo");
-/// assert_eq!(raw.pointer("/days/1").unwrap().as_str(), "2");
+/// assert_eq!(raw.pointer("/days/1").unwrap().as_json(), "2");
 /// assert_eq!(format!("{raw:?}"), "Raw(object, 28 bytes)");
 ///
 /// #[derive(serde::Deserialize)]
@@ -105,8 +105,9 @@ impl<'a> Raw<'a> {
         Self { text: Cow::Borrowed(text) }
     }
 
-    /// The JSON text.
-    pub fn as_str(&self) -> &str {
+    /// The JSON text: of a string with its quotes and escapes. What the string says is
+    /// [`as_string`](Self::as_string).
+    pub fn as_json(&self) -> &str {
         &self.text
     }
 
@@ -187,7 +188,7 @@ impl<'a> Raw<'a> {
     }
 
     /// The string, `None` if the value is none.
-    pub fn string(&self) -> Option<Str<'_>> {
+    pub fn as_string(&self) -> Option<Str<'_>> {
         Str::from_literal(&self.text)
     }
 
@@ -200,12 +201,12 @@ impl<'a> Raw<'a> {
     }
 
     /// The number, `None` if the value is none or too large for an `f64`.
-    pub fn number(&self) -> Option<Number> {
+    pub fn as_number(&self) -> Option<Number> {
         Number::from_literal(&self.text)
     }
 
     /// The truth value, `None` if the value is none.
-    pub fn boolean(&self) -> Option<bool> {
+    pub fn as_bool(&self) -> Option<bool> {
         match &*self.text {
             "true" => Some(true),
             "false" => Some(false),

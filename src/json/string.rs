@@ -21,7 +21,7 @@ use super::run::scanned_run;
 /// use mcp_sansio::json::Raw;
 ///
 /// let raw = Raw::new(r#""caf\u00e9 \ud83d""#)?;
-/// let text = raw.string().expect("it is a string");
+/// let text = raw.as_string().expect("it is a string");
 /// assert_eq!(text.to_str(), "café \u{fffd}");
 /// assert_eq!(format!("{text:?}"), "Str(16 bytes)");
 /// assert_eq!(String::from(text), "café \u{fffd}");

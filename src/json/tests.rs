@@ -182,7 +182,7 @@ fn raw_values_lend_what_is_in_them() {
     let expected = [("a", r#"[1, "x,]\"", {}]"#), ("b", "null"), ("a", "true"), ("c", "-0.5e1")];
     assert_eq!(members, expected.map(|(key, value)| (key.to_string(), value.to_string())));
     assert_eq!(raw.get("a"), Some(Raw::trusted("true")), "the last of several");
-    assert_eq!(raw.get("c").and_then(|number| number.number()), Number::try_from(-5.0).ok());
+    assert_eq!(raw.get("c").and_then(|number| number.as_number()), Number::try_from(-5.0).ok());
     assert_eq!(raw.get("z"), None);
     assert_eq!(raw.pointer("/a"), Some(Raw::trusted("true")));
     let array = Raw::new("[0,[1]]").expect("valid");
@@ -190,7 +190,10 @@ fn raw_values_lend_what_is_in_them() {
     for strange in ["/01", "/+1", "/-", "/2", "/1/", "1"] {
         assert_eq!(array.pointer(strange), None, "{strange}");
     }
-    assert_eq!(Raw::trusted("-0").number().map(|zero| zero.to_string()).as_deref(), Some("-0.0"));
+    assert_eq!(
+        Raw::trusted("-0").as_number().map(|zero| zero.to_string()).as_deref(),
+        Some("-0.0")
+    );
     let array = Raw::new(r#"[1,"x",[],{"k":[2]}]"#).expect("valid");
     let elements: Vec<String> = array.elements().map(|element| element.to_string()).collect();
     assert_eq!(elements, ["1", "\"x\"", "[]", r#"{"k":[2]}"#]);
@@ -203,12 +206,12 @@ fn raw_values_lend_what_is_in_them() {
     assert_eq!(at("/"), Some("1".to_string()));
     assert_eq!(at(""), Some(nested.to_string()));
     assert_eq!((at("/a~1b/1"), at("/x"), at("x"), at("/a~1b/x")), (None, None, None, None));
-    assert_eq!(raw.get("a").and_then(|truth| truth.boolean()), Some(true));
-    assert_eq!(Raw::trusted("false").boolean(), Some(false));
-    assert_eq!(Raw::trusted("\"true\"").boolean(), None);
+    assert_eq!(raw.get("a").and_then(|truth| truth.as_bool()), Some(true));
+    assert_eq!(Raw::trusted("false").as_bool(), Some(false));
+    assert_eq!(Raw::trusted("\"true\"").as_bool(), None);
     assert!(Raw::new("{} {}").is_err());
     assert!(Raw::try_from(String::from("[1")).is_err());
-    assert_eq!(Raw::try_from(String::from(" [1] ")).expect("valid").as_str(), "[1]");
+    assert_eq!(Raw::try_from(String::from(" [1] ")).expect("valid").as_json(), "[1]");
 }
 
 /// The nearest `f64`, not one beside it, so that what was read is written as it came.
@@ -217,7 +220,7 @@ fn fractions_are_read_exactly() {
     for literal in ["90.33333333333333", "966618069479353.5", "0.1", "2.2250738585072014e-308"] {
         let read: Number = Raw::new(literal).expect("JSON").parse().expect("a number");
         assert_eq!(read.to_string(), literal);
-        assert_eq!(Raw::new(literal).expect("JSON").number(), Some(read));
+        assert_eq!(Raw::new(literal).expect("JSON").as_number(), Some(read));
     }
 }
 
@@ -301,7 +304,7 @@ fn the_writer_prints_what_serde_json_prints() {
         bytes: b"ab",
     };
     let ours = Raw::from_serialize(&value).expect("writable");
-    assert_eq!(ours.as_str(), serde_json::to_string(&value).expect("writable"));
+    assert_eq!(ours.as_json(), serde_json::to_string(&value).expect("writable"));
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn raw_values_pass_through_both_serializers() {
     assert_eq!(serde_json::to_string(&raw).expect("writable"), r#"{"a" : [1]}"#);
     let theirs = serde_json::value::RawValue::from_string(r#"{"a" : [1]}"#.to_string());
     let theirs = [theirs.expect("valid")];
-    assert_eq!(Raw::from_serialize(&theirs).expect("writable").as_str(), r#"[{"a" : [1]}]"#);
+    assert_eq!(Raw::from_serialize(&theirs).expect("writable").as_json(), r#"[{"a" : [1]}]"#);
     let back: Vec<Raw<'_>> = serde_json::from_str(r#"[ {"a" : [1]} ,null]"#).expect("valid");
     assert_eq!(back, [raw, Raw::NULL]);
 }
@@ -337,9 +340,9 @@ fn raw_json_with_newlines_becomes_one_line() {
     let pretty = "{\r\n  \"a b\": [ 1 ,\n \"x \\\" , y\" ],\n\"c\" : \"\\n\"}";
     let raw = Raw::new(pretty).expect("valid");
     let written = Raw::from_serialize(&[&raw]).expect("writable");
-    assert_eq!(written.as_str(), r#"[{"a b":[1,"x \" , y"],"c":"\n"}]"#);
+    assert_eq!(written.as_json(), r#"[{"a b":[1,"x \" , y"],"c":"\n"}]"#);
     let one_line = Raw::new("{ \"a\" : 1 }").expect("valid");
-    assert_eq!(Raw::from_serialize(&one_line).expect("writable").as_str(), "{ \"a\" : 1 }");
+    assert_eq!(Raw::from_serialize(&one_line).expect("writable").as_json(), "{ \"a\" : 1 }");
 }
 
 #[test]
@@ -474,7 +477,7 @@ fn numbers_of_arbitrary_precision_are_numbers() {
     }
 
     let written = Raw::from_serialize(&[Disguised("1.5"), Disguised("-7")]).expect("JSON");
-    assert_eq!(written.as_str(), "[1.5,-7]");
+    assert_eq!(written.as_json(), "[1.5,-7]");
     assert_eq!(
         object(&Disguised("1"), Empty::Omitted, &Additions::NONE),
         Err(EncodeError::NotAnObject)

@@ -10,7 +10,7 @@ use super::*;
 #[track_caller]
 fn same<T: Serialize>(value: &T) {
     let theirs = serde_json::to_string(value).expect("writable");
-    assert_eq!(Raw::from_serialize(value).expect("writable").as_str(), theirs);
+    assert_eq!(Raw::from_serialize(value).expect("writable").as_json(), theirs);
 }
 
 /// A map of one member, whose key need not have an order.

@@ -105,7 +105,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
 ///
 /// let needed = InputRequired::new().roots("places").state("step 2");
 /// assert_eq!(
-///     Raw::from_serialize(&needed)?.as_str(),
+///     Raw::from_serialize(&needed)?.as_json(),
 ///     r#"{"inputRequests":{"places":{"method":"roots/list"}},"requestState":"step 2"}"#,
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())

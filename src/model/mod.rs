@@ -19,7 +19,7 @@
 //! tool.description = Some("Adds two numbers".into());
 //!
 //! let result = CallToolResult::text("3");
-//! assert_eq!(Raw::from_serialize(&result)?.as_str(), r#"{"content":[{"type":"text","text":"3"}]}"#);
+//! assert_eq!(Raw::from_serialize(&result)?.as_json(), r#"{"content":[{"type":"text","text":"3"}]}"#);
 //!
 //! let raw = Raw::new(r#"{"content":[{"type":"hologram","depth":3}]}"#)?;
 //! let result: CallToolResult = raw.parse()?;

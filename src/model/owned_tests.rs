@@ -19,7 +19,7 @@ macro_rules! kept {
         let anew: $Type<'_> = serde_json::from_str($text).expect("it was read before");
         assert_eq!(kept, anew, "{name}");
         let written = Raw::from_serialize(&kept).expect("writable");
-        assert_eq!(written.as_str(), $text, "{name}");
+        assert_eq!(written.as_json(), $text, "{name}");
     })*};
 }
 
@@ -126,8 +126,8 @@ fn a_list_is_kept_with_the_text_of_its_elements() {
         tools.into_owned()
     };
     let own = tools.raw(0).and_then(|raw| raw.get("x-own"));
-    assert_eq!(own.as_ref().map(Raw::as_str), Some("7"));
-    let skipped = tools.skipped().map(|skipped| skipped.raw.as_str()).collect::<Vec<_>>();
+    assert_eq!(own.as_ref().map(Raw::as_json), Some("7"));
+    let skipped = tools.skipped().map(|skipped| skipped.raw.as_json()).collect::<Vec<_>>();
     assert_eq!(skipped, [r#"{"name":"b"}"#]);
     assert!(tools.skipped().all(|skipped| !skipped.reason.is_empty()));
 }
@@ -158,12 +158,12 @@ fn what_is_owned_already_is_not_copied() {
         Some(sizes.first()?.as_ptr())
     };
     let (name, schema, sizes) =
-        (tool.name.as_ptr(), tool.input_schema.as_str().as_ptr(), size(&tool));
+        (tool.name.as_ptr(), tool.input_schema.as_json().as_ptr(), size(&tool));
     assert!(sizes.is_some());
 
     let kept = tool.into_owned();
     assert_eq!(kept.name.as_ptr(), name);
-    assert_eq!(kept.input_schema.as_str().as_ptr(), schema);
+    assert_eq!(kept.input_schema.as_json().as_ptr(), schema);
     assert_eq!(size(&kept), sizes);
     assert_ne!(kept.description.as_ref().map(|text| text.as_ptr()), Some(description.as_ptr()));
     assert_eq!(kept.description, Some("borrowed".into()));

@@ -21,7 +21,7 @@ pub enum SchemaDialect<'a> {
 impl<'a> SchemaDialect<'a> {
     /// The dialect that a schema says it is in; 2020-12 if it says nothing readable.
     pub fn of(schema: &'a Raw<'_>) -> Self {
-        let literal = member(schema.as_str(), "$schema");
+        let literal = member(schema.as_json(), "$schema");
         let Some(written) = literal.and_then(|uri| uri.strip_prefix('"')?.strip_suffix('"')) else {
             return Self::V2020_12;
         };

@@ -22,7 +22,7 @@ fn read<'a, T: serde::Deserialize<'a>>(text: &'a str) -> T {
 }
 
 fn written<T: serde::Serialize>(value: &T) -> String {
-    Raw::from_serialize(value).expect("writable").as_str().to_string()
+    Raw::from_serialize(value).expect("writable").as_json().to_string()
 }
 
 fn unchanged<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) {
@@ -180,8 +180,8 @@ fn schemas_pass_as_they_are() {
     );
     let result: ListToolsResult<'_> = read(&text);
     let tool = result.tools.get(0).expect("readable").clone();
-    assert_eq!(tool.input_schema.as_str(), schema);
-    assert_eq!(tool.output_schema.as_ref().map(Raw::as_str), Some(schema));
+    assert_eq!(tool.input_schema.as_json(), schema);
+    assert_eq!(tool.output_schema.as_ref().map(Raw::as_json), Some(schema));
     assert_eq!(written(&result), text);
     let result = ListToolsResult::new([tool]);
     let record = result_record(RequestKind::ListTools);
@@ -237,8 +237,8 @@ fn an_extension_with_anything_but_settings_is_not_supported() {
     for (name, settings) in
         [("a/b", None), ("a/c", None), ("a/d", Some("{}")), ("a/e", None), ("a/f", None)]
     {
-        assert_eq!(client.extension(name).map(Raw::as_str), settings, "{name}");
-        assert_eq!(server.extension(name).map(Raw::as_str), settings, "{name}");
+        assert_eq!(client.extension(name).map(Raw::as_json), settings, "{name}");
+        assert_eq!(server.extension(name).map(Raw::as_json), settings, "{name}");
     }
     assert_eq!(ClientCapabilities::default().extension("a/d"), None);
 }

@@ -16,7 +16,7 @@ use crate::json::Raw;
 ///
 /// let filter = SubscriptionFilter::new().with_tools().with_resource("file:///a");
 /// assert_eq!(
-///     Raw::from_serialize(&filter)?.as_str(),
+///     Raw::from_serialize(&filter)?.as_json(),
 ///     r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#,
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())

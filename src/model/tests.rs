@@ -7,7 +7,7 @@ use crate::json::Raw;
 /// Decodes, encodes, and gives the text.
 fn round<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) -> alloc::string::String {
     let value: T = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    Raw::from_serialize(&value).expect("writable").as_str().to_string()
+    Raw::from_serialize(&value).expect("writable").as_json().to_string()
 }
 
 fn unchanged<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) {
@@ -196,12 +196,12 @@ fn one_bad_element_does_not_lose_the_list() {
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["a", "c"]);
     let skipped: Vec<_> =
-        tools.skipped().map(|skipped| (skipped.index, skipped.raw.as_str())).collect();
+        tools.skipped().map(|skipped| (skipped.index, skipped.raw.as_json())).collect();
     assert_eq!(skipped, [(1, r#"{"name":"b"}"#), (2, "7")]);
     assert!(tools.skipped().all(|skipped| !skipped.reason.is_empty()));
     let own = tools.raw(0).and_then(|raw| raw.get("x-own"));
-    assert_eq!(own.as_ref().map(Raw::as_str), Some("7"));
-    assert_eq!(Raw::from_serialize(&tools).expect("writable").as_str(), text);
+    assert_eq!(own.as_ref().map(Raw::as_json), Some("7"));
+    assert_eq!(Raw::from_serialize(&tools).expect("writable").as_json(), text);
     assert_eq!((tools.len(), tools.is_empty()), (2, false));
     assert_eq!(tools.into_iter().count(), 2);
 }
@@ -274,7 +274,7 @@ fn logging_levels_ascend() {
 fn structured_results_are_there_as_text_too() {
     let result = CallToolResult::structured(Raw::new(r#"{"a":"b\n"}"#).expect("it is JSON"));
     assert_eq!(
-        Raw::from_serialize(&result).expect("writable").as_str(),
+        Raw::from_serialize(&result).expect("writable").as_json(),
         r#"{"content":[{"type":"text","text":"{\"a\":\"b\\n\"}"}],"structuredContent":{"a":"b\n"}}"#,
     );
 }
@@ -285,7 +285,7 @@ fn tasks_are_read_and_written() {
     let task = r#"{"taskId":"t","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}"#;
     unchanged::<Task<'_>>(task);
     let new = Raw::from_serialize(&Task::new("t", "2025-11-25T10:30:00Z")).expect("writable");
-    assert_eq!(new.as_str(), task);
+    assert_eq!(new.as_json(), task);
     unchanged::<ListTasksResult<'_>>(&alloc::format!(
         r#"{{"tasks":[{task},{}],"nextCursor":"c"}}"#,
         r#"{"taskId":"u","status":"paused","statusMessage":"m","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":5000,"_meta":{}}"#,

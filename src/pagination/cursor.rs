@@ -64,7 +64,7 @@ impl<T> Slice<'_, T> {
     ///
     /// let page = Pager::new(10).page(&["a tool"], None)?;
     /// let result = Raw::from_serialize(&page.result::<ListTools>())?;
-    /// assert_eq!(result.as_str(), r#"{"tools":["a tool"]}"#);
+    /// assert_eq!(result.as_json(), r#"{"tools":["a tool"]}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn result<M: PagedMethod>(&self) -> PageResult<'_, T> {

@@ -301,7 +301,7 @@ impl Peer {
         };
         let bridge = self.bridges.get_mut(id.0)?;
         for one in bridge.asked.iter_mut().filter(|one| one.call == call) {
-            one.answer = Some(String::from(result.as_str()));
+            one.answer = Some(String::from(result.as_json()));
         }
         self.resumed(id).map(Ok)
     }

@@ -189,7 +189,8 @@ impl Peer {
         if !entry.kind.is_some_and(RequestKind::may_need_input) {
             return invalid();
         }
-        let Some(gathering) = Gathering::read(result.as_str(), config.limits.input_requests) else {
+        let Some(gathering) = Gathering::read(result.as_json(), config.limits.input_requests)
+        else {
             return invalid();
         };
         if entry.by_hand || entry.params.is_empty() {

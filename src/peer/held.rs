@@ -171,7 +171,7 @@ impl Peer {
                 keep_params(&mut params_again, writer.since(start), most);
             }
             if let (Some(kind), Some(form), Some(params)) = (kind, clearance.form, &params) {
-                expectation = Expectation::of(kind, params.as_str(), form.revision, known, most)?;
+                expectation = Expectation::of(kind, params.as_json(), form.revision, known, most)?;
             }
             Ok(())
         });

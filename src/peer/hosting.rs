@@ -301,7 +301,7 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = tasks.config().input_bytes;
-        for (name, answer) in MemberTexts::of(inputs.as_str()) {
+        for (name, answer) in MemberTexts::of(inputs.as_json()) {
             if !tasks.accepts(key, &name.to_str(), |kind, params, revision| {
                 let form = kind.rule().result(revision);
                 let mut kept = Kept::default();
@@ -318,7 +318,7 @@ impl Peer {
         }
         self.answer_about_task(config, id, &(), out)?;
         let mut can_go_on = false;
-        for (name, answer) in MemberTexts::of(inputs.as_str()) {
+        for (name, answer) in MemberTexts::of(inputs.as_json()) {
             can_go_on |= tasks.give(key, Which::Key(&name.to_str()), Some(answer), now);
         }
         Ok(can_go_on.then_some(TaskNews::Input(key)))
@@ -410,6 +410,6 @@ impl Peer {
         if !related.contains(['\n', '\r']) {
             return Some(Cow::Borrowed(related));
         }
-        Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_str().into()))
+        Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_json().into()))
     }
 }

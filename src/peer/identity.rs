@@ -46,7 +46,7 @@ pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>>
 
 /// In sessions it is a member, and without them one of the metadata.
 fn info<'r>(said: &'r Raw<'_>, name: &str, key: &str) -> Option<Implementation<'r>> {
-    let said = said.as_str();
+    let said = said.as_json();
     let metadata = || json::member(json::member(said, "_meta")?, key);
     decoded(json::member(said, name).or_else(metadata)?).ok()
 }

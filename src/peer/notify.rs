@@ -348,7 +348,7 @@ fn level_in(params: &str) -> Option<LoggingLevel> {
 /// The resource that params are about.
 fn uri_in<T: Serialize + ?Sized>(params: &T) -> Option<String> {
     let params = Raw::from_serialize(params).ok()?;
-    let uri = Str::from_literal(member(params.as_str(), "uri")?)?;
+    let uri = Str::from_literal(member(params.as_json(), "uri")?)?;
     Some(String::from(&*uri.to_str()))
 }
 

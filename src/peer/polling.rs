@@ -368,7 +368,7 @@ impl Peer {
     ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         let is_answer =
-            matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_str()));
+            matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_json()));
         let is_lost = matches!(
             &outcome,
             Outcome::PeerError(error) if error.code == ErrorCode::INVALID_PARAMS

@@ -25,7 +25,7 @@ impl Peer {
         if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.is_stateless() {
             return false;
         }
-        let theirs = versions_in(error.data.as_ref().map(Raw::as_str).unwrap_or_default());
+        let theirs = versions_in(error.data.as_ref().map(Raw::as_json).unwrap_or_default());
         let ours = self.spoken.and(RevisionSet::STATELESS);
         let best = theirs.and_then(|theirs| theirs.and(ours).latest());
         let Some(entry) = self.outbound.get_mut(call.0) else { return false };

@@ -37,7 +37,7 @@ impl<'i> RequestStamp<'i> {
                 text.push_str(",\"");
                 text.push_str(key::CAPABILITIES);
                 text.push_str("\":");
-                text.push_str(object.as_str());
+                text.push_str(object.as_json());
                 Cow::Owned(text)
             }
         };

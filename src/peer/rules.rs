@@ -165,7 +165,7 @@ pub(super) fn required_elicitations<'a>(
     revision: Revision,
 ) -> impl Iterator<Item = Str<'a>> {
     let form = Form { record: &shapes::URL_REQUIRED, revision };
-    let data = error.data.as_ref().map(|data| data.as_str()).filter(|data| {
+    let data = error.data.as_ref().map(|data| data.as_json()).filter(|data| {
         error.code == ErrorCode::URL_ELICITATION_REQUIRED
             && Feature::ElicitationIds.is_in(revision)
             && fits(form, Some(&Object::of(data))).is_ok()

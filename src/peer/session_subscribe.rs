@@ -197,7 +197,7 @@ impl Peer {
             NotificationKind::ResourcesChanged => Some(2),
             _ => None,
         };
-        let params = notification.params.as_ref().map(|params| String::from(params.as_str()));
+        let params = notification.params.as_ref().map(|params| String::from(params.as_json()));
         let uri = params.as_deref().and_then(|params| member(params, "uri"));
         let uri = uri.and_then(Str::from_literal).map(|uri| uri.to_str().into_owned());
         let wanting: Vec<CallId> = self

@@ -163,7 +163,7 @@ impl Peer {
         let rule = RequestKind::Listen.rule();
         let text = Raw::from_serialize(filter)?;
         if self.session.is_some() && !self.is_stateless() {
-            let requested = Filter::read(text.as_str());
+            let requested = Filter::read(text.as_json());
             let call = self.subscribe_in_session(config, requested, now, out)?;
             if let Some(entry) = self.outbound.get_mut(call.0)
                 && let Some(subscription) = &mut entry.subscription
@@ -175,7 +175,7 @@ impl Peer {
         let idle = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
         let options = CallOptions::new().idle(idle).total(Timeout::Never);
         let mut order = self.prepare_call(config, rule.name, options, now)?;
-        let requested = Filter::read(text.as_str());
+        let requested = Filter::read(text.as_json());
         let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
         order.entry.purpose = Purpose::Subscription;
         order.entry.subscription = Some(Box::new(subscription));
@@ -250,7 +250,7 @@ impl Peer {
         if (config.limits.early_notifications as usize) < subscription.early.len() + 1 {
             subscription.lost = subscription.lost.saturating_add(1);
         } else {
-            let params = notification.params.map(|params| String::from(params.as_str()));
+            let params = notification.params.map(|params| String::from(params.as_json()));
             subscription.early.push_back((kind, params));
         }
         if !subscription.acknowledged {

@@ -99,7 +99,7 @@ pub(crate) enum Intent {
 /// assert_eq!(error.message, "no such \"line\"");
 /// assert_eq!(error.to_string(), "-32602: no such \"line\"");
 /// let error = error.with_data(Raw::new(r#"{"line":9}"#)?);
-/// assert_eq!(error.data.as_ref().map(Raw::as_str), Some(r#"{"line":9}"#));
+/// assert_eq!(error.data.as_ref().map(Raw::as_json), Some(r#"{"line":9}"#));
 /// # Ok::<(), mcp_sansio::json::JsonError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -37,7 +37,7 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let params = request.params.as_ref().map(Raw::as_str);
+        let params = request.params.as_ref().map(Raw::as_json);
         let request = (request.id, params);
         self.peer.require_input(&self.config.connection, request, required, now, out)
     }

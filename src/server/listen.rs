@@ -74,7 +74,7 @@ impl Server {
     ) -> Result<(), RespondError> {
         self.peer.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
-        let filter = filter.map(|filter| Filter::read(filter.as_str()));
+        let filter = filter.map(|filter| Filter::read(filter.as_json()));
         Ok(self.peer.acknowledge(request, filter.as_ref(), |_| false, out)?)
     }
 
@@ -94,7 +94,7 @@ impl Server {
     ) -> Result<(), RespondError> {
         self.peer.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
-        let filter = filter.map(|filter| Filter::read(filter.as_str()));
+        let filter = filter.map(|filter| Filter::read(filter.as_json()));
         self.peer.grant_with_tasks(tasks, request, filter.as_ref(), out)?;
         self.peer.settle_tasks(&self.config.connection, tasks, now, out);
         Ok(())

@@ -271,7 +271,7 @@ pub(crate) fn result_in_session<'t>(task: &Record, result: &'t str) -> Cow<'t, s
 /// The metadata by which a message says that it belongs to a task: a literal.
 pub(crate) fn related(id: &str) -> String {
     let mut text = String::from(r#"{"taskId":"#);
-    text.push_str(Raw::from_serialize(id).unwrap_or(Raw::NULL).as_str());
+    text.push_str(Raw::from_serialize(id).unwrap_or(Raw::NULL).as_json());
     text.push('}');
     text
 }

@@ -92,7 +92,7 @@ impl Tasks {
         let record = self.becoming(key, Status::Failed)?;
         let code = code_in(record.revision, code)?;
         let data = data.map(Raw::from_serialize).transpose()?;
-        let data = data.map(|data| String::from(data.as_str()));
+        let data = data.map(|data| String::from(data.as_json()));
         if data.as_ref().is_some_and(|data| self.config.result_bytes < data.len()) {
             return Err(EncodeError::Full.into());
         }
@@ -248,7 +248,7 @@ impl Tasks {
         let given = match outcome {
             // What is too long to keep is as good as refused.
             Outcome::Result(result) => {
-                Some(result.as_str()).filter(|text| text.len() <= self.config.input_bytes)
+                Some(result.as_json()).filter(|text| text.len() <= self.config.input_bytes)
             }
             Outcome::Closed(_) | Outcome::Unsent => {
                 self.unanswered(*task, *call);

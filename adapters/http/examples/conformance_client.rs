@@ -48,7 +48,7 @@ async fn tools(server: &Handle<Client>) -> Result<Vec<(String, Value)>, Failure>
     let reply = server.call::<method::ListTools>(&params, CallOptions::new()).await?;
     let tools = reply.parse()?.tools;
     let named = |tool: &mcp_sansio::model::Tool<'_>| {
-        Ok((tool.name.to_string(), serde_json::from_str(tool.input_schema.as_str())?))
+        Ok((tool.name.to_string(), serde_json::from_str(tool.input_schema.as_json())?))
     };
     tools.iter().map(named).collect()
 }
@@ -99,7 +99,7 @@ async fn answer(exchange: Exchange<Client>) -> Result<(), RespondError> {
         return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "only the user is here");
     };
     let mut content = json!({ "confirmed": true });
-    let params: Value = serde_json::from_str(params.as_str()).unwrap_or_default();
+    let params: Value = serde_json::from_str(params.as_json()).unwrap_or_default();
     let fields = params.pointer("/requestedSchema/properties").and_then(Value::as_object);
     if let Some(fields) = fields {
         let filled: serde_json::Map<String, Value> = fields

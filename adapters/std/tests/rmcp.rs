@@ -412,7 +412,7 @@ fn text(connection: &Connection, tool: &'static str) -> String {
     let mut steps = 0;
     let reply = pending.wait_with(|_| steps += 1).unwrap();
     assert_eq!(steps, u32::from(tool == "tell"));
-    serde_json::from_str::<Value>(reply.raw().as_str()).unwrap()["content"][0]["text"]
+    serde_json::from_str::<Value>(reply.raw().as_json()).unwrap()["content"][0]["text"]
         .as_str()
         .unwrap()
         .into()
@@ -457,7 +457,7 @@ fn use_theirs(connection: &Connection, revision: &str, heard: &mpsc::Receiver<St
             CallOptions::new(),
         )
         .wait();
-    assert!(completed.unwrap().raw().as_str().contains("paris"));
+    assert!(completed.unwrap().raw().as_json().contains("paris"));
     let unknown = json!({ "name": "unknown" });
     let unknown =
         connection.handle().call_method("tools/call", &unknown, CallOptions::new()).wait();

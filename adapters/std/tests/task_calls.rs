@@ -70,7 +70,7 @@ fn a_call_ends_with_what_its_task_comes_to() {
         jobs.recv().unwrap().complete(&CallToolResult::text("done")).unwrap();
         let reply = call.wait().unwrap();
         let text = reply.raw().pointer("/content/0/text").unwrap();
-        assert_eq!(text.as_str(), "\"done\"");
+        assert_eq!(text.as_json(), "\"done\"");
     }
 }
 

@@ -231,8 +231,8 @@ pub(super) fn said_in(answer: &Raw<'_>, name: &str) -> Option<String> {
     let accepted = answer.get("action")?.into_str()? == *"accept";
     let content = answer.get("content").filter(|_| accepted)?;
     let value = content.get(name)?;
-    let text = value.string().map(|text| text.to_str().into_owned());
-    text.or_else(|| value.boolean().map(|value| value.to_string()))
+    let text = value.as_string().map(|text| text.to_str().into_owned());
+    text.or_else(|| value.as_bool().map(|value| value.to_string()))
 }
 
 /// A form with one text to fill in.

@@ -203,7 +203,7 @@ impl Everything {
                 ToolResult::error("This tool intentionally returns an error for testing")
             }
             "json_schema_2020_12_tool" => {
-                let arguments = call.arguments.as_ref().map_or("{}", |raw| raw.as_str());
+                let arguments = call.arguments.as_ref().map_or("{}", |raw| raw.as_json());
                 ToolResult::text(format!("Called with {arguments}"))
             }
             "test_reconnection" => {

@@ -96,8 +96,8 @@ impl Negotiating {
         for message in messages {
             self.monitor.sent(&message).map_err(|broken| broken.to_string())?;
             let message = Raw::new(std::str::from_utf8(&message).unwrap()).unwrap().into_owned();
-            let method = message.get("method").map(|method| method.as_str().to_owned());
-            let id = message.get("id").map(|id| id.as_str().to_owned());
+            let method = message.get("method").map(|method| method.as_json().to_owned());
+            let id = message.get("id").map(|id| id.as_json().to_owned());
             if let (Some(id), Some(method)) = (id, method)
                 && ["\"server/discover\"", "\"initialize\""].contains(&&*method)
             {

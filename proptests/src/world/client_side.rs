@@ -270,7 +270,7 @@ pub(super) struct Leaving {
 /// What a message says of itself, if it is a call of the application.
 pub(super) fn leaving(message: &[u8]) -> Option<Leaving> {
     let message = Raw::new(std::str::from_utf8(message).ok()?).ok()?;
-    let may_overtake = message.get("method")?.as_str() == "\"ping\"";
+    let may_overtake = message.get("method")?.as_json() == "\"ping\"";
     let serial = message.get("params")?.get("arguments")?.get("serial")?.parse().ok()?;
     let id = message.get("id")?.parse().ok()?;
     Some(Leaving { id, serial, may_overtake })

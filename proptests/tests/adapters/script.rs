@@ -116,7 +116,7 @@ impl Script {
                 let asked =
                     exchange.handle().call_method("sampling/createMessage", &params, options);
                 match asked.await {
-                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_str())),
+                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_json())),
                     Err(failure) => exchange.respond(&CallToolResult::text(failure.to_string())),
                 }
             }

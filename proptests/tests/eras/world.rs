@@ -214,7 +214,7 @@ impl World {
             let log = Log::new(LoggingLevel::Info, "working").about(request.id);
             server.log(&log, out).unwrap();
         }
-        let inputs = request.inputs.as_ref().map_or("", Raw::as_str);
+        let inputs = request.inputs.as_ref().map_or("", Raw::as_json);
         let state = request.state.as_ref().map(|state| state.to_str().into_owned());
         let text = format!("{tool} {inputs} {}", state.unwrap_or_default());
         let result = serde_json::json!({"content": [{"type": "text", "text": text}]});
@@ -227,7 +227,7 @@ impl World {
         let outcomes: Vec<_> =
             self.known.ended.iter().filter(|(ended, _)| *ended == call).collect();
         let [(_, Outcome::Result(result))] = &outcomes[..] else { panic!("{outcomes:?}") };
-        let result: serde_json::Value = serde_json::from_str(result.as_str()).unwrap();
+        let result: serde_json::Value = serde_json::from_str(result.as_json()).unwrap();
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 

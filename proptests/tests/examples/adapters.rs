@@ -204,7 +204,7 @@ fn an_event_loop_without_an_adapter() {
     drop(clients[0].handle().call_method("tools/call", &params, CallOptions::new()));
     for call in later {
         let reply = call.wait().unwrap();
-        assert!(reply.raw().as_str().contains("at last"));
+        assert!(reply.raw().as_json().contains("at last"));
     }
     for client in clients {
         assert_eq!(call(&client, "hello", &json!({})), "hello");

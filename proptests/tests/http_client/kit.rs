@@ -368,7 +368,7 @@ pub(super) fn ended(events: Vec<ClientEvent<'static>>) -> (CallId, Outcome<'stat
 #[track_caller]
 pub(super) fn complete(events: Vec<ClientEvent<'static>>) -> (CallId, String) {
     match ended(events) {
-        (call, Outcome::Result(result)) => (call, result.as_str().to_owned()),
+        (call, Outcome::Result(result)) => (call, result.as_json().to_owned()),
         other => panic!("no result: {other:?}"),
     }
 }

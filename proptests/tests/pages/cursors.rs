@@ -56,7 +56,7 @@ fn roots_are_not_paged() {
         let Some(ServerEvent::CallEnded(ended)) = side.receive(answer) else { panic!("over") };
         assert_eq!(ended.call, call);
         let Outcome::Result(result) = ended.outcome else { panic!("{:?}", ended.outcome) };
-        assert_eq!(result.as_str(), r#"{"roots":[],"nextCursor":"two"}"#);
+        assert_eq!(result.as_json(), r#"{"roots":[],"nextCursor":"two"}"#);
         assert_eq!(side.sent(), [""; 0]);
     }
 }

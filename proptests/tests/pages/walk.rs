@@ -63,7 +63,7 @@ impl Walk {
     pub(super) fn walked(&self, event: Option<ClientEvent<'static>>) -> Walked {
         let (call, walked) = match event {
             Some(ClientEvent::Page(page)) => {
-                let result = page.result.as_str().to_owned();
+                let result = page.result.as_json().to_owned();
                 (page.call, Walked::Page { result, stale: page.stale })
             }
             Some(ClientEvent::PagesRestarted(restarted)) => {
@@ -73,10 +73,10 @@ impl Walk {
                 let stale = ended.stale;
                 let walked = match ended.outcome {
                     Outcome::Result(result) => {
-                        Walked::Over { result: result.as_str().to_owned(), stale }
+                        Walked::Over { result: result.as_json().to_owned(), stale }
                     }
                     Outcome::Cut { stop, last } => {
-                        Walked::Cut { stop, last: last.as_str().to_owned(), stale }
+                        Walked::Cut { stop, last: last.as_json().to_owned(), stale }
                     }
                     Outcome::PeerError(error) => Walked::Refused { code: error.code, stale },
                     other => panic!("{other:?}"),

@@ -54,7 +54,7 @@ pub(crate) fn ask(side: &mut ServerSide, method: &str) -> InboundId {
         "subscriptions/listen" => {
             r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:y"]}}"#
         }
-        _ => params.as_str(),
+        _ => params.as_json(),
     };
     match side.receive(&frame(7, method, params, &claim(""))) {
         Some(ServerEvent::Request(request)) => request.id,
@@ -75,7 +75,7 @@ pub(crate) fn asked(method: &str) -> (ServerSide, InboundId) {
 #[track_caller]
 pub(crate) fn asked_by(capabilities: &str, method: &str) -> (ServerSide, Request<'static>) {
     let mut side = side();
-    let text = frame(7, method, payload::params(method).as_str(), &claim_with(capabilities, ""));
+    let text = frame(7, method, payload::params(method).as_json(), &claim_with(capabilities, ""));
     match side.receive(&text) {
         Some(ServerEvent::Request(request)) => (side, request),
         other => panic!("{method}: {other:?}"),

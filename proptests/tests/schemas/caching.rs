@@ -162,7 +162,7 @@ fn no_hint_leaves_in_a_session() {
                 ["", r#","ttlMs":7,"cacheScope":"private""#, r#","ttlMs":-1,"cacheScope":{}"#];
             for own in all {
                 let params = payload::params(method);
-                let params = if params.as_str() == "null" { "{}" } else { params.as_str() };
+                let params = if params.as_json() == "null" { "{}" } else { params.as_json() };
                 let id = side.request(&format!(
                     r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#
                 ));

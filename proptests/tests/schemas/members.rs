@@ -26,7 +26,7 @@ fn sent<T: Serialize + ?Sized>(method: &str, revision: Revision, result: &T) -> 
     } else {
         let mut side = ServerSide::ready_with(config, revision);
         let params = payload::params(method);
-        let params = if params.as_str() == "null" { "{}" } else { params.as_str() };
+        let params = if params.as_json() == "null" { "{}" } else { params.as_json() };
         let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
         let id = side.request(&text);
         (side, id)

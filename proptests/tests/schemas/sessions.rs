@@ -38,7 +38,7 @@ fn request(sender: Sender, method: &str, params: &str, revision: Revision) -> Se
 
 fn result(sender: Sender, method: &str, result: &str, revision: Revision) -> Sent {
     let (params, result) = (payload::params(method), Raw::new(result).unwrap());
-    let frame = match params.as_str() {
+    let frame = match params.as_json() {
         "null" => format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#),
         params => format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#),
     };

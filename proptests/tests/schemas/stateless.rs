@@ -224,13 +224,13 @@ fn the_same_results_are_bare_in_a_session() {
         for (method, _) in &LEAST[..8] {
             let mut side = ServerSide::ready_with(config::server_of_both_eras(), revision);
             let params = payload::params(method);
-            let params = if params.as_str() == "null" { "{}" } else { params.as_str() };
+            let params = if params.as_json() == "null" { "{}" } else { params.as_json() };
             let text =
                 format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
             let id = side.request(&text);
             let result = payload::result(method);
             side.server.respond(id, &result, &mut side.out).unwrap();
-            let bare = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, result.as_str());
+            let bare = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{}}}"#, result.as_json());
             assert_eq!(side.sent(), [bare], "{revision}");
             let id = alone::ask(&mut side, method);
             side.server.respond(id, &result, &mut side.out).unwrap();

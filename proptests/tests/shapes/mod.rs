@@ -61,7 +61,7 @@ pub(crate) fn sent_result<T: Serialize + ?Sized>(
     result: &T,
 ) -> Sent {
     let params = payload::params(method);
-    let params = if params.as_str() == "null" { "{}" } else { params.as_str() };
+    let params = if params.as_json() == "null" { "{}" } else { params.as_json() };
     let (answered, sent) = if is_of_server(method) {
         let mut side = ClientSide::ready(revision);
         let id = side.request(&request(method, params));

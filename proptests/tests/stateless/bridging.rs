@@ -112,7 +112,7 @@ fn a_session_is_asked_and_the_request_comes_again() {
     assert_eq!(again.method, "tools/call");
     assert_eq!(again.state.as_ref().unwrap().to_str(), "step 2");
     let inputs = r#"{"who":{"action":"accept","content":{}},"what":{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"},"where":{"roots":[]}}"#;
-    assert_eq!(again.inputs.as_ref().unwrap().as_str(), inputs);
+    assert_eq!(again.inputs.as_ref().unwrap().as_json(), inputs);
     side.respond(again.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
     assert_eq!((side.server.counts().inbound, side.server.counts().outbound), (0, 0));
@@ -189,7 +189,7 @@ fn a_state_alone_brings_the_request_back() {
     let events = side.outcomes();
     let [ServerEvent::Request(again)] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!(again.state.as_ref().unwrap().to_str(), "s");
-    assert_eq!(again.inputs.as_ref().unwrap().as_str(), "{}");
+    assert_eq!(again.inputs.as_ref().unwrap().as_json(), "{}");
     assert_eq!(again.id, first.id);
     side.respond(again.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
@@ -379,7 +379,7 @@ fn a_visit_has_an_id_where_it_has_to() {
     let id = |message: &str| {
         let message = Raw::new(message).unwrap().into_owned();
         let params = message.get("params").unwrap().into_owned();
-        params.get("elicitationId").unwrap().as_str().to_owned()
+        params.get("elicitationId").unwrap().as_json().to_owned()
     };
     assert_eq!(sent.len(), 2);
     assert_ne!(id(&sent[0]), id(&sent[1]));
@@ -427,7 +427,7 @@ fn a_session_brings_nothing_by_the_names_of_the_other_era() {
     let need = InputRequired::new().roots("r").state("own");
     assert_eq!(require(&mut side, &request, &need), Ok(()));
     let again = resumed(side.receive(&plain("1", r#""roots":[]"#)));
-    assert_eq!(again.inputs.as_ref().unwrap().as_str(), r#"{"r":{"roots":[]}}"#);
+    assert_eq!(again.inputs.as_ref().unwrap().as_json(), r#"{"r":{"roots":[]}}"#);
     assert_eq!(again.state.as_ref().unwrap().to_str(), "own");
 }
 

@@ -55,7 +55,7 @@ fn a_request_brings_its_own_context() {
     assert_eq!(one.client_info(), Some(Implementation::new("c", "2")));
     assert_eq!(other.client_info(), None);
     let meta = one.meta.unwrap();
-    let text = |key: &str| meta.get(key).unwrap().as_str().to_owned();
+    let text = |key: &str| meta.get(key).unwrap().as_json().to_owned();
     assert_eq!(text("com.example/x"), "[1, 2]");
     assert_eq!(text(&format!("{KEY}clientInfo")), r#"{"name":"c","version":"2"}"#);
     assert_eq!(text("traceparent"), r#""00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01""#);

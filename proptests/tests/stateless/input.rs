@@ -290,7 +290,7 @@ fn what_comes_back_is_handed_on() {
     }
     // Nothing has been asked for, and something comes.
     let early = call(&mut side, "4", r#","inputResponses":{},"requestState":"""#);
-    assert_eq!(early.inputs.as_ref().unwrap().as_str(), "{}");
+    assert_eq!(early.inputs.as_ref().unwrap().as_json(), "{}");
     assert_eq!(early.state.unwrap().to_str(), "");
 }
 
@@ -389,7 +389,7 @@ fn a_round_can_be_cancelled_and_made_again() {
     assert_eq!(late, Err(RespondError::Cancelled));
     assert_eq!(side.sent(), [""; 0]);
     let third = call(&mut side, "3", brought);
-    assert_eq!(third.input("r").unwrap().as_str(), r#"{"roots":[]}"#);
+    assert_eq!(third.input("r").unwrap().as_json(), r#"{"roots":[]}"#);
     side.respond(third.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [complete("3", r#""content":[]"#)]);
 }
@@ -403,10 +403,10 @@ fn a_round_needs_no_server_that_knows_of_the_first() {
     assert_eq!(require(&mut one, &first, &InputRequired::new().roots("r").state(state)), Ok(()));
     let sent = one.sent();
     let literal = Raw::from_serialize(&state).unwrap();
-    assert!(sent[0].contains(&format!(r#""requestState":{}"#, literal.as_str())), "{sent:?}");
+    assert!(sent[0].contains(&format!(r#""requestState":{}"#, literal.as_json())), "{sent:?}");
     let mut other = without_sessions();
     let brought =
-        format!(r#","inputResponses":{{"r":{{"roots":[]}}}},"requestState":{}"#, literal.as_str());
+        format!(r#","inputResponses":{{"r":{{"roots":[]}}}},"requestState":{}"#, literal.as_json());
     let second = call(&mut other, "1", &brought);
     assert_eq!(second.state.as_ref().unwrap().to_str(), state);
     // What does not hold is refused like any params.

@@ -185,7 +185,7 @@ pub(crate) fn ended(id: &str) -> String {
 pub(crate) fn subscribe(side: &mut ServerSide, id: &str, filter: &str, granted: &str) -> InboundId {
     match side.receive(&listen(id, filter)) {
         Some(ServerEvent::Subscribed(subscribed)) => {
-            assert_eq!(subscribed.requested.as_str(), format!("{{{filter}}}"));
+            assert_eq!(subscribed.requested.as_json(), format!("{{{filter}}}"));
             assert_eq!(side.sent(), [acknowledged(id, granted)]);
             subscribed.id
         }

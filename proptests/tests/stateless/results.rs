@@ -128,9 +128,9 @@ fn the_keys_of_the_machine_are_its_own() {
     let meta: Raw<'_> = Raw::new(&sent).unwrap();
     let result = meta.get("result").unwrap();
     let meta = result.get("_meta").unwrap();
-    assert_eq!(meta.get("com.example/x").unwrap().as_str(), "1");
+    assert_eq!(meta.get("com.example/x").unwrap().as_json(), "1");
     let info = meta.get("io.modelcontextprotocol/serverInfo").unwrap();
-    assert_eq!(info.as_str(), r#"{"name":"server","version":"1"}"#);
+    assert_eq!(info.as_json(), r#"{"name":"server","version":"1"}"#);
     assert!(meta.get("io.modelcontextprotocol/subscriptionId").is_none());
     assert_eq!(sent.matches("serverInfo").count(), 1, "{sent}");
     assert_eq!(sent.matches("_meta").count(), 1, "{sent}");

@@ -70,11 +70,11 @@ fn everything_is_gathered_before_the_call_is_made_again() {
             assert_eq!(request.context.revision, Revision::V2026_07_28);
         }
         assert!(
-            matches!(&requests[0].call, ClientCall::Elicit(params) if params.as_str().starts_with(r#"{"message":"m","#))
+            matches!(&requests[0].call, ClientCall::Elicit(params) if params.as_json().starts_with(r#"{"message":"m","#))
         );
         assert!(matches!(requests[1].call, ClientCall::ListRoots));
         assert!(
-            matches!(&requests[2].call, ClientCall::CreateMessage(params) if params.as_str() == r#"{"messages":[],"maxTokens":7}"#)
+            matches!(&requests[2].call, ClientCall::CreateMessage(params) if params.as_json() == r#"{"messages":[],"maxTokens":7}"#)
         );
         assert!(side.client.open_requests().eq(requests.iter().map(|request| request.id)));
         for index in order {
@@ -387,7 +387,7 @@ fn input_can_be_seen_to_by_hand() {
     let (over, outcome) = ended(side.receive(&interim(2, members)));
     let Outcome::InputRequired(interim_result) = outcome else { panic!("{outcome:?}") };
     assert_eq!(over, call);
-    assert_eq!(interim_result.as_str(), format!(r#"{{"resultType":"input_required",{members}}}"#));
+    assert_eq!(interim_result.as_json(), format!(r#"{{"resultType":"input_required",{members}}}"#));
     assert_eq!(side.client.counts(), connected().client.counts());
     is_alive(&mut side);
     // On this connection or another one, twice if the answer was lost.
@@ -395,7 +395,7 @@ fn input_can_be_seen_to_by_hand() {
         for _ in 0..2 {
             let retry = format!(
                 r#"{{"name":"n","inputResponses":{{"b":{{"roots":[]}}}},"requestState":{}}}"#,
-                interim_result.get("requestState").unwrap().as_str()
+                interim_result.get("requestState").unwrap().as_json()
             );
             let retry = Raw::try_from(retry).unwrap();
             side.client

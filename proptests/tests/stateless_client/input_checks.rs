@@ -209,10 +209,10 @@ fn what_is_needed_is_handed_on_as_it_came() {
         let value: serde_json::Value = serde_json::from_str(request).unwrap();
         assert!(asked.method == method);
         let params =
-            asked.params.as_ref().map(|params| serde_json::from_str(params.as_str()).unwrap());
+            asked.params.as_ref().map(|params| serde_json::from_str(params.as_json()).unwrap());
         let expected = value.get("params").filter(|params| !params.is_null()).cloned();
         assert_eq!(params, expected, "{request}");
-        let meta = asked.meta.map(|meta| serde_json::from_str(meta.as_str()).unwrap());
+        let meta = asked.meta.map(|meta| serde_json::from_str(meta.as_json()).unwrap());
         assert_eq!(meta, value["params"].get("_meta").cloned());
         match asked.call {
             ClientCall::Elicit(text) | ClientCall::CreateMessage(text) => {

@@ -75,7 +75,7 @@ fn without_room_input_is_seen_to_by_hand() {
         let (over, outcome) = ended(event);
         assert_eq!(over, call);
         let Outcome::InputRequired(interim) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(interim.get("requestState").unwrap().as_str(), r#""s""#);
+        assert_eq!(interim.get("requestState").unwrap().as_json(), r#""s""#);
     };
     // No room for the requests.
     let mut config = modern();

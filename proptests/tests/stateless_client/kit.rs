@@ -130,7 +130,7 @@ pub(super) fn only(events: Vec<ClientEvent<'static>>) -> Option<ClientEvent<'sta
 #[track_caller]
 pub(super) fn complete(event: Option<ClientEvent<'static>>) -> (CallId, String) {
     match ended(event) {
-        (call, Outcome::Result(result)) => (call, result.as_str().to_owned()),
+        (call, Outcome::Result(result)) => (call, result.as_json().to_owned()),
         other => panic!("no result: {other:?}"),
     }
 }

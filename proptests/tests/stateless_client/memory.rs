@@ -29,7 +29,7 @@ fn trusting() -> ClientSide {
         (Phase::Ready, Some(Revision::V2026_07_28))
     );
     let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
-    assert_eq!((connected.evidence, connected.result.as_str()), (Evidence::Known, "{}"));
+    assert_eq!((connected.evidence, connected.result.as_json()), (Evidence::Known, "{}"));
     side
 }
 
@@ -53,7 +53,7 @@ fn a_client_that_knows_the_server_does_not_wait() {
     let Some(ClientEvent::Connected(connected)) = side.receive(&result(1, DISCOVERY)) else {
         panic!()
     };
-    assert_eq!((connected.evidence, connected.result.as_str()), (Evidence::Known, DISCOVERY));
+    assert_eq!((connected.evidence, connected.result.as_json()), (Evidence::Known, DISCOVERY));
     assert_eq!(side.outcomes(), []);
 }
 
@@ -313,7 +313,7 @@ fn what_the_client_gets_seeds_a_cache() {
     };
     cache.store(ticket, &connected.result, side.now);
     let found = cache.get(&CacheKey::discover(asker()), side.now);
-    assert_eq!(found.map(Raw::as_str), Some(&*lasting));
+    assert_eq!(found.map(Raw::as_json), Some(&*lasting));
     // Whoever has it need not ask.
     assert_eq!(side.sent(), [""; 0]);
     cache.clear();

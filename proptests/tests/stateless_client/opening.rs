@@ -62,7 +62,7 @@ fn a_client_that_does_not_ask_begins_with_its_work() {
     let Some(ClientEvent::Connected(connected)) = only(side.outcomes()) else { panic!() };
     assert_eq!(connected.revision, Revision::V2026_07_28);
     assert_eq!(connected.evidence, Evidence::OnlyEra);
-    assert_eq!(connected.result.as_str(), "{}");
+    assert_eq!(connected.result.as_json(), "{}");
     assert!(connected.capabilities.contains(Capability::Prompts));
     let call = side.call("prompts/list");
     assert_eq!(side.sent(), [asked(1, "prompts/list", "")]);
@@ -312,7 +312,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
         let event = side.receive(&result(1, &discovery));
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{list}: {event:?}") };
         assert_eq!(connected.revision, Revision::V2026_07_28, "{list}");
-        assert_eq!(connected.result.as_str(), discovery, "{list}");
+        assert_eq!(connected.result.as_json(), discovery, "{list}");
         assert_eq!(side.client.evidence(), Some(Evidence::Discovered));
     }
     for list in [r#""2026-07-28-beta""#, r#""v999""#, r#""9999-01-01""#, r#"" 2026-07-28""#, ""] {
@@ -325,7 +325,7 @@ fn the_order_of_the_servers_list_does_not_matter() {
         else {
             panic!("{list}: {event:?}");
         };
-        assert_eq!((theirs.as_str(), ours), (&*format!("[{list}]"), RevisionSet::STATELESS));
+        assert_eq!((theirs.as_json(), ours), (&*format!("[{list}]"), RevisionSet::STATELESS));
         assert_eq!(side.sent(), [""; 0]);
         assert_eq!(side.client.phase(), Phase::Closed);
     }
@@ -345,7 +345,7 @@ fn who_the_server_is_does_not_matter() {
         let discovery = format!(r#"{{"resultType":"complete",{rest},{odd}}}"#);
         let event = side.receive(&result(1, &discovery));
         let Some(ClientEvent::Connected(connected)) = event else { panic!("{odd}: {event:?}") };
-        assert_eq!(connected.result.as_str(), discovery);
+        assert_eq!(connected.result.as_json(), discovery);
         is_alive(&mut side);
     }
 }

@@ -26,7 +26,7 @@ fn walk<M: PagedMethod>(method: &str, items: &str) {
         let text = page(items, &format!(r#","nextCursor":{cursor}"#));
         let event = side.receive(&result(id, &text));
         let Some(ClientEvent::Page(told)) = event else { panic!("{event:?}") };
-        assert_eq!((told.call, told.result.as_str()), (call, &*text));
+        assert_eq!((told.call, told.result.as_json()), (call, &*text));
         assert_eq!(side.sent(), [asked(id + 1, method, &format!(r#""cursor":{cursor}"#))]);
     }
     let last = page(items, r#","nextCursor":null"#);

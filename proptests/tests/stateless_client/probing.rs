@@ -60,7 +60,7 @@ fn check(config: ClientConfig, answer: &str, expected: &Then) -> ClientSide {
                     Then::NothingInCommon(list),
                 ) => {
                     assert_eq!(ours, side.client.config().revisions);
-                    assert_eq!(theirs.as_str(), *list, "{answer}");
+                    assert_eq!(theirs.as_json(), *list, "{answer}");
                     Then::NothingInCommon(list)
                 }
                 (ConnectFailure::PeerError(error), _) => Then::Refused(error.code.get()),

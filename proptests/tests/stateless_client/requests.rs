@@ -191,7 +191,7 @@ fn what_a_server_may_not_send_is_not_answered() {
         for id in ["1", "2", r#""a""#] {
             let request = format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{}}}"#,
-                payload::params(method).as_str().replace("null", "{}")
+                payload::params(method).as_json().replace("null", "{}")
             );
             assert_eq!(
                 violation(side.receive(&request)),

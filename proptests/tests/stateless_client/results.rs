@@ -185,7 +185,7 @@ fn any_error_of_the_peer_is_handed_on() {
             let Outcome::PeerError(error) = outcome else { panic!("{outcome:?}") };
             assert_eq!((ended, error.code.get()), (call, code));
             assert!(error.message == "m");
-            assert_eq!(error.data.unwrap().as_str(), &data[8..]);
+            assert_eq!(error.data.unwrap().as_json(), &data[8..]);
             // Nothing is remembered of it: there is no completion to wait for.
             let completion = r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e"}}"#;
             assert!(!matches!(side.receive(completion), Some(ClientEvent::Notification(_))));

@@ -90,7 +90,7 @@ fn a_subscription_is_granted_in_whole_or_in_part() {
         assert!(side.client.subscriptions().eq([call]));
         let (told, granted) = news(side.receive(&granting("2", grant)));
         let SubscriptionNews::Granted { granted, refused } = granted else { panic!("{granted:?}") };
-        assert_eq!((told, granted.as_str(), refused.as_str()), (call, grant, missing));
+        assert_eq!((told, granted.as_json(), refused.as_json()), (call, grant, missing));
         // From now on it lasts.
         assert_eq!(side.elapse(10 * 3_600_000), []);
         is_alive(&mut side);
@@ -199,7 +199,7 @@ fn an_update_may_name_a_part_of_what_was_asked_for() {
         let SubscriptionNews::Changed(changed) = what else { panic!("{what:?}") };
         assert_eq!(told, call);
         let params = changed.params.unwrap();
-        assert_eq!(params.get("uri").map(|uri| uri.as_str().to_owned()), Some(format!("{uri:?}")));
+        assert_eq!(params.get("uri").map(|uri| uri.as_json().to_owned()), Some(format!("{uri:?}")));
     }
 }
 
@@ -244,7 +244,7 @@ fn early_news_are_not_overtaken() {
         })
         .filter_map(|what| match what {
             SubscriptionNews::Changed(changed) => {
-                changed.params?.get("uri").map(|uri| uri.as_str().to_owned())
+                changed.params?.get("uri").map(|uri| uri.as_json().to_owned())
             }
             _ => None,
         })
@@ -318,7 +318,7 @@ fn what_is_to_be_listened_for_is_asked_for_when_it_can_be() {
     else {
         panic!("{told:?}");
     };
-    let refused = (granted.as_str(), refused.as_str());
+    let refused = (granted.as_json(), refused.as_json());
     assert_eq!(*of, early);
     assert_eq!(refused, ("{}", r#"{"resourceSubscriptions":["a:b"]}"#));
 }

@@ -85,7 +85,7 @@ fn a_client_sets_the_level_of_what_it_is_sent() {
 
             let Some(ClientEvent::CallEnded(ended)) = client.receive(&answer[0]) else { panic!() };
             let Outcome::Result(result) = ended.outcome else { panic!("{:?}", ended.outcome) };
-            assert_eq!((ended.call, result.as_str()), (call, "{}"));
+            assert_eq!((ended.call, result.as_json()), (call, "{}"));
         }
     }
 }
@@ -183,7 +183,7 @@ fn a_client_takes_messages_below_its_level() {
                 let event = side.receive(&message(level));
                 let Some(ClientEvent::Notification(heard)) = event else { panic!("{event:?}") };
                 let params = heard.parse::<method::Log>().unwrap().unwrap();
-                assert_eq!((params.level, params.data.as_str()), (level, r#""x""#));
+                assert_eq!((params.level, params.data.as_json()), (level, r#""x""#));
             }
         }
         assert_eq!(side.sent(), [""; 0]);

@@ -256,7 +256,7 @@ fn heard(event: Option<ClientEvent<'static>>) -> String {
 fn outcome(event: ClientEvent<'static>) -> String {
     match event {
         ClientEvent::CallEnded(ended) => match ended.outcome {
-            Outcome::Result(result) => result.as_str().to_owned(),
+            Outcome::Result(result) => result.as_json().to_owned(),
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),

@@ -81,7 +81,7 @@ fn what_a_task_asks_for_is_asked_of_the_application() {
         let inputs = world.tasks.get(key).unwrap().inputs();
         for name in ["a", "b"] {
             let answer = inputs.get(name).unwrap();
-            assert_eq!(answer.get("action").unwrap().as_str(), "\"accept\"");
+            assert_eq!(answer.get("action").unwrap().as_json(), "\"accept\"");
         }
         assert!(world.questions().is_empty(), "each is asked once");
         world.complete("thanks");

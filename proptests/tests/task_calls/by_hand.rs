@@ -21,9 +21,9 @@ fn a_task_by_hand_ends_its_call() {
             assert_eq!((ended.call, &*begun.ticket.task_id), (call, "t-1"));
             assert_eq!(begun.ticket.method, "tools/call");
             if !alone {
-                assert_eq!(begun.task.as_str(), task(first));
+                assert_eq!(begun.task.as_json(), task(first));
             }
-            assert_eq!(begun.task.get("status").unwrap().as_str(), format!("{first:?}"));
+            assert_eq!(begun.task.get("status").unwrap().as_json(), format!("{first:?}"));
             is_over(&mut side);
         }
     }
@@ -72,7 +72,7 @@ fn news_of_tasks_by_hand_goes_to_the_application() {
     drop(side.receive(&created(2, "working")));
     let news = side.receive(&status(&task("completed")));
     let Some(ClientEvent::Notification(notification)) = news else { panic!("{news:?}") };
-    assert_eq!(notification.params.unwrap().as_str(), task("completed"));
+    assert_eq!(notification.params.unwrap().as_json(), task("completed"));
     let (asked, needed_for) = question(side.receive(&nested(70)));
     assert_eq!(needed_for, None);
     side.respond(asked, ANSWER);
@@ -98,7 +98,7 @@ fn what_is_said_with_a_new_task_is_handed_out() {
             },
             other => panic!("{other:?}"),
         };
-        assert_eq!(said.unwrap().as_str(), meta);
+        assert_eq!(said.unwrap().as_json(), meta);
         if !by_hand {
             let news = side.receive(&status(&task_with("working", "01", "")));
             let Some(ClientEvent::Task(update)) = news else { panic!("{news:?}") };

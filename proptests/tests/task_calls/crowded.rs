@@ -185,7 +185,7 @@ fn the_end_of_many_questions_takes_no_stack() {
         for number in 0..4_000 {
             _ = call(&mut side);
             let id = side.sent().pop().unwrap();
-            let id = Raw::new(&id).unwrap().get("id").unwrap().as_str().parse().unwrap();
+            let id = Raw::new(&id).unwrap().get("id").unwrap().as_json().parse().unwrap();
             let name = format!("t-{number}");
             drop(side.receive(&created(id, "input_required").replace("t-1", &name)));
         }

@@ -273,10 +273,10 @@ pub(super) fn told(event: Option<ClientEvent<'static>>) -> String {
 /// What an outcome says, in short.
 pub(super) fn said(outcome: &Outcome<'_>) -> String {
     match outcome {
-        Outcome::Result(result) => format!("result {}", result.as_str()),
+        Outcome::Result(result) => format!("result {}", result.as_json()),
         Outcome::PeerError(error) => format!("error {}", error.code.get()),
         Outcome::Malformed { kind, .. } => format!("malformed {kind:?}"),
-        Outcome::Task(begun) => format!("left {} {}", begun.ticket.task_id, begun.task.as_str()),
+        Outcome::Task(begun) => format!("left {} {}", begun.ticket.task_id, begun.task.as_json()),
         other => format!("{other:?}"),
     }
 }

@@ -58,7 +58,7 @@ fn the_end_of_a_connection_leaves_the_task() {
             let Some((ended, Outcome::Task(begun))) = outcomes.next() else {
                 panic!("{name}: {events:?}");
             };
-            assert_eq!((ended, begun.task.as_str()), (call, &*known), "{name}");
+            assert_eq!((ended, begun.task.as_json()), (call, &*known), "{name}");
             assert_eq!(outcomes.next(), None, "{name}");
             assert_eq!(events.last(), Some(&ClientEvent::Closed { cause }), "{name}");
             _ = side.sent();
@@ -95,7 +95,7 @@ fn a_task_without_a_session_is_gone_on_with() {
     let ticket = events.into_iter().find_map(|event| match event {
         ClientEvent::CallEnded(ended) => match ended.outcome {
             Outcome::Task(begun) => {
-                assert_eq!((ended.call, begun.task.as_str()), (call, &*asks));
+                assert_eq!((ended.call, begun.task.as_json()), (call, &*asks));
                 Some(begun.ticket)
             }
             _ => None,

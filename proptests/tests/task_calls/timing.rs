@@ -339,8 +339,8 @@ fn a_result_that_never_comes_is_not_waited_for_for_ever() {
         drop(side.elapse(1_000));
         for message in side.sent() {
             let message = Raw::new(&message).unwrap();
-            if message.get("method").is_some_and(|name| name.as_str() == "\"tasks/get\"") {
-                let id = message.get("id").unwrap().as_str().parse().unwrap();
+            if message.get("method").is_some_and(|name| name.as_json() == "\"tasks/get\"") {
+                let id = message.get("id").unwrap().as_json().parse().unwrap();
                 drop(side.receive(&result(id, &task("completed"))));
             }
         }

@@ -184,7 +184,7 @@ fn short(event: &ClientEvent<'_>) -> String {
             format!("{} {}", update.ticket.task_id, update.status.as_str())
         }
         ClientEvent::CallEnded(ended) => match &ended.outcome {
-            mcp_sansio::Outcome::Result(result) => format!("result {}", result.as_str()),
+            mcp_sansio::Outcome::Result(result) => format!("result {}", result.as_json()),
             mcp_sansio::Outcome::PeerError(error) => {
                 format!("error {} {}", error.code.get(), error.message.to_str())
             }

@@ -175,6 +175,6 @@ fn an_answer_after_the_cancellation_changes_nothing() {
     stage.tasks.cancel(key, now).unwrap();
     assert_eq!(stage.tasks.answered(&answer, now), None);
     let view = stage.tasks.get(key).unwrap();
-    assert_eq!((view.status(), view.inputs().as_str()), (Status::Cancelled, "{}"));
+    assert_eq!((view.status(), view.inputs().as_json()), (Status::Cancelled, "{}"));
     assert_eq!(stage.told(), [""; 0]);
 }

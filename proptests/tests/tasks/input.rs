@@ -52,11 +52,11 @@ fn a_task_asks_and_goes_on() {
     assert_eq!(stage.answered(&error("1", -1, "the user is away")), None);
     let view = stage.tasks.get(key).unwrap();
     assert_eq!(view.waits_for().collect::<Vec<_>>(), ["r"]);
-    assert_eq!(view.inputs().as_str(), format!(r#"{{"q":{ACCEPTED}}}"#));
+    assert_eq!(view.inputs().as_json(), format!(r#"{{"q":{ACCEPTED}}}"#));
     let roots = r#"{"roots":[{"uri":"file:///r"}]}"#;
     assert_eq!(stage.answered(&result("3", roots)), Some(TaskNews::Input(key)));
     let view = stage.tasks.get(key).unwrap();
-    assert_eq!(view.inputs().as_str(), format!(r#"{{"q":{ACCEPTED},"r":{roots}}}"#));
+    assert_eq!(view.inputs().as_json(), format!(r#"{{"q":{ACCEPTED},"r":{roots}}}"#));
     let works = shown("a", "working").updated(2);
     assert_eq!(stage.told(), [changed(&works)]);
     assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", works)]);
@@ -212,7 +212,7 @@ fn a_task_goes_on_without_an_answer() {
         let now = stage.now();
         assert_eq!(stage.tasks.answered(&answer, now), Some(TaskNews::Input(key)), "{kind}");
         let view = stage.tasks.get(key).unwrap();
-        assert_eq!((view.status(), view.inputs().as_str()), (Status::Working, "{}"), "{kind}");
+        assert_eq!((view.status(), view.inputs().as_json()), (Status::Working, "{}"), "{kind}");
         assert_eq!(stage.tasks.answered(&answer, now), None, "{kind}");
         assert_eq!(stage.told(), [""; 0], "{kind}");
     }
@@ -241,7 +241,7 @@ fn a_task_asks_under_each_key_once() {
     assert_eq!(stage.tasks.require_input(key, &asks(&["p"]), now), bad);
     assert_eq!(stage.tasks.require_input(key, &asks(&["r", "s"]), now), bad);
     require(&mut stage, key, &asks(&["r"]));
-    assert_eq!(stage.tasks.get(key).unwrap().inputs().as_str(), "{}");
+    assert_eq!(stage.tasks.get(key).unwrap().inputs().as_json(), "{}");
     assert_eq!(stage.told(), [question(3, "a")]);
     assert_eq!(stage.answered(&result("3", ACCEPTED)), Some(TaskNews::Input(key)));
     assert_eq!(stage.tasks.require_input(key, &asks(&["t"]), now), bad);

@@ -117,7 +117,7 @@ impl Life {
                 assert_eq!(again, Err(TaskError::BadInput), "a key is used once in a life");
                 let answer = r#"{"action":"accept","content":{}}"#;
                 let inputs = format!(r#"{{"p":{answer},"q":{answer}}}"#);
-                assert_eq!(self.stage.tasks.get(key).unwrap().inputs().as_str(), inputs);
+                assert_eq!(self.stage.tasks.get(key).unwrap().inputs().as_json(), inputs);
             }
             7 => drop(self.stage.serve(&request("7", "tasks/list", ""))),
             8 => {

@@ -44,11 +44,11 @@ fn a_view_shows_what_came_of_a_task() {
         stage.tasks.fail_with(key, code, "no disk", &data, now).unwrap();
         let error = stage.tasks.get(key).unwrap().error().unwrap();
         assert_eq!((error.code, &*error.message.to_str()), (code, "no disk"));
-        assert_eq!(error.data.unwrap().as_str(), format!("\"{data}\""));
+        assert_eq!(error.data.unwrap().as_json(), format!("\"{data}\""));
         let key = stage.begin("b");
         stage.complete(key);
         let view = stage.tasks.get(key).unwrap();
-        assert_eq!(view.result().unwrap().as_str(), H::RESULT);
+        assert_eq!(view.result().unwrap().as_json(), H::RESULT);
         assert!(view.error().is_none());
     }
     on_both!(check);
@@ -65,7 +65,7 @@ fn a_result_is_kept_without_the_name_of_a_task() {
         let result = format!(r#"{members},"_meta":{{{related},"b":1}}}}"#);
         stage.tasks.complete(key, &Raw::new(&result).unwrap(), now).unwrap();
         let kept = stage.tasks.get(key).unwrap().result().unwrap();
-        assert_eq!(kept.as_str(), format!(r#"{members},"_meta":{{"b":1}}}}"#));
+        assert_eq!(kept.as_json(), format!(r#"{members},"_meta":{{"b":1}}}}"#));
     }
     on_both!(check);
 }

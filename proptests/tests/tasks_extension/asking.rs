@@ -100,7 +100,7 @@ fn the_result_is_that_of_the_request() {
         let stored = format!(r#"{{"resultType":"complete",{members}}}"#);
         let ended = detailed("t", "completed", &format!(r#""result":{stored}"#));
         host.answers(&get("1", "t"), &complete("1", &ended));
-        assert_eq!(host.tasks.get(key).unwrap().result().unwrap().as_str(), stored);
+        assert_eq!(host.tasks.get(key).unwrap().result().unwrap().as_json(), stored);
         // The same but for who says so, which the answer about the task says.
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let mut inline = value(&answer)["result"].take();

@@ -257,7 +257,7 @@ fn questions_come_before_the_task() {
     assert_eq!(host.sent(), [result("1", "input_required", &members)]);
     let members = format!(r#""name":"t","inputResponses":{{"who":{ANSWER}}},"requestState":"s""#);
     let second = host.request(&of_client("2", "tools/call", ABLE, &members));
-    assert_eq!(second.input("who").unwrap().as_str(), ANSWER);
+    assert_eq!(second.input("who").unwrap().as_json(), ANSWER);
     let key = host.begin_for(second.id, NewTask::new("t"));
     assert_eq!(host.sent(), [result("2", "task", &fresh("t", "working"))]);
     let (now, out) = (host.side.now, &mut host.side.out);

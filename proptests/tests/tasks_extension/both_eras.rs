@@ -255,7 +255,7 @@ fn an_update_answers_what_a_session_was_asked() {
     assert_eq!(side.server.counts().outbound, 0);
     let view = tasks.get(key).unwrap();
     assert_eq!(
-        (view.status(), view.inputs().as_str()),
+        (view.status(), view.inputs().as_json()),
         (Status::Working, &*format!(r#"{{"a":{ANSWER}}}"#))
     );
 }

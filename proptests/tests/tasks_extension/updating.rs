@@ -36,7 +36,7 @@ fn acknowledges(host: &mut Host, given: &str) -> Option<TaskNews> {
 }
 
 fn inputs(host: &Host, key: TaskKey) -> String {
-    host.tasks.get(key).unwrap().inputs().as_str().to_owned()
+    host.tasks.get(key).unwrap().inputs().as_json().to_owned()
 }
 
 /// Proves M-TASKX-33, M-RES-14: an update is answered with an empty result, and the work can go on.

@@ -39,7 +39,7 @@ impl<'a> Change<'a> {
             NotificationKind::PromptsChanged => Some(Self::Prompts),
             NotificationKind::ResourcesChanged => Some(Self::Resources),
             NotificationKind::ResourceUpdated => {
-                let uri = params.and_then(|params| member(params.as_str(), "uri"));
+                let uri = params.and_then(|params| member(params.as_json(), "uri"));
                 Some(uri.and_then(text).map_or(Self::Everything, Self::Resource))
             }
             _ => None,

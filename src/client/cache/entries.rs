@@ -29,7 +29,7 @@ impl Entry {
 
 /// What counts towards [`CacheLimits::bytes`].
 pub(super) fn bytes(place: &Place<'_>, result: &Raw<'_>) -> usize {
-    place.bytes().saturating_add(result.as_str().len())
+    place.bytes().saturating_add(result.as_json().len())
 }
 
 /// The results.

@@ -26,7 +26,7 @@ impl Hints {
         let mut is_complete = true;
         let mut milliseconds = 0;
         let mut is_public = false;
-        for (name, value) in MemberTexts::of(result.as_str()) {
+        for (name, value) in MemberTexts::of(result.as_json()) {
             if name == "resultType" {
                 is_complete = is_text(value, "complete");
             } else if name == "ttlMs" {

@@ -113,7 +113,7 @@ impl<'a> CacheKey<'a> {
             if params.kind() != Kind::Object {
                 return None;
             }
-            for (name, value) in MemberTexts::of(params.as_str()) {
+            for (name, value) in MemberTexts::of(params.as_json()) {
                 if name == "_meta" {
                     continue;
                 }

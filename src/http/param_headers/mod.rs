@@ -97,7 +97,7 @@ impl ParamHeaders {
     /// [`InvalidAnnotation`] says which one breaks a rule. The author of the tool is at fault: a server
     /// should not register it, and a client leaves it out of the list.
     pub fn of(schema: &Raw<'_>) -> Result<Self, InvalidAnnotation> {
-        annotations::read(schema.as_str())
+        annotations::read(schema.as_json())
     }
 
     /// Whether nothing is repeated.
@@ -168,7 +168,7 @@ impl ParamHeaders {
     fn values<'v>(&self, arguments: Option<&'v Raw<'_>>) -> Vec<Option<&'v str>> {
         let mut values = alloc::vec![None; self.nodes.len()];
         if let (Some(first), Some(arguments)) = (values.first_mut(), arguments) {
-            *first = Some(arguments.as_str());
+            *first = Some(arguments.as_json());
         }
         for (index, node) in self.nodes.iter().enumerate() {
             let Some(object) = values.get(index).copied().flatten() else { continue };

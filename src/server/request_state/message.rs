@@ -20,7 +20,7 @@ use crate::time::Instant;
 const DOMAIN: &[u8] = b"mcp-sansio requestState s1";
 
 pub(super) fn of(payload: &[u8], binding: &Binding<'_>, expiry: Instant) -> Vec<u8> {
-    let arguments = binding.arguments.as_ref().map(Raw::as_str);
+    let arguments = binding.arguments.as_ref().map(Raw::as_json);
     let mut message = Vec::with_capacity(256 + payload.len() + arguments.map_or(0, str::len));
     message.extend_from_slice(DOMAIN);
     number(&mut message, binding.principal.get());

@@ -103,7 +103,7 @@ fn a_fresh_instance_opens_what_another_has_sealed() {
         let opened = toy().open(&Str::from(text), &binding(), NOW);
         assert_eq!(opened, Ok(OpenedState { payload: payload.to_vec(), expiry: EXPIRY }));
         let json = Raw::from_serialize(&state).expect("a string");
-        assert_eq!(json.as_str(), format!("\"{text}\""));
+        assert_eq!(json.as_json(), format!("\"{text}\""));
     }
 }
 

@@ -32,7 +32,7 @@ async fn call(served: &Served, revision: Revision, calls: usize) -> f64 {
         .collect();
     for (call, one) in pending.into_iter().enumerate() {
         let reply = soon(one).await.unwrap();
-        assert!(reply.raw().as_str().contains(&format!(" {call}\"")), "{call}: {:?}", reply.raw());
+        assert!(reply.raw().as_json().contains(&format!(" {call}\"")), "{call}: {:?}", reply.raw());
     }
     let worked = worked() - before;
     println!("{calls} calls of {revision}: {worked:.0} ms of work, {:?} in all", began.elapsed());

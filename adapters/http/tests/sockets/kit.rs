@@ -184,12 +184,12 @@ impl Script {
                 let options = exchange.call_options();
                 let asked = exchange.handle().call_method("elicitation/create", &params, options);
                 match asked.await {
-                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_str())),
+                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_json())),
                     Err(failure) => exchange.respond(&CallToolResult::text(failure.to_string())),
                 }
             }
             "need" => match exchange.request().input("who") {
-                Some(answer) => exchange.respond(&CallToolResult::text(answer.as_str())),
+                Some(answer) => exchange.respond(&CallToolResult::text(answer.as_json())),
                 None => {
                     let question = ElicitParams::form("Who?", ObjectSchema::default());
                     exchange.require_input(&InputRequired::new().elicit("who", question))

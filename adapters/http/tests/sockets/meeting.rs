@@ -76,7 +76,7 @@ async fn text(call: PendingCall) -> String {
 }
 
 fn said(reply: &Reply) -> String {
-    let result: Value = serde_json::from_str(reply.raw().as_str()).unwrap();
+    let result: Value = serde_json::from_str(reply.raw().as_json()).unwrap();
     text_of(&json!({"result": result})).to_owned()
 }
 

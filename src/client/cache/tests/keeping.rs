@@ -117,7 +117,7 @@ fn of_two_requests_on_their_way_the_later_one_wins() {
 fn what_was_used_least_recently_goes_first() {
     let key = |uri| CacheKey::resource(uri, ANN);
     let kept = |scene: &mut Scene| ["a", "b", "c", "d"].map(|uri| scene.stale(&key(uri)).is_some());
-    let size = result("a", 1_000, "private").as_str().len() + 1;
+    let size = result("a", 1_000, "private").as_json().len() + 1;
     for limits in [
         CacheLimits { entries: 3, ..CacheLimits::default() },
         CacheLimits { bytes: 3 * size, ..CacheLimits::default() },

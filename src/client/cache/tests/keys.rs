@@ -131,7 +131,7 @@ fn what_a_server_is_needs_no_second_question() {
     scene.fill(&CacheKey::discover(ANN), &Raw::new(probe).expect("JSON"), 0);
     for asker in [ANN, BOB] {
         let key = CacheKey::of("server/discover", None, asker).expect("a key");
-        let found = scene.cache.get(&key, at(3_599_999)).map(Raw::as_str);
+        let found = scene.cache.get(&key, at(3_599_999)).map(Raw::as_json);
         assert_eq!(found, Some(probe), "byte for byte");
         assert!(scene.cache.get(&key, at(3_600_000)).is_none());
     }
