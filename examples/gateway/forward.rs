@@ -7,14 +7,13 @@ use std::time::Duration;
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    Call, CallEnded, CallError, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId,
+    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId,
     Outcome, Request, RequestContext, RespondError, Timeout,
 };
 use serde::Serialize;
 
 use crate::gateway::Gateway;
 use crate::lists::{Kind, List};
-use crate::names::Edited;
 use crate::parking::Need;
 use crate::routing::{Destination, Subject, params};
 use crate::upstream::Errand;
@@ -79,14 +78,9 @@ impl Gateway {
     /// Asks an upstream what the client has asked.
     pub(crate) fn forward(&mut self, request: Request<'static>, upstream: usize, is_search: bool) {
         let options = options(&request.context, self.level);
-        let called = match params(&request, self.upstreams[upstream].has_session()) {
-            Ok(params) => {
-                let (errand, method) = (Errand::Answer(request.id), request.method.to_str());
-                self.upstreams[upstream].call(errand, &method, &params, options, self.now)
-            }
-            Err(error) => Err(CallError::Encode(error)),
-        };
-        match called {
+        let params = params(&request, self.upstreams[upstream].has_session());
+        let (errand, method) = (Errand::Answer(request.id), request.method.to_str());
+        match self.upstreams[upstream].call(errand, &method, &params, options, self.now) {
             Ok(call) => {
                 let (id, needs) = (request.id, Vec::new());
                 let forwarded = Forwarded { request, upstream, call, is_search, needs };
@@ -138,7 +132,7 @@ impl Gateway {
         match outcome {
             Outcome::Result(result) => {
                 // Its own machine says whether it is one, where that has to be said.
-                let result = Edited::new(Some(&result)).without("resultType");
+                let result = result.edited(&[("resultType", None)]);
                 self.respond(request.id, upstream, &result);
             }
             Outcome::PeerError(error) if is_search && may_be_elsewhere(&error) => {

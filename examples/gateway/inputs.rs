@@ -11,7 +11,6 @@
 
 use crate::forward::in_words;
 use crate::gateway::Gateway;
-use crate::names::{self, Edited};
 use crate::upstream::Upstream;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{InputRequest, InputRequired, Text};
@@ -139,7 +138,7 @@ impl Gateway {
 
     pub(crate) fn hand_answer(&mut self, upstream: usize, request: InboundId, answer: &Raw<'_>) {
         let Upstream { client, outbox, .. } = &mut self.upstreams[upstream];
-        let answer = Edited::new(Some(answer)).without("resultType");
+        let answer = answer.edited(&[("resultType", None)]);
         if let Err(RespondError::Encode(error)) = client.respond(request, &answer, outbox) {
             let message = format!("the client's answer does not fit: {error}");
             self.turn_down(upstream, request, ErrorCode::INTERNAL_ERROR, &message);
@@ -159,11 +158,7 @@ impl Gateway {
 }
 
 /// The params of a request without what the connection says for itself.
-pub(crate) fn params<'r>(request: &'r ClientRequest<'_>) -> Option<Edited<'r>> {
-    let params = Edited::new(Some(request.params.as_ref()?));
-    let Some(meta) = &request.meta else { return Some(params) };
-    // It has been read, so that it can be written.
-    let meta = Raw::from_serialize(&names::meta_to_pass_on(meta)).unwrap_or(Raw::EMPTY_OBJECT);
-    let is_empty = meta.members().next().is_none();
-    Some(if is_empty { params.without("_meta") } else { params.with("_meta", meta) })
+pub(crate) fn params(request: &ClientRequest<'_>) -> Option<Raw<'static>> {
+    let params = request.params.as_ref()?;
+    Some(params.edited(&[("_meta", request.meta_to_pass_on())]))
 }

@@ -17,7 +17,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::forward::{Job, in_words};
 use crate::gateway::Gateway;
-use crate::names::{self, Edited};
+use crate::names;
 use crate::say::say;
 use crate::upstream::{Errand, Upstream};
 
@@ -81,8 +81,8 @@ impl Kind {
         if self.key() != "name" {
             return Some(item.clone().into_owned());
         }
-        let name = names::text(&names::join(upstream, &name.to_str())).ok()?;
-        Raw::from_serialize(&Edited::new(Some(item)).with("name", name)).ok()
+        let name = names::text(&names::join(upstream, &name.to_str()));
+        Some(item.edited(&[("name", Some(name))]))
     }
 }
 

@@ -13,7 +13,6 @@ use serde::Serialize;
 use crate::forward::{Forwarded, Job};
 use crate::gateway::Gateway;
 use crate::inputs::{input_required, params};
-use crate::names::Edited;
 use crate::upstream::Errand;
 
 /// A request of an upstream for which there is no way to ask the client, until the client asks for something.
@@ -40,7 +39,7 @@ impl Need {
 struct Asked<'a> {
     method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<Edited<'a>>,
+    params: Option<Raw<'a>>,
 }
 
 /// Calls whose client has been told what they need, and has not come back yet.

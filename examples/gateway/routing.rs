@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::{Call, Capability, Era, Request};
 
 use crate::gateway::Gateway;
-use crate::names::{self, Edited};
+use crate::names;
 
 /// Who is asked.
 pub(crate) struct Destination {
@@ -74,40 +74,25 @@ impl Gateway {
 }
 
 /// The params of a request as an upstream is to have them.
-pub(crate) fn params<'r>(
-    request: &'r Request<'_>,
-    in_session: bool,
-) -> Result<Edited<'r>, EncodeError> {
+pub(crate) fn params(request: &Request<'_>, in_session: bool) -> Raw<'static> {
     // Here nothing becomes a task.
-    let mut params = Edited::new(request.params.as_ref()).without("task");
+    let mut changes = vec![("task", None), ("_meta", request.meta_to_pass_on())];
     if let Some(Subject::Name(name)) = Subject::of(&request.call)
         && let Some((_, name)) = names::split(&name)
     {
-        params = match &request.call {
-            Call::Complete(complete) => {
-                let reference =
-                    Edited::new(Some(&complete.reference)).with("name", names::text(name)?);
-                params.with("ref", Raw::from_serialize(&reference)?)
-            }
-            _ => params.with("name", names::text(name)?),
-        };
-    }
-    if let Some(meta) = &request.meta {
-        let meta = Raw::from_serialize(&names::meta_to_pass_on(meta))?;
-        let is_empty = meta.members().next().is_none();
-        params = if is_empty { params.without("_meta") } else { params.with("_meta", meta) };
+        let name = Some(names::text(name));
+        changes.push(match &request.call {
+            Call::Complete(complete) => ("ref", Some(complete.reference.edited(&[("name", name)]))),
+            _ => ("name", name),
+        });
     }
     if in_session {
-        return Ok(params.without("inputResponses").without("requestState"));
-    }
-    if request.context.era() == Era::Handshake {
+        changes.extend([("inputResponses", None), ("requestState", None)]);
+    } else if request.context.era() == Era::Handshake {
         // It has them from its own machine, which has asked the client.
-        if let Some(inputs) = &request.inputs {
-            params = params.with("inputResponses", inputs.clone());
-        }
-        if let Some(state) = &request.state {
-            params = params.with("requestState", names::text(&state.to_str())?);
-        }
+        let state = request.state.clone().map(Raw::from);
+        let brought = [("inputResponses", request.inputs.clone()), ("requestState", state)];
+        changes.extend(brought.into_iter().filter(|(_, value)| value.is_some()));
     }
-    Ok(params)
+    request.params.as_ref().unwrap_or(&Raw::EMPTY_OBJECT).edited(&changes)
 }

@@ -7,7 +7,7 @@ use crate::json::{Object, Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
     OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
-    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation,
+    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -163,6 +163,12 @@ impl<'a> ClientRequest<'a> {
         let meta = params.as_ref().and_then(|params| params.get("_meta")).map(Raw::into_owned);
         let method = Str::from(kind.rule().name);
         Some(ClientRequest { id, context, call, method, params, meta, needed_for })
+    }
+
+    /// The metadata for whoever is asked in turn, of a gateway: without what one connection says of itself, such as
+    /// the progress token and the capabilities. `None` if nothing is left.
+    pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
+        meta_to_pass_on(self.meta.as_ref()?)
     }
 
     /// The same with its own copy of the text, for an answer that takes its time.

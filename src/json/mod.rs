@@ -12,6 +12,7 @@
 
 mod additions;
 mod append;
+mod edit;
 mod envelope;
 mod error;
 mod exact;

@@ -105,6 +105,11 @@ impl<'a> Raw<'a> {
         Self { text: Cow::Borrowed(text) }
     }
 
+    /// A value that has been put together here.
+    pub(super) const fn owned(text: String) -> Self {
+        Self { text: Cow::Owned(text) }
+    }
+
     /// The JSON text: of a string with its quotes and escapes. What the string says is
     /// [`as_string`](Self::as_string).
     pub fn as_json(&self) -> &str {
@@ -272,6 +277,17 @@ impl fmt::Debug for Raw<'_> {
             Kind::Object => "object",
         };
         write!(formatter, "Raw({kind}, {} bytes)", self.text.len())
+    }
+}
+
+impl From<Str<'_>> for Raw<'static> {
+    fn from(string: Str<'_>) -> Self {
+        let wire = string.as_wire();
+        let mut text = String::with_capacity(wire.len() + 2);
+        text.push('"');
+        text.push_str(wire);
+        text.push('"');
+        Self::owned(text)
     }
 }
 

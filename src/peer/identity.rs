@@ -44,6 +44,14 @@ pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>>
     info(params, "clientInfo", key::CLIENT)
 }
 
+/// The metadata of a request for whoever is asked in turn: without what one connection says of itself. `None` if
+/// nothing is left.
+pub(crate) fn meta_to_pass_on(meta: &Raw<'_>) -> Option<Raw<'static>> {
+    let of_the_connection = key::OF_REQUESTS.iter().chain(&["progressToken"]);
+    let left_out: Vec<_> = of_the_connection.map(|key| (*key, None)).collect();
+    Some(meta.edited(&left_out)).filter(|meta| meta.members().next().is_some())
+}
+
 /// In sessions it is a member, and without them one of the metadata.
 fn info<'r>(said: &'r Raw<'_>, name: &str, key: &str) -> Option<Implementation<'r>> {
     let said = said.as_json();

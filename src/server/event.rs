@@ -8,7 +8,7 @@ use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
     PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    TaskAnswer, TaskUpdate, Violation, client_info,
+    TaskAnswer, TaskUpdate, Violation, client_info, meta_to_pass_on,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -206,6 +206,12 @@ impl<'a> Request<'a> {
     /// [`Opened::client_info`] has said so.
     pub fn client_info(&self) -> Option<Implementation<'_>> {
         client_info(self.params.as_ref()?)
+    }
+
+    /// The metadata for whoever is asked in turn, of a gateway: without what one connection says of itself, such as
+    /// the progress token and the capabilities. `None` if nothing is left.
+    pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
+        meta_to_pass_on(self.meta.as_ref()?)
     }
 
     /// The same with its own copy of the text, for a handler that takes its time.

@@ -54,6 +54,10 @@ fn a_request_brings_its_own_context() {
     assert_eq!(side.server.context(other.id), Some(other.context));
     assert_eq!(one.client_info(), Some(Implementation::new("c", "2")));
     assert_eq!(other.client_info(), None);
+    let rest = r#""com.example/x":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01","tracestate":"a=b","baggage":"k=v""#;
+    let rest = format!(r#"{{"{KEY}unknown":{{}},{rest}}}"#);
+    assert_eq!(one.meta_to_pass_on().unwrap().as_json(), rest);
+    assert_eq!(other.meta_to_pass_on(), None);
     let meta = one.meta.unwrap();
     let text = |key: &str| meta.get(key).unwrap().as_json().to_owned();
     assert_eq!(text("com.example/x"), "[1, 2]");
