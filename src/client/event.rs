@@ -120,7 +120,9 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
     }
 }
 
-/// A request of the server.
+/// A request of the server: a `ServerRequest` in the schema of the specification, which has its names from who
+/// sends, as here they are from who gets it.
+#[doc(alias = "ServerRequest")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientRequest<'a> {

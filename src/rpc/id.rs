@@ -15,6 +15,7 @@ use crate::json::Str;
 /// A fraction, an exponent and `-0` are refused: peers disagree on whether `1.0` is `1`, so an
 /// answer to it could be lost.
 #[derive(Clone)]
+#[doc(alias = "RequestId")]
 pub struct Id<'a> {
     /// An integer literal in its one spelling, or a string literal with its quotes.
     literal: Cow<'a, str>,

@@ -154,6 +154,7 @@ impl Subscribed<'_> {
 }
 
 /// A request of the client.
+#[doc(alias = "ClientRequest")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request<'a> {
