@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::place::{Object, Places};
-use super::scan::{Broken, Key, Scanner, Span};
+use super::scan::{Broken, Scanner, Span};
 use super::string::Str;
 
 /// The members that [`Envelope::scan`] looks for.
@@ -35,8 +35,26 @@ pub enum Member {
 impl Member {
     const COUNT: usize = 9;
 
+    /// The member whose key, with its quotes, a text begins with, if the first eight bytes of the text tell,
+    /// and the length of that key.
+    #[inline(always)]
+    const fn named_by(word: u64) -> Option<(Self, usize)> {
+        const ID: u64 = u64::from_le_bytes(*b"\"id\"\0\0\0\0");
+        const ERROR: u64 = u64::from_le_bytes(*b"\"error\"\0");
+        const METHOD: u64 = u64::from_le_bytes(*b"\"method\"");
+        const PARAMS: u64 = u64::from_le_bytes(*b"\"params\"");
+        const RESULT: u64 = u64::from_le_bytes(*b"\"result\"");
+        match word {
+            METHOD => Some((Self::Method, 8)),
+            PARAMS => Some((Self::Params, 8)),
+            RESULT => Some((Self::Result, 8)),
+            _ if word & (u64::MAX >> 32) == ID => Some((Self::Id, 4)),
+            _ if word & (u64::MAX >> 8) == ERROR => Some((Self::Error, 7)),
+            _ => None,
+        }
+    }
+
     /// The member of the envelope that this key names.
-    #[inline]
     fn of_envelope(key: &[u8], has_escapes: bool) -> Option<Self> {
         if has_escapes {
             return Self::escaped(key, &Self::ENVELOPE);
@@ -118,6 +136,7 @@ pub struct Envelope<'a> {
     payload: Option<Places>,
     meta: Option<Places>,
     defect: Option<JsonError>,
+    begins_as_usual: bool,
 }
 
 impl<'a> Envelope<'a> {
@@ -145,6 +164,7 @@ impl<'a> Envelope<'a> {
             payload: None,
             meta: None,
             defect: None,
+            begins_as_usual: false,
         }
     }
 
@@ -189,6 +209,12 @@ impl<'a> Envelope<'a> {
     }
 
     /// Whether any of them does.
+    /// Whether the version is the first member, and written as nearly everybody writes it.
+    #[inline]
+    pub(crate) const fn begins_as_usual(&self) -> bool {
+        self.begins_as_usual
+    }
+
     #[inline]
     pub(crate) const fn has_duplicates(&self) -> bool {
         self.duplicated != 0
@@ -240,13 +266,17 @@ impl<'a> Envelope<'a> {
             }
             None => return Err(JsonError::new(JsonErrorKind::Ended, scanner.offset())),
         }
-        let walked = if self.takes_usual_beginning(scanner) {
-            scanner.members(|scanner, key| self.member(scanner, key))
-        } else {
-            scanner.object(0, |scanner, key| self.member(scanner, key)).map(|_| ())
-        };
-        walked.map_err(|_| scanner.error())?;
+        self.frame(scanner).map_err(|_| scanner.error())?;
         scanner.end()
+    }
+
+    /// Passes over the object that the frame is.
+    #[inline]
+    fn frame(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
+        if self.takes_usual_beginning(scanner) || scanner.enter_object(0)? {
+            scanner.members(|scanner| self.member(scanner))?;
+        }
+        Ok(())
     }
 
     /// Passes over the member that most messages begin with, and the comma behind it.
@@ -256,6 +286,7 @@ impl<'a> Envelope<'a> {
         // The span counts from the beginning of the frame.
         let is_usual = scanner.offset() == 0 && scanner.allows(1) && scanner.take(BEGINNING);
         if is_usual {
+            self.begins_as_usual = true;
             self.begun |= Member::Jsonrpc.bit();
             self.set(Member::Jsonrpc, VERSION);
         }
@@ -263,11 +294,17 @@ impl<'a> Envelope<'a> {
     }
 
     /// Passes over a member of the envelope and notes where it is.
-    #[inline]
-    fn member(&mut self, scanner: &mut Scanner<'a>, key: Key) -> Result<(), Broken> {
-        let name = self.bytes.get(key.span.range()).unwrap_or_default();
-        let Some(member) = Member::of_envelope(name, key.has_escapes) else {
-            return scanner.value(1).map(|_| ());
+    #[inline(always)]
+    fn member(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
+        let member = match scanner.peek_word().and_then(Member::named_by) {
+            Some((member, length)) => {
+                scanner.pass_key(length)?;
+                member
+            }
+            None => match self.other_key(scanner)? {
+                Some(member) => member,
+                None => return scanner.value(1).map(|_| ()),
+            },
         };
         self.duplicated |= self.begun & member.bit();
         self.begun |= member.bit();
@@ -279,6 +316,14 @@ impl<'a> Envelope<'a> {
             self.set(member, span);
         }
         Ok(())
+    }
+
+    /// Passes over a key that no word has told. Gives the member it names.
+    #[inline(never)]
+    fn other_key(&self, scanner: &mut Scanner<'a>) -> Result<Option<Member>, Broken> {
+        let key = scanner.key()?;
+        let name = self.bytes.get(key.span.range()).unwrap_or_default();
+        Ok(Member::of_envelope(name, key.has_escapes))
     }
 
     /// Passes over `params` or `result` and notes the members in it.
@@ -353,10 +398,12 @@ impl fmt::Debug for Envelope<'_> {
     }
 }
 
+/// How long what is shown of a frame may be.
+pub(crate) const LONGEST_SHOWN: usize = 300;
+
 /// An id or a method as a log may show it: only a string or a number, and not a long one, because
 /// whatever else stands in their place may be a payload.
 pub(crate) fn shown(literal: &str) -> Option<&str> {
-    const LONGEST: usize = 300;
     let scalar = matches!(literal.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'));
-    (scalar && literal.len() <= LONGEST).then_some(literal)
+    (scalar && literal.len() <= LONGEST_SHOWN).then_some(literal)
 }

@@ -12,6 +12,7 @@
 
 mod additions;
 mod append;
+mod brackets;
 mod edit;
 mod envelope;
 mod error;
@@ -51,7 +52,7 @@ pub use string::Str;
 pub use write::EncodeError;
 
 pub(crate) use additions::{Additions, MetaAdditions};
-pub(crate) use envelope::shown;
+pub(crate) use envelope::{LONGEST_SHOWN, shown};
 pub(crate) use fits::{fits, is_integral};
 pub(crate) use name::Name;
 pub(crate) use payload::{Empty, Payload};

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::label::is_same_text;
 use super::name::Name;
 use super::raw::MemberTexts;
 use super::scan::{Key, Span};
@@ -84,7 +85,9 @@ impl<'e, 'a> Object<'e, 'a> {
         }
         let noted = self.places.places.get(..usize::from(self.places.count))?;
         let (bytes, name) = (self.frame.as_bytes(), name.as_bytes());
-        let of_this_name = |place: &&Place| bytes.get(place.key.range()) == Some(name);
+        let of_this_name = |place: &&Place| {
+            bytes.get(place.key.range()).is_some_and(|key| is_same_text(key, name))
+        };
         let place = noted.iter().rev().find(of_this_name)?;
         self.frame.get(place.value.range())
     }

@@ -1,5 +1,6 @@
 //! The validating scanner: one pass over JSON text, without recursion and without allocation.
 
+use super::brackets::{Bracket, Brackets};
 use super::error::{JsonError, JsonErrorKind};
 use super::run::plain_run;
 use super::space::behind_space;
@@ -101,6 +102,7 @@ impl<'a> Scanner<'a> {
                 self.string()?;
             }
             Some(b'{' | b'[') => self.nested(level)?,
+            Some(b'0'..=b'9') => self.number()?,
             _ => self.scalar()?,
         }
         Ok(Span::new(start, self.at))
@@ -113,38 +115,70 @@ impl<'a> Scanner<'a> {
     where
         F: FnMut(&mut Self, Key) -> Walked,
     {
-        let first = self.peek();
+        self.peek();
         let start = self.at;
-        if first != Some(b'{') {
-            return Err(Broken);
-        }
-        if self.depth <= level {
-            self.skip_too_deep()?;
-            return Ok(Span::new(start, self.at));
-        }
-        self.at += 1;
-        if self.peek() == Some(b'}') {
-            self.at += 1;
-        } else {
-            self.members(member)?;
+        if self.enter_object(level)? {
+            let mut member = member;
+            self.members(|scanner| {
+                let key = scanner.key()?;
+                member(scanner, key)
+            })?;
         }
         Ok(Span::new(start, self.at))
     }
 
-    /// Passes over the rest of an object from the next key on, of which there is at least one.
+    /// Passes over the beginning of an object and says whether a member comes next. If none does, that was
+    /// all of it.
+    #[inline(always)]
+    pub(super) fn enter_object(&mut self, level: u8) -> Walked<bool> {
+        if self.peek() != Some(b'{') {
+            return Err(Broken);
+        }
+        if self.depth <= level {
+            self.skip_too_deep()?;
+            return Ok(false);
+        }
+        self.at += 1;
+        let has_members = self.peek() != Some(b'}');
+        if !has_members {
+            self.at += 1;
+        }
+        Ok(has_members)
+    }
+
+    /// Passes over the rest of an object from the next member on, of which there is at least one. `member`
+    /// must pass over its key and its value.
     #[inline(always)]
     pub(super) fn members<F>(&mut self, mut member: F) -> Walked
     where
-        F: FnMut(&mut Self, Key) -> Walked,
+        F: FnMut(&mut Self) -> Walked,
     {
         loop {
-            let key = self.key()?;
-            member(self, key)?;
+            member(self)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => break,
                 _ => return Err(Broken),
             }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The next eight bytes behind white space, if there are so many, which stay unread.
+    #[inline(always)]
+    pub(super) fn peek_word(&mut self) -> Option<u64> {
+        self.peek();
+        let word = self.bytes.get(self.at..)?.first_chunk()?;
+        Some(u64::from_le_bytes(*word))
+    }
+
+    /// Passes over a key that takes so many bytes with its quotes, and over its colon.
+    #[inline(always)]
+    pub(super) fn pass_key(&mut self, length: usize) -> Walked {
+        self.at += length;
+        if self.peek() != Some(b':') {
+            return Err(Broken);
         }
         self.at += 1;
         Ok(())
@@ -255,7 +289,7 @@ impl<'a> Scanner<'a> {
 
     /// Passes over a key, its colon and the white space behind it.
     #[inline(always)]
-    fn key(&mut self) -> Walked<Key> {
+    pub(super) fn key(&mut self) -> Walked<Key> {
         if self.peek() != Some(b'"') {
             return Err(Broken);
         }
@@ -435,39 +469,4 @@ enum Step {
     Passed,
     /// A bracket was opened and its first value comes next.
     Opened,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bracket {
-    Object,
-    Array,
-}
-
-/// The open brackets, one bit each, the innermost in the lowest bit: set for an object.
-#[derive(Default)]
-struct Brackets {
-    bits: u128,
-    depth: u8,
-}
-
-impl Brackets {
-    const CAPACITY: u8 = 128;
-
-    fn push(&mut self, bracket: Bracket) {
-        self.bits = self.bits << 1 | u128::from(bracket == Bracket::Object);
-        self.depth += 1;
-    }
-
-    fn pop(&mut self) {
-        self.bits >>= 1;
-        self.depth -= 1;
-    }
-
-    fn innermost(&self) -> Option<Bracket> {
-        match (self.depth, self.bits & 1) {
-            (0, _) => None,
-            (_, 0) => Some(Bracket::Array),
-            (_, _) => Some(Bracket::Object),
-        }
-    }
 }

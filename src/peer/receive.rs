@@ -37,7 +37,7 @@ pub(crate) enum Incoming<'e, 'a> {
 }
 
 /// A request that is not in the table yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct IncomingRequest<'e, 'a> {
     pub(crate) id: Id<'a>,
     pub(crate) method: Str<'a>,
@@ -217,15 +217,13 @@ impl Peer {
         let envelope = scanned.insert(Envelope::unread(bytes));
         envelope.read(config.limits.depth);
         let envelope: &'e _ = envelope;
-        reception.out.observe(&Observation::Received {
-            method: envelope
-                .get(Member::Method)
-                .and_then(shown)
-                .and_then(|method| method.strip_prefix('"')?.strip_suffix('"')),
-            id: envelope.get(Member::Id).and_then(shown),
-            bytes: bytes.len(),
-        });
-        match classify(envelope, &config.limits, config.versions()) {
+        let classified = classify(envelope, &config.limits, config.versions());
+        let (method, id) = match &classified {
+            Ok(message) => message.shown(),
+            Err(_) => shown_members(envelope),
+        };
+        reception.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
+        match classified {
             Ok(message) => {
                 self.noise.is_message();
                 self.well_formed(message, bytes, reception)
@@ -300,6 +298,14 @@ impl Peer {
         }
         self.defective(defective, frame, reception).map(Incoming::Event)
     }
+}
+
+/// The method and the id of a frame that is no message, as far as they are short enough to be shown.
+#[cold]
+fn shown_members<'a>(envelope: &Envelope<'a>) -> (Option<&'a str>, Option<&'a str>) {
+    let member = |member| envelope.get(member).and_then(shown);
+    let unquoted = |text: &'a str| text.strip_prefix('"')?.strip_suffix('"');
+    (member(Member::Method).and_then(unquoted), member(Member::Id))
 }
 
 impl ConnectionConfig {

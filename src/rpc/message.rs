@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::id::Id;
 use crate::error::{ErrorCode, ViolationKind};
-use crate::json::{Envelope, JsonErrorKind, Member, MemberTexts, Object, Raw, Str};
+use crate::json::{Envelope, JsonErrorKind, LONGEST_SHOWN, Member, MemberTexts, Object, Raw, Str};
 use crate::limits::Limits;
 
 /// A well-formed message. Its texts are JSON that has been scanned.
@@ -34,6 +34,24 @@ pub(crate) enum Message<'e, 'a> {
     IdlessError {
         error: ErrorObject<'a>,
     },
+}
+
+impl Message<'_, '_> {
+    /// The method and the id, as far as they are short enough to be shown.
+    #[inline]
+    pub(crate) fn shown(&self) -> (Option<&str>, Option<&str>) {
+        const LONGEST_METHOD: usize = LONGEST_SHOWN - "\"\"".len();
+        let (method, id) = match self {
+            Self::Request { id, method, .. } => (Some(method.as_wire()), Some(id.as_wire())),
+            Self::Notification { method, .. } => (Some(method.as_wire()), None),
+            Self::Result { id, .. } | Self::Error { id, .. } => (None, Some(id.as_wire())),
+            Self::IdlessError { .. } => (None, None),
+        };
+        (
+            method.filter(|method| method.len() <= LONGEST_METHOD),
+            id.filter(|id| id.len() <= LONGEST_SHOWN),
+        )
+    }
 }
 
 /// What kind of result a result says it is.
@@ -244,7 +262,8 @@ pub(crate) fn classify<'e, 'a>(
 #[inline]
 fn asking<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Option<Message<'e, 'a>> {
     let is_sound = envelope.defect().is_none() && !envelope.has_duplicates();
-    if !is_sound || envelope.get(Member::Jsonrpc) != Some(VERSION) || has_outcome(envelope) {
+    let has_version = envelope.begins_as_usual() || envelope.get(Member::Jsonrpc) == Some(VERSION);
+    if !is_sound || !has_version || has_outcome(envelope) {
         return None;
     }
     let method = Str::from_literal(envelope.get(Member::Method)?)?;
@@ -357,6 +376,9 @@ fn has_outcome(envelope: &Envelope<'_>) -> bool {
 }
 
 fn versioned(envelope: &Envelope<'_>) -> bool {
+    if envelope.begins_as_usual() {
+        return true;
+    }
     let Some(literal) = envelope.get(Member::Jsonrpc) else { return false };
     literal == VERSION || Str::from_literal(literal).is_some_and(|version| version == "2.0")
 }
