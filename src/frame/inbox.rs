@@ -178,10 +178,12 @@ impl Inbox {
     #[must_use = "a frame that is dropped is a message lost"]
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend its items")]
     pub fn next(&mut self) -> Option<Frame<'_>> {
-        let (range, origin) = match self.ready.take() {
-            Some(ready) => ready,
-            None if self.has_nothing_new() => return None,
-            None => self.take()?,
+        let (range, origin) = if self.ready.is_some() {
+            self.ready.take()?
+        } else if self.has_nothing_new() {
+            return None;
+        } else {
+            self.take()?
         };
         Some(Frame::new(self.buffer.get(range)?, origin))
     }
@@ -208,6 +210,21 @@ impl Inbox {
     }
 
     fn take(&mut self) -> Option<(Range<usize>, Origin)> {
+        if self.batch.is_none() {
+            let (range, origin) = self.line()?;
+            // Nearly every line is one message, which need not go through a loop.
+            if self.buffer.get(range.clone())?.first().is_some_and(|first| *first != b'[') {
+                return Some((range, origin));
+            }
+            if let Some(frame) = self.unpack(range, origin) {
+                return Some(frame);
+            }
+        }
+        self.take_further()
+    }
+
+    #[inline(never)]
+    fn take_further(&mut self) -> Option<(Range<usize>, Origin)> {
         loop {
             if let Some(open) = &mut self.batch {
                 let bytes = self.buffer.get(self.start..self.start + open.length)?;
@@ -220,20 +237,31 @@ impl Inbox {
                 self.pass(line_end);
             }
             let (range, origin) = self.line()?;
-            let line = self.buffer.get(range.clone())?;
-            match (line.first(), origin) {
-                (None, Origin::Message | Origin::LastLine) => {}
-                (Some(b'['), Origin::Message | Origin::LastLine) => {
-                    match Batch::open(line, self.depth, self.batch_elements) {
-                        Ok(batch) => self.keep(batch, range),
-                        Err(Origin::BrokenBatch(_)) if origin == Origin::LastLine => {
-                            return Some((range, origin));
-                        }
-                        Err(origin) => return Some((range, origin)),
-                    }
-                }
-                _ => return Some((range, origin)),
+            if let Some(frame) = self.unpack(range, origin) {
+                return Some(frame);
             }
+        }
+    }
+
+    /// The frame that a line is. A blank line is none, and of a batch that begins here none has been taken.
+    #[inline(never)]
+    fn unpack(&mut self, range: Range<usize>, origin: Origin) -> Option<(Range<usize>, Origin)> {
+        let line = self.buffer.get(range.clone())?;
+        match (line.first(), origin) {
+            (None, Origin::Message | Origin::LastLine) => None,
+            (Some(b'['), Origin::Message | Origin::LastLine) => {
+                match Batch::open(line, self.depth, self.batch_elements) {
+                    Ok(batch) => {
+                        self.keep(batch, range);
+                        None
+                    }
+                    Err(Origin::BrokenBatch(_)) if origin == Origin::LastLine => {
+                        Some((range, origin))
+                    }
+                    Err(origin) => Some((range, origin)),
+                }
+            }
+            _ => Some((range, origin)),
         }
     }
 
@@ -246,6 +274,7 @@ impl Inbox {
     }
 
     /// Finds the next line and passes it. Gives where its frame is, without white space.
+    #[inline(always)]
     fn line(&mut self) -> Option<(Range<usize>, Origin)> {
         let unsearched = self.buffer.get(self.searched..self.end)?;
         let Some(found) = memchr::memchr(b'\n', unsearched) else {
@@ -261,6 +290,7 @@ impl Inbox {
     }
 
     /// What there is when there is no newline: nothing yet, or the end of the input.
+    #[inline(never)]
     fn no_line(&mut self) -> Option<(Range<usize>, Origin)> {
         self.searched = self.end;
         let pending = self.start..self.end;
