@@ -7,6 +7,8 @@ use crate::version::{Revision, RevisionSet};
 pub(crate) enum Feature {
     /// JSON-RPC batches.
     Batches,
+    /// Reports of progress can say something in words.
+    ProgressMessages,
     /// Errors without an `id`, where others have `id: null`.
     AbsentErrorId,
     /// Elicitations by URL have ids and are reported as complete, and there is an error that asks for
@@ -33,6 +35,7 @@ impl Feature {
     pub(crate) const fn revisions(self) -> RevisionSet {
         match self {
             Self::Batches => RevisionSet::only(Revision::V2025_03_26),
+            Self::ProgressMessages => RevisionSet::since(Revision::V2025_03_26),
             Self::ElicitationIds | Self::Tasks => RevisionSet::only(Revision::V2025_11_25),
             #[cfg(feature = "http")]
             Self::PrimedStreams => RevisionSet::only(Revision::V2025_11_25),

@@ -11,9 +11,10 @@ use super::exchanges::{Exchange, send_about};
 use super::identity::key;
 use super::outlets::Outlets;
 use super::{ConnectionConfig, Peer};
+use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, MetaAdditions, Number, Raw};
+use crate::json::{EncodeError, MetaAdditions, Number, Raw, Writer};
 use crate::rpc::write_notification_with;
 use crate::task::RELATED;
 use crate::time::Instant;
@@ -186,9 +187,17 @@ fn send_progress(
     out: &mut dyn Outlets,
 ) -> Result<(), EncodeError> {
     let token = core::mem::take(&mut exchange.token);
-    let params = ProgressParams { token: &token, progress: report };
     let rule = NotificationKind::Progress.rule();
-    let form = rule.params(exchange.context.revision);
+    let revision = exchange.context.revision;
+    let is_usual = report.message.is_none() || Feature::ProgressMessages.is_in(revision);
+    if is_usual && exchange.related.0.is_empty() {
+        let sent =
+            send_about(exchange, id, out, rule.name, |writer| write_usual(writer, &token, report));
+        exchange.token = token;
+        return sent;
+    }
+    let params = ProgressParams { token: &token, progress: report };
+    let form = rule.params(revision);
     let related = core::mem::take(&mut exchange.related);
     let members = [(RELATED, &*related.0)];
     let meta = match related.0.is_empty() {
@@ -201,4 +210,69 @@ fn send_progress(
     exchange.token = token;
     exchange.related = related;
     sent
+}
+
+/// Writes a report that holds nothing but what the revision has. Comparing it with the tables, where it would
+/// pass, costs more than writing it.
+fn write_usual(
+    writer: &mut Writer<'_>,
+    token: &str,
+    report: Progress<'_>,
+) -> Result<(), EncodeError> {
+    const BEGINNING: &[u8] =
+        br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"#;
+    let Progress { progress, total, message } = report;
+    writer.push(BEGINNING)?;
+    writer.push(token.as_bytes())?;
+    writer.push(br#","progress":"#)?;
+    progress.serialize(&mut *writer)?;
+    if let Some(total) = total {
+        writer.push(br#","total":"#)?;
+        total.serialize(&mut *writer)?;
+    }
+    if let Some(message) = message {
+        writer.push(br#","message":"#)?;
+        writer.push_string(message)?;
+    }
+    writer.push(b"}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::version::Revision;
+
+    fn written(write: impl Fn(&mut Writer<'_>) -> Result<(), EncodeError>) -> String {
+        let mut buffer = Vec::new();
+        assert_eq!(write(&mut Writer::new(&mut buffer, usize::MAX)), Ok(()));
+        String::from_utf8(buffer).expect("JSON is text")
+    }
+
+    #[test]
+    fn what_is_written_as_usual_is_what_the_tables_would_have_let_pass() {
+        let report = Progress::new(3);
+        let fraction = Number::try_from(0.5).expect("it is finite");
+        let reports = [
+            report,
+            report.total(4),
+            report.message("half \"way\"\n"),
+            Progress::new(fraction).total(1_u8).message("héllo"),
+        ];
+        let rule = NotificationKind::Progress.rule();
+        for revision in Revision::ALL {
+            for (report, token) in reports.into_iter().zip(["1", "\"a\\u0041\"", "-7", "\"\""]) {
+                let form = Some(rule.params(revision));
+                let params = ProgressParams { token, progress: report };
+                let checked = written(|writer| {
+                    write_notification_with(writer, rule.name, &params, MetaAdditions::NONE, form)
+                });
+                let usual = written(|writer| write_usual(writer, token, report));
+                let is_usual =
+                    report.message.is_none() || Feature::ProgressMessages.is_in(revision);
+                assert_eq!(usual == checked, is_usual, "{usual} {checked}");
+            }
+        }
+    }
 }
