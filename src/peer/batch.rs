@@ -84,9 +84,9 @@ impl Batch<'_> {
         params: &T,
         options: CallOptions,
     ) -> Result<CallId, CallError> {
-        let order = self.peer.prepare_call(self.config, method, options, self.now)?;
+        let mut order = self.peer.prepare_call(self.config, method, options, self.now)?;
         let sink = Sink::Batch(&mut self.messages, &mut self.undeclared);
-        let call = self.peer.make(self.config, order, method, params, sink)?;
+        let call = self.peer.make(self.config, &mut order, method, params, sink)?;
         self.calls.push(call);
         Ok(call)
     }

@@ -262,7 +262,7 @@ impl Peer {
         let mut order = self.prepare_call(config, method, options, now)?;
         order.entry.purpose = Purpose::Input;
         let params = (!request.params.is_empty()).then(|| Raw::trusted(&request.params));
-        self.make(config, order, method, &params, Sink::Outlets(out))
+        self.make(config, &mut order, method, &params, Sink::Outlets(out))
     }
 
     /// Keeps what is needed to hand a request out again.

@@ -43,8 +43,8 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
-        let order = self.prepare_call(config, method, options, now)?;
-        self.make(config, order, method, params, Sink::Outlets(out))
+        let mut order = self.prepare_call(config, method, options, now)?;
+        self.make(config, &mut order, method, params, Sink::Outlets(out))
     }
 
     /// Everything about a call but its params. Without a time the call has no timers yet, and has to be
@@ -56,9 +56,9 @@ impl Peer {
         options: CallOptions,
         now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
-        let order = self.prepare_one_more(config, method, options, now)?;
+        let (kind, clearance) = self.clear_call(config, method, &options)?;
         self.has_room(config)?;
-        Ok(order)
+        Ok(self.order(config, kind, clearance, options, now.into()))
     }
 
     /// Whether there is room for one more call of the application, or can be made.
@@ -92,6 +92,17 @@ impl Peer {
         options: CallOptions,
         now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
+        let (kind, clearance) = self.clear_call(config, method, &options)?;
+        Ok(self.order(config, kind, clearance, options, now.into()))
+    }
+
+    /// Whether a call may be made, and of what kind it is if the machine is to look.
+    fn clear_call(
+        &self,
+        config: &ConnectionConfig,
+        method: &str,
+        options: &CallOptions,
+    ) -> Result<(Option<RequestKind>, Clearance), CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
         }
@@ -106,13 +117,25 @@ impl Peer {
         let kind = RequestKind::named(method);
         let clearance = self.clear_request(config, method, kind)?;
         let kind = kind.filter(|_| !config.relay.covers(method));
+        Ok((kind, clearance))
+    }
+
+    /// A call that may be made.
+    #[inline]
+    fn order(
+        &mut self,
+        config: &ConnectionConfig,
+        kind: Option<RequestKind>,
+        clearance: Clearance,
+        options: CallOptions,
+        now: Option<Instant>,
+    ) -> Order {
         let timeouts = &config.timeouts;
         let (idle, total) = match kind {
             Some(kind) if kind.asks_a_person() => (None, timeouts.person),
             _ => (timeouts.idle, timeouts.total),
         };
         let (idle, total) = (options.idle.or(idle), options.total.or(total));
-        let now = now.into();
         if let Some(now) = now {
             self.clock.tick(now);
         }
@@ -135,14 +158,15 @@ impl Peer {
             ..Call::default()
         };
         entry.changes = self.changes_for(&entry);
-        Ok(Order { entry, clearance })
+        Order { entry, clearance }
     }
 
-    /// Makes a call that has been prepared.
+    /// Makes a call that has been prepared. It is taken out of the order when it has been made: it is too large
+    /// to hand it on.
     pub(super) fn make<T: Serialize + ?Sized>(
         &mut self,
         config: &ConnectionConfig,
-        order: Order,
+        order: &mut Order,
         method: &str,
         params: &T,
         sink: Sink<'_, '_>,
@@ -160,18 +184,18 @@ impl Peer {
     pub(super) fn make_on<T: Serialize + ?Sized>(
         &mut self,
         config: &ConnectionConfig,
-        order: Order,
+        order: &mut Order,
         lane: Option<Lane>,
         method: &str,
         params: &T,
         sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
-        let Order { mut entry, mut clearance } = order;
+        let Order { entry, clearance } = order;
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, config.limits.kept_bytes);
-        let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), &entry);
+        let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), entry);
         let (kind, options) = (entry.kind, entry.task_options());
         let task = options.map(|options| self.task_member(kind, options)).transpose()?.flatten();
         if self.session.is_some() && !self.is_stateless() && task.is_none() && options.is_some() {
@@ -241,7 +265,7 @@ impl Peer {
     }
 
     /// Puts a call that has been written into the tables.
-    pub(super) fn register(&mut self, entry: Call) -> CallId {
+    pub(super) fn register(&mut self, entry: &mut Call) -> CallId {
         let (id, deadline) = (self.outbound.next_id(), entry.deadline());
         let place = self.outbound.insert(entry);
         if let Some(deadline) = deadline {

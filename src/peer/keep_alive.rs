@@ -113,7 +113,7 @@ impl Peer {
             write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
-            self.outbound.insert(Call {
+            self.outbound.insert(&mut Call {
                 purpose: Purpose::KeepAlive,
                 lane,
                 whereabouts: Whereabouts::Lane(serial),

@@ -68,14 +68,14 @@ impl Peer {
         })?;
         self.clock.tick(now);
         let time = self.clock.at(now);
-        let entry = Call {
+        let mut entry = Call {
             total_deadline: timeout.map(|timeout| time + timeout),
             lag: self.clock.lag(now),
             lane,
             whereabouts: Whereabouts::Lane(serial),
             ..entry
         };
-        self.register(entry);
+        self.register(&mut entry);
         self.initialize = Some(call);
         observe_sent(out, lane, Said::Method(rule.name));
         Ok(())

@@ -56,15 +56,14 @@ impl Pending {
 
     /// Registers a call under the next id.
     #[inline]
-    pub(super) fn insert(&mut self, call: Call) -> Place {
+    pub(super) fn insert(&mut self, call: &mut Call) -> Place {
         let (purpose, pauses) = (call.purpose, call.pause.is_some());
         let place = self.calls.insert(|_| {});
         // Not in the closure, which would hold a copy of it: a call is large.
         if let Some(entry) = self.calls.get_mut(place) {
             // The room that the last call in this place had for its params serves the next one.
-            let params = core::mem::take(&mut entry.params);
-            *entry = call;
-            entry.params = params;
+            core::mem::swap(&mut call.params, &mut entry.params);
+            core::mem::swap(call, entry);
         }
         if pauses && self.first_pausing.is_none() {
             self.first_pausing = Some(place.index);
@@ -223,7 +222,7 @@ mod tests {
             if places.len() < most && roll(3) != 0 {
                 let (purpose, pauses) = (PURPOSES[roll(4)], roll(4) == 0);
                 let pause = pauses.then_some(Duration::from_secs(1));
-                pending.insert(Call { purpose, pause, ..Call::default() });
+                pending.insert(&mut Call { purpose, pause, ..Call::default() });
             } else if !places.is_empty() {
                 let place = places[roll(places.len())];
                 let purpose = pending.get(place).map(|call| call.purpose);

@@ -120,7 +120,7 @@ impl Peer {
         order.entry.purpose = Purpose::TaskStep;
         order.entry.task = part(TaskPart::Step(Step { of: call, kind }));
         let params = About { id: &id, inputs };
-        let step = self.make(config, order, method, &params, Sink::Outlets(out))?;
+        let step = self.make(config, &mut order, method, &params, Sink::Outlets(out))?;
         if now.is_none() {
             self.date_later(step);
         }

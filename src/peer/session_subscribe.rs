@@ -61,14 +61,14 @@ impl Peer {
             return Err(CallError::TooManyCalls);
         }
         let subscription = Subscription { requested, ..Subscription::default() };
-        let entry = Call {
+        let mut entry = Call {
             purpose: Purpose::Subscription,
             // Nothing is in flight under its own id.
             whereabouts: Whereabouts::Answered,
             subscription: Some(alloc::boxed::Box::new(subscription)),
             ..Call::default()
         };
-        let call = self.register(entry);
+        let call = self.register(&mut entry);
         self.begin_in_session(config, call, now, out);
         Ok(call)
     }
@@ -129,7 +129,7 @@ impl Peer {
         let method = kind.rule().name;
         let mut order = self.prepare_call(config, method, options, now)?;
         order.entry.purpose = Purpose::Interest;
-        self.make(config, order, method, &UriParams::new(uri), Sink::Outlets(out))
+        self.make(config, &mut order, method, &UriParams::new(uri), Sink::Outlets(out))
     }
 
     /// Whether some subscription has been granted a resource.

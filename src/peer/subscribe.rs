@@ -179,7 +179,7 @@ impl Peer {
         let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
         order.entry.purpose = Purpose::Subscription;
         order.entry.subscription = Some(Box::new(subscription));
-        self.make(config, order, rule.name, &ListenParams(filter), Sink::Outlets(out))
+        self.make(config, &mut order, rule.name, &ListenParams(filter), Sink::Outlets(out))
     }
 
     /// The subscriptions that are open or are being opened, in the order they were made.

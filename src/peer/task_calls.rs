@@ -199,9 +199,9 @@ impl Peer {
         let kind = kind.ok_or(NotAllowed::Method)?;
         self.has_room(config)?;
         self.clock.tick(now);
-        let entry =
+        let mut entry =
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
-        let call = self.register(entry);
+        let call = self.register(&mut entry);
         self.make_room(config);
         let id = ticket.task_id.clone();
         let (begun, most_kept) = (now, config.limits.kept_bytes);

@@ -179,7 +179,7 @@ impl Peer {
                 order.entry.task = Some(TaskPart::Question { task: key, related }.into());
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
                 let on = waiter.map(Lane::Exchange);
-                self.make_on(config, order, on, method, &params, Sink::Outlets(out))
+                self.make_on(config, &mut order, on, method, &params, Sink::Outlets(out))
             });
             let input = wanted.key.clone();
             match asked {
