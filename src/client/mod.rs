@@ -175,17 +175,7 @@ impl Client {
         arrival: impl Into<Arrival>,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let arrival = arrival.into();
-        let mut scanned = None;
-        let Some(incoming) =
-            self.peer.receive(&self.config.connection, frame.into(), arrival, &mut scanned, out)
-        else {
-            self.peer.end_reception(out);
-            return None;
-        };
-        let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(out);
-        event
+        self.take_in(frame.into(), arrival.into(), out)
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about.
@@ -229,6 +219,23 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let incoming = self.peer.exchange_ended(&self.config.connection, call, end, now, out);
         let event = incoming.and_then(|incoming| self.incoming(incoming, now, out));
+        self.peer.end_reception(out);
+        event
+    }
+
+    fn take_in<'f>(
+        &mut self,
+        frame: Frame<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ClientEvent<'f>> {
+        let mut scanned = None;
+        let config = &self.config.connection;
+        let Some(incoming) = self.peer.receive(config, frame, arrival, &mut scanned, out) else {
+            self.peer.end_reception(out);
+            return None;
+        };
+        let event = self.incoming(incoming, arrival.now, out);
         self.peer.end_reception(out);
         event
     }

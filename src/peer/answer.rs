@@ -6,7 +6,7 @@ use core::fmt;
 use serde::ser::Serialize;
 
 use super::detail::Detail;
-use super::exchanges::{Said, observe_sent, send};
+use super::exchanges::{Said, observe_bytes, send};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;
@@ -366,7 +366,8 @@ impl Peer {
             }
             return false;
         }
-        observe_sent(out, lane, said);
+        let bytes = outbox.last_length();
+        observe_bytes(out, lane, said, bytes);
         true
     }
 }

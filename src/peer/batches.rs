@@ -133,10 +133,15 @@ impl Batches {
 
 impl Peer {
     /// No more elements of the batch come in.
+    #[inline]
     pub(super) fn end_batch(&mut self, out: &mut dyn Outlets) {
-        if self.batches.current.is_none() {
-            return;
+        if self.batches.current.is_some() {
+            self.end_current_batch(out);
         }
+    }
+
+    #[cold]
+    fn end_current_batch(&mut self, out: &mut dyn Outlets) {
         self.batches.has_all_elements = false;
         let Some(place) = self.batches.current.take() else { return };
         let Some(batch) = self.batches.table.get_mut(place) else { return };

@@ -263,8 +263,10 @@ pub(super) fn send(
     said: Said<'_>,
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
-    out.lane(lane).append(Room::Limit, Tag::Nothing, write)?;
-    observe_sent(out, lane, said);
+    let outbox = out.lane(lane);
+    outbox.append(Room::Limit, Tag::Nothing, write)?;
+    let bytes = outbox.last_length();
+    observe_bytes(out, lane, said, bytes);
     Ok(())
 }
 
@@ -277,9 +279,11 @@ pub(super) fn send_about(
     write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     let lane = Lane::Exchange(id);
-    let serial = out.lane(lane).append(Room::Limit, Tag::Exchange(id), write)?;
+    let outbox = out.lane(lane);
+    let serial = outbox.append(Room::Limit, Tag::Exchange(id), write)?;
+    let bytes = outbox.last_length();
     exchange.last_output = Some(serial);
-    observe_sent(out, lane, Said::Method(method));
+    observe_bytes(out, lane, Said::Method(method), bytes);
     Ok(())
 }
 
@@ -297,6 +301,12 @@ pub(crate) enum Said<'a> {
 /// Tells whoever watches that a message was put on a lane.
 pub(super) fn observe_sent(out: &mut dyn Outlets, lane: Lane, said: Said<'_>) {
     let bytes = out.lane(lane).last_length();
+    observe_bytes(out, lane, said, bytes);
+}
+
+/// The same if its length is at hand.
+#[inline]
+pub(super) fn observe_bytes(out: &mut dyn Outlets, lane: Lane, said: Said<'_>, bytes: usize) {
     let (method, error) = match said {
         Said::Method(method) => (Some(method), None),
         Said::Result => (None, None),

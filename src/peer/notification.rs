@@ -183,15 +183,17 @@ impl Peer {
     ) -> Option<PeerEvent<'a>> {
         let config = reception.config;
         let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
-        for (key, value) in params.into_iter().flat_map(Object::members) {
-            if key == "progressToken" {
-                token = Id::from_literal(value, config.limits.token_bytes).ok();
-            } else if key == "progress" {
-                progress = Number::from_literal(value);
-            } else if key == "total" {
-                total = Number::from_literal(value);
-            } else if key == "message" {
-                message = Str::from_literal(value);
+        if let Some(params) = params {
+            for (key, value) in params.members() {
+                if key == "progressToken" {
+                    token = Id::from_literal(value, config.limits.token_bytes).ok();
+                } else if key == "progress" {
+                    progress = Number::from_literal(value);
+                } else if key == "total" {
+                    total = Number::from_literal(value);
+                } else if key == "message" {
+                    message = Str::from_literal(value);
+                }
             }
         }
         let (Some(token), Some(progress)) = (token, progress) else {

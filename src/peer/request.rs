@@ -15,8 +15,8 @@ use super::{ConnectionConfig, Peer, UnknownMethods};
 use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
-use crate::json::{Additions, Misfit, Problem, Str, fits, member};
-use crate::rpc::{Id, ResultType, write_result};
+use crate::json::{Misfit, Problem, Str, fits, member};
+use crate::rpc::{Id, ResultType, write_success};
 use crate::session::Phase;
 use crate::subscription::Filter;
 use crate::task::EXTENSION;
@@ -70,7 +70,7 @@ impl Peer {
         match self.admissible(config, &request) {
             Ok(Admitted::Ping) => {
                 self.answer_own(config, request.arrival, Said::Result, reception.out, |writer| {
-                    write_result(writer, &request.id, &(), &Additions::NONE, None)
+                    write_success(writer, &request.id)
                 });
                 None
             }
@@ -99,7 +99,7 @@ impl Peer {
         let claim = self.claim(request);
         let routed = route(kind, &claim, &self.situation(request));
         let is_draining = self.phase == Phase::Draining && routed != Route::Ping;
-        let is_relayed = config.relay.covers(&request.method);
+        let is_relayed = || config.relay.covers(&request.method);
         match routed {
             // What it lacks matters more than that it comes too late.
             Route::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
@@ -108,7 +108,7 @@ impl Peer {
             Route::Handshake => Ok(Admitted::Handshake),
             Route::InSession(kind) => {
                 let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
-                let kind = self.check_request(config, kind, request, terms, is_relayed)?;
+                let kind = self.check_request(config, kind, request, terms, is_relayed())?;
                 let task = self.task_in_session(config, kind, request, terms)?;
                 Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
             }
@@ -116,6 +116,7 @@ impl Peer {
                 let ours = self.offered_alone();
                 let theirs = facts.capabilities;
                 let terms = Terms { revision: facts.revision, ours, theirs };
+                let is_relayed = is_relayed();
                 if !is_relayed {
                     self.check_extension(kind, request, &facts.into())?;
                 }
@@ -125,7 +126,7 @@ impl Peer {
                 let task = may_be.then(TaskRequest::default);
                 Ok(Admitted::Work(kind, RequestContext { task, ..facts.into() }))
             }
-            Route::Refuse(_) if is_relayed && self.is_relayable(kind, &claim) => {
+            Route::Refuse(_) if is_relayed() && self.is_relayable(kind, &claim) => {
                 let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
                 Ok(Admitted::Work(None, terms.into()))
             }

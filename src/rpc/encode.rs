@@ -101,6 +101,12 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     write_result_with(writer, id, additions, form, |payload| result.serialize(payload))
 }
 
+/// A successful response that says no more.
+pub(crate) fn write_success(writer: &mut Writer<'_>, id: &Id<'_>) -> Result<(), EncodeError> {
+    Answer::To(id).open(writer)?;
+    writer.push(b",\"result\":{}}")
+}
+
 /// A successful response, of which the caller writes the result.
 pub(crate) fn write_result_with(
     writer: &mut Writer<'_>,

@@ -102,7 +102,16 @@ impl<E: Recycle> Inbound<E> {
     }
 
     /// The request with this id, of twins the first.
+    #[inline]
     pub(crate) fn find(&self, id: &Id<'_>) -> Option<Place> {
+        // Most requests come when no other is being served, and taking the hash is most of the work.
+        if self.table.is_empty() {
+            return None;
+        }
+        self.find_among_others(id)
+    }
+
+    fn find_among_others(&self, id: &Id<'_>) -> Option<Place> {
         let index = self.by_id.find(id.hash32(), |index| {
             self.table
                 .place_of(index)

@@ -182,13 +182,15 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    #[inline(always)]
     pub(super) fn new(
         id: InboundId,
         context: RequestContext,
         call: Call<'a>,
-        request: IncomingRequest<'_, 'a>,
+        request: &IncomingRequest<'_, 'a>,
     ) -> Self {
-        let IncomingRequest { method, params, meta, .. } = request;
+        let (params, meta) = (request.params, request.meta);
+        let method = request.method.clone();
         let brings = call.may_need_input() && context.era() == Era::Stateless;
         let brought = |name| params.as_ref().filter(|_| brings)?.get(name);
         let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));

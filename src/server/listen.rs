@@ -45,7 +45,7 @@ impl Server {
         };
         let has_topics = self.peer.open_listen(id, request.params_text().unwrap_or_default());
         if has_topics && self.config.listening == Listening::Asked {
-            return Some(ServerEvent::Request(Request::new(id, context, call, request)));
+            return Some(ServerEvent::Request(Request::new(id, context, call, &request)));
         }
         let text = request.param("notifications").unwrap_or("{}");
         // Without room for it there would be none for what it is about either.

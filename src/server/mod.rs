@@ -129,20 +129,7 @@ impl Server {
         arrival: impl Into<Arrival>,
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let arrival = arrival.into();
-        if self.peer.is_anonymous() {
-            self.identify();
-        }
-        let mut scanned = None;
-        let Some(incoming) =
-            self.peer.receive(&self.config.connection, frame.into(), arrival, &mut scanned, out)
-        else {
-            self.peer.end_reception(out);
-            return None;
-        };
-        let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(out);
-        event
+        self.take_in(frame.into(), arrival.into(), out)
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about.
@@ -172,6 +159,26 @@ impl Server {
         }
     }
 
+    fn take_in<'f>(
+        &mut self,
+        frame: Frame<'f>,
+        arrival: Arrival,
+        out: &mut dyn Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        if self.peer.is_anonymous() {
+            self.identify();
+        }
+        let mut scanned = None;
+        let config = &self.config.connection;
+        let Some(incoming) = self.peer.receive(config, frame, arrival, &mut scanned, out) else {
+            self.peer.end_reception(out);
+            return None;
+        };
+        let event = self.incoming(incoming, arrival.now, out);
+        self.peer.end_reception(out);
+        event
+    }
+
     fn incoming<'f>(
         &mut self,
         incoming: Incoming<'_, 'f>,
@@ -181,7 +188,8 @@ impl Server {
         match incoming {
             Incoming::Event(event) => Some(event.into()),
             Incoming::Initialize(request) => self.initialize(request, out),
-            Incoming::Request(kind, request) => self.request(kind, request, out),
+            // It is too large to be moved without a need.
+            Incoming::Request(kind, ref request) => self.request(kind, request, out),
             Incoming::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
             }
@@ -194,19 +202,19 @@ impl Server {
     fn request<'f>(
         &mut self,
         kind: Option<RequestKind>,
-        request: IncomingRequest<'_, 'f>,
+        request: &IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match kind {
-            Some(RequestKind::Discover) => return self.discover(request, out),
-            Some(RequestKind::Listen) => return self.listen(request, out),
+            Some(RequestKind::Discover) => return self.discover(request.clone(), out),
+            Some(RequestKind::Listen) => return self.listen(request.clone(), out),
             _ => {}
         }
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
-            return self.refuse(ViolationKind::InvalidParams, request, out);
+            return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        match self.peer.admit(&self.config.connection, kind, &request) {
-            Err(kind) => self.refuse(kind, request, out),
+        match self.peer.admit(&self.config.connection, kind, request) {
+            Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
             }
