@@ -1,10 +1,12 @@
 //! What ends the program before its time: Ctrl-C, a signal, or a server that goes.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use mcp_sansio::Client;
-use mcp_sansio_std::Handle;
+use mcp_sansio_std::{Handle, Waiting};
 
 use crate::say::say;
 
@@ -18,9 +20,19 @@ pub(crate) struct Ending {
 #[derive(Default)]
 struct State {
     handle: Option<Handle<Client>>,
+    /// Whoever waits for an answer, and ends the session himself when we are told to end.
+    asking: Option<Waker>,
     /// How often we were told to end.
     told: u32,
     over: bool,
+}
+
+impl State {
+    fn shut_down(&self) {
+        if let Some(handle) = &self.handle {
+            handle.shut_down(Duration::ZERO);
+        }
+    }
 }
 
 impl Ending {
@@ -37,43 +49,71 @@ impl Ending {
 
     /// This is the session.
     pub(crate) fn of(&self, handle: &Handle<Client>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.handle = Some(handle.clone());
         if 0 < state.told {
-            handle.shut_down(Duration::ZERO);
+            state.shut_down();
         }
     }
 
     fn interrupt(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.told += 1;
-        if 2 < state.told {
+        if 1 < state.told {
             // Whoever insists does not want to wait for the server.
             std::process::exit(130);
         }
-        if let Some(handle) = &state.handle {
-            handle.shut_down(Duration::ZERO);
+        match state.asking.take() {
+            Some(asking) => asking.wake(),
+            None => state.shut_down(),
         }
+    }
+
+    /// Waits for what the server is asked for, unless this process is told to end meanwhile. Then it is
+    /// cancelled before the session ends: a server does not always look at the end of its input while it works.
+    pub(crate) fn unless_told<T>(&self, asked: impl Future<Output = T> + Send) -> Option<T> {
+        let mut asked = Box::pin(asked);
+        let waiting = poll_fn(|context| {
+            let mut state = self.lock();
+            if 0 < state.told {
+                return Poll::Ready(None);
+            }
+            state.asking = Some(context.waker().clone());
+            drop(state);
+            asked.as_mut().poll(context).map(Some)
+        });
+        let outcome = Waiting::new(waiting).wait();
+        drop(asked);
+        let mut state = self.lock();
+        state.asking = None;
+        if 0 < state.told {
+            state.shut_down();
+        }
+        outcome
     }
 
     /// Whether this process was told to end.
     pub(crate) fn was_told(&self) -> bool {
-        0 < self.state.lock().unwrap_or_else(PoisonError::into_inner).told
+        0 < self.lock().told
     }
 
     /// The session has ended.
     pub(crate) fn over(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).over = true;
+        self.lock().over = true;
         self.change.notify_all();
     }
 
     /// Waits until the session has ended, at most so long.
     pub(crate) fn wait(&self, patience: Option<Duration>) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let goes_on = |state: &mut State| !state.over;
         match patience {
             Some(patience) => drop(self.change.wait_timeout_while(state, patience, goes_on)),
             None => drop(self.change.wait_while(state, goes_on)),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

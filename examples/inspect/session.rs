@@ -1,5 +1,6 @@
 //! A session with the server that is inspected.
 
+use std::future::Future;
 use std::io;
 use std::process::Command;
 use std::sync::Arc;
@@ -86,12 +87,23 @@ impl Session {
         options: CallOptions,
     ) -> Result<Reply, CallFailure> {
         let method = M::NAME;
-        let pending = self.connection.handle().call_method(method, params, options.progress());
-        pending.wait_with(|update| {
-            let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
-            let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
-            say!("{method}: {}{total}{message}", update.progress);
+        let mut pending = self.connection.handle().call_method(method, params, options.progress());
+        self.wait_for(async {
+            while let Some(update) = pending.progress().next().await {
+                let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
+                say!("{method}: {}{total}{message}", update.progress);
+            }
+            pending.await
         })
+    }
+
+    /// Waits for an answer, unless this process is told to end.
+    fn wait_for<T>(
+        &self,
+        asked: impl Future<Output = Result<T, CallFailure>> + Send,
+    ) -> Result<T, CallFailure> {
+        self.ending.unless_told(asked).unwrap_or(Err(CallFailure::Cancelled))
     }
 
     /// The same, with a failure in words.
@@ -135,7 +147,8 @@ impl Session {
 
     /// All pages of a list.
     pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
-        let pages = self.connection.handle().list::<M>(Paging::default(), self.options()).wait()?;
+        let pages = self.connection.handle().list::<M>(Paging::default(), self.options());
+        let pages = self.wait_for(pages)?;
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
         }
@@ -174,8 +187,11 @@ impl Session {
         self.ending.wait(patience);
     }
 
-    /// What has become of the server, if it has ended.
+    /// What has become of the server, if it has ended by itself.
     pub(crate) fn fate(&mut self) -> String {
+        if self.ending.was_told() {
+            return String::new();
+        }
         match self.connection.exit_status().wait() {
             Some(status) => format!("\nThe server has ended ({status})."),
             None => String::new(),

@@ -19,9 +19,11 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
     }
     for resource in Contents::resources(session)? {
         let params = UriParams::new(resource.name.as_str());
-        if let Err(error) = session.ask::<method::Subscribe>(&params) {
+        match session.ask::<method::Subscribe>(&params) {
+            Err(error) if session.is_over() => return Err(error),
             // The others may be watched.
-            say!("{}: {error}", resource.name);
+            Err(error) => say!("{}: {error}", resource.name),
+            Ok(_) => {}
         }
     }
     say!("watching");

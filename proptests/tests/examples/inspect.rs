@@ -246,6 +246,85 @@ fn inspect_takes_its_server_with_it() {
     }
 }
 
+/// Interrupts it when a server, a script, has said `ready` on standard error. Gives the exit code and what is said
+/// after that.
+#[cfg(unix)]
+fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
+    let mut inspecting = Command::new(example("inspect"))
+        .args(arguments)
+        .args(["--", "sh", "-c", script])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
+    let mut line = String::new();
+    while line != "ready\n" {
+        line.clear();
+        assert_ne!(said.read_line(&mut line).unwrap(), 0);
+    }
+    interrupt(&inspecting);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    (inspecting.wait().unwrap().code(), rest)
+}
+
+/// What a server works on is cancelled before its input is closed.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_call_is_cancelled_first() {
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
+    let session = format!(
+        "read opening; echo '{opened}'; read opened; read call; echo ready >&2; cat >&2; echo end >&2"
+    );
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+    for asked in [&["--call", "any", "{}"][..], &[]] {
+        let (code, said) = interrupted(&[&OLD, asked].concat(), &session);
+        assert_eq!(said, format!("{cancelled}\nend\ninspect: interrupted\n"));
+        assert_eq!(code, Some(130));
+    }
+}
+
+/// So is a subscription where there is no session, and that somebody has watched enough is no failure.
+#[cfg(unix)]
+#[test]
+fn a_subscription_is_cancelled_first() {
+    let script = r#"read asked
+        echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"}}'
+        read subscribed; echo ready >&2; cat >&2; echo end >&2"#;
+    let (code, said) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2"#;
+    assert!(said.starts_with(cancelled) && said.ends_with("}\nend\n"), "{said}");
+    assert_eq!(code, Some(0));
+}
+
+/// Whoever insists does not wait for a server that does not end.
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_waits_for_nothing() {
+    let script = "trap '' TERM; echo $$ >&2; exec sleep 600";
+    let mut inspecting = Command::new(example("inspect"))
+        .args(["--", "sh", "-c", script])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
+    let mut server = String::new();
+    said.read_line(&mut server).unwrap();
+    interrupt(&inspecting);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(inspecting.try_wait().unwrap().is_none(), "it waits for its server");
+    let started = Instant::now();
+    interrupt(&inspecting);
+    assert_eq!(inspecting.wait().unwrap().code(), Some(130));
+    assert!(started.elapsed() < Duration::from_secs(1));
+    let kill = Command::new("kill").args(["-KILL", server.trim()]).status().unwrap();
+    assert!(kill.success());
+}
+
 #[test]
 fn inspect_answers_the_server() {
     let asked = inspect(&["--call", "test_elicitation_sep1034_defaults", "{}"]);
