@@ -11,6 +11,7 @@ mod arguments;
 mod contents;
 mod ending;
 mod http;
+mod patience;
 mod report;
 mod say;
 mod session;

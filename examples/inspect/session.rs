@@ -13,8 +13,8 @@ use mcp_sansio::model::{
     SetLevelParams, SubscriptionFilter, method,
 };
 use mcp_sansio::{
-    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, RevisionSet, TaskOptions,
-    Timeout, ToolTasks,
+    CallOptions, ClientConfig, Connected, Era, ErrorCode, Paging, Phase, Revision, RevisionSet,
+    TaskOptions, Timeout, ToolTasks,
 };
 use mcp_sansio_std::{
     CallFailure, Connection, ConnectionOptions, OpenError, ProcessOptions, Reply, SharedTasks,
@@ -28,6 +28,7 @@ use crate::arguments::Arguments;
 use crate::ending::Ending;
 use crate::everything;
 use crate::http;
+use crate::patience::Patience;
 use crate::say::say;
 
 pub(crate) struct Session {
@@ -46,6 +47,7 @@ impl Session {
         let config = config(arguments);
         let overheard = Arc::new(Overheard::default());
         let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
+        let _patience = Patience::with(opening(arguments.revision));
         if let Some(url) = &arguments.url {
             let (connection, runtime) = http::connect(config, url, &arguments.headers, answers)?;
             return Ok(Self::with(connection, arguments, ending, Some(runtime)));
@@ -88,8 +90,10 @@ impl Session {
     ) -> Result<Reply, CallFailure> {
         let method = M::NAME;
         let mut pending = self.connection.handle().call_method(method, params, options.progress());
+        let mut patience = Some(Patience::with(&format!("`{method}`")));
         self.wait_for(async {
             while let Some(update) = pending.progress().next().await {
+                drop(patience.take());
                 let total = update.total.map(|total| format!(" of {total}")).unwrap_or_default();
                 let message = update.message.map(|text| format!(": {text}")).unwrap_or_default();
                 say!("{method}: {}{total}{message}", update.progress);
@@ -148,7 +152,9 @@ impl Session {
     /// All pages of a list.
     pub(crate) fn list<M: PagedMethod>(&self) -> Result<Vec<Reply>, CallFailure> {
         let pages = self.connection.handle().list::<M>(Paging::default(), self.options());
+        let patience = Patience::with(&format!("`{}`", M::NAME));
         let pages = self.wait_for(pages)?;
+        drop(patience);
         if pages.stale {
             say!("{}: the list has changed meanwhile", M::NAME);
         }
@@ -229,6 +235,15 @@ fn config(arguments: &Arguments) -> ClientConfig {
         config.revisions = RevisionSet::only(revision);
     }
     config
+}
+
+/// What a server is asked first. Which of the two it is at a time the client finds out by itself.
+fn opening(revision: Option<Revision>) -> &'static str {
+    match revision.map(Revision::era) {
+        Some(Era::Handshake) => "`initialize`",
+        Some(_) => "`server/discover`",
+        None => "`server/discover` or `initialize`",
+    }
 }
 
 /// Serves the built-in server on a thread, and connects to it by pipes.

@@ -269,6 +269,33 @@ fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
     (inspecting.wait().unwrap().code(), rest)
 }
 
+/// Whoever waits is told once for what, and not where it does not take long.
+#[cfg(unix)]
+#[test]
+fn inspect_says_what_it_waits_for() {
+    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
+    let slow = format!("read opening; echo '{opened}'; cat > /dev/null");
+    let call = ["--call", "any", "{}", "--timeout", "4"];
+    let table = [
+        (&OLD[..], "cat > /dev/null", "`initialize`"),
+        (&[], "cat > /dev/null", "`server/discover` or `initialize`"),
+        (&["--revision", "2026-07-28"], "cat > /dev/null", "`server/discover`"),
+        (&OLD, &slow, "`tools/call`"),
+    ];
+    // Each of them waits for most of its time.
+    std::thread::scope(|scope| {
+        for (revision, script, asked) in table {
+            scope.spawn(move || {
+                let arguments = [revision, &call, &["--", "sh", "-c", script]].concat();
+                let (_, said) = texts(&inspect(&arguments), 1);
+                let first = format!("waiting for the server to answer {asked} …\ninspect: ");
+                assert!(said.starts_with(&first), "{said}");
+                assert_eq!(said.matches("waiting").count(), 1, "{said}");
+            });
+        }
+    });
+}
+
 /// What a server works on is cancelled before its input is closed.
 #[cfg(unix)]
 #[test]
