@@ -10,6 +10,7 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{
     Client, ClientCall, ClientEvent, ErrorCode, Notification, RespondError, SubscriptionNews,
+    Violation, ViolationKind,
 };
 use mcp_sansio_std::{Exchange, Handle, Handler};
 use serde_json::{Map, Value};
@@ -39,14 +40,14 @@ impl Overheard {
     fn note(&self, line: &[u8]) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         if first.is_none() {
-            *first = Some(String::from_utf8_lossy(line).chars().take(80).collect());
+            *first = Some(beginning(line));
         }
     }
 
     /// What may be wrong with a server that wrote such things.
     pub(crate) fn hint(&self) -> String {
         match &*self.first.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(line) => format!("\nIt wrote something that is not MCP: {line:?}"),
+            Some(line) => format!("\nIt wrote something that is not MCP: {line}"),
             None => String::new(),
         }
     }
@@ -144,7 +145,8 @@ impl Handler<Client> for Answers {
         match event {
             ClientEvent::Violation(violation) => {
                 self.overheard.note(&violation.message);
-                say!("the server broke the protocol: {}", violation.kind);
+                let said = quoted(&violation).map(|line| format!(": {line}")).unwrap_or_default();
+                say!("the server broke the protocol: {}{said}", violation.kind);
             }
             ClientEvent::Notification(notification) => match notification.parse::<method::Log>() {
                 Some(Ok(log)) => {
@@ -167,6 +169,27 @@ impl Handler<Client> for Answers {
             }
             _ => {}
         }
+    }
+}
+
+/// What was printed to the wire, if it was no JSON: which banner it is says where it comes from. Messages that are
+/// wrong in other ways can have secrets.
+fn quoted(violation: &Violation<'_>) -> Option<String> {
+    match violation.kind {
+        ViolationKind::NotJson | ViolationKind::NotUtf8 | ViolationKind::ContentLength => {
+            Some(beginning(&violation.message))
+        }
+        _ => None,
+    }
+}
+
+/// The first of the characters of a line, as text that does nothing to a terminal.
+fn beginning(line: &[u8]) -> String {
+    const MOST: usize = 60;
+    let text = String::from_utf8_lossy(line);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
     }
 }
 

@@ -269,6 +269,26 @@ fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
     (inspecting.wait().unwrap().code(), rest)
 }
 
+/// Which banner a server has printed shows, and none of the orders for a terminal in it. What is JSON does not.
+#[cfg(unix)]
+#[test]
+fn inspect_shows_what_is_no_json() {
+    let opened =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
+    let long = "-".repeat(70);
+    let script = format!(
+        "printf '\\033[2J*** server \\302\\233 1.0 \\342\\200\\256\\n'; echo {long}; echo '{{\"secret\":1}}'; read opening; echo '{opened}'; cat > /dev/null"
+    );
+    let (_, said) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
+    let what = "the server broke the protocol: ";
+    let expected = [
+        format!(r#"{what}the line is not JSON: "\u{{1b}}[2J*** server \u{{9b}} 1.0 \u{{202e}}""#),
+        format!("{what}the line is not JSON: \"{}\"…", "-".repeat(60)),
+        format!("{what}not a JSON-RPC message"),
+    ];
+    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
+}
+
 /// Whoever waits is told once for what, and not where it does not take long.
 #[cfg(unix)]
 #[test]
