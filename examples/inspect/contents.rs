@@ -12,13 +12,15 @@ use mcp_sansio_std::{CallFailure, Reply};
 use crate::say::say;
 use crate::session::Session;
 
-/// Names or URIs, with a description where there is one.
+/// Names or URIs, with a description where there is one; nothing where the server did not say.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    pub(crate) tools: Vec<Entry>,
-    pub(crate) prompts: Vec<Entry>,
-    pub(crate) resources: Vec<Entry>,
-    pub(crate) templates: Vec<Entry>,
+    pub(crate) tools: Option<Vec<Entry>>,
+    pub(crate) prompts: Option<Vec<Entry>>,
+    pub(crate) resources: Option<Vec<Entry>>,
+    pub(crate) templates: Option<Vec<Entry>>,
+    /// Why not.
+    pub(crate) failures: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -31,21 +33,27 @@ pub(crate) struct Entry {
 type Entries = (Vec<Entry>, usize);
 
 impl Contents {
-    /// Reads everything that the server says it has.
-    pub(crate) fn read(session: &Session) -> Result<Self, String> {
-        let offered = session.connected().capabilities;
-        let mut contents = Self::default();
-        if offered.contains(Capability::Tools) {
-            contents.tools = walk::<method::ListTools>(session, tools)?;
-        }
-        if offered.contains(Capability::Prompts) {
-            contents.prompts = walk::<method::ListPrompts>(session, prompts)?;
-        }
-        if offered.contains(Capability::Resources) {
-            contents.resources = Self::resources(session)?;
-            contents.templates = walk::<method::ListResourceTemplates>(session, templates)?;
-        }
-        Ok(contents)
+    /// Reads everything that the server says it has, as far as that can be had.
+    pub(crate) fn read(session: &Session) -> Self {
+        let mut failures = Vec::new();
+        let mut list = |capability, walk: fn(&Session) -> Result<Vec<Entry>, String>| {
+            if !session.connected().capabilities.contains(capability) {
+                return Some(Vec::new());
+            }
+            // Of several lists that nobody answers any more, the first one says why.
+            if session.is_over() {
+                return None;
+            }
+            walk(session).map_err(|failure| failures.push(failure)).ok()
+        };
+        let tools = list(Capability::Tools, |session| walk::<method::ListTools>(session, tools));
+        let prompts =
+            list(Capability::Prompts, |session| walk::<method::ListPrompts>(session, prompts));
+        let resources = list(Capability::Resources, Self::resources);
+        let templates = list(Capability::Resources, |session| {
+            walk::<method::ListResourceTemplates>(session, templates)
+        });
+        Self { tools, prompts, resources, templates, failures }
     }
 
     /// Reads the list of resources.

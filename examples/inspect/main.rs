@@ -71,13 +71,20 @@ fn run(session: &Session, arguments: &Arguments, actions: &[Action]) -> Result<b
     if let Some(level) = arguments.log {
         session.set_level(level)?;
     }
+    let mut succeeded = true;
     if arguments.watch {
         watch::subscribe(session)?;
     } else if actions.is_empty() && arguments.log.is_none() {
-        let contents = Contents::read(session)?;
+        let contents = Contents::read(session);
         print(&report::contents(session.connected(), &contents, arguments.json))?;
+        if session.is_over() && !contents.failures.is_empty() {
+            return Err(contents.failures.join("\n"));
+        }
+        for failure in &contents.failures {
+            say!("inspect: {failure}");
+            succeeded = false;
+        }
     }
-    let mut succeeded = true;
     for action in actions {
         match action.run(session, arguments.json) {
             Ok(Output { text, succeeded: worked }) => {

@@ -24,10 +24,12 @@ struct Json<'a> {
     capabilities: Raw<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<Raw<'a>>,
-    tools: Vec<&'a str>,
-    prompts: Vec<&'a str>,
-    resources: Vec<&'a str>,
-    resource_templates: Vec<&'a str>,
+    tools: Option<Vec<&'a str>>,
+    prompts: Option<Vec<&'a str>>,
+    resources: Option<Vec<&'a str>>,
+    resource_templates: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    failures: &'a [String],
 }
 
 /// Everything that a server has.
@@ -36,8 +38,8 @@ pub(crate) fn contents(connected: &Connected<'_>, contents: &Contents, json: boo
 }
 
 fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
-    fn names(entries: &[Entry]) -> Vec<&str> {
-        entries.iter().map(|entry| entry.name.as_str()).collect()
+    fn names(entries: &Option<Vec<Entry>>) -> Option<Vec<&str>> {
+        entries.as_ref().map(|entries| entries.iter().map(|entry| entry.name.as_str()).collect())
     }
     let result = &connected.result;
     let member = |name| result.get(name).unwrap_or(Raw::EMPTY_OBJECT);
@@ -52,6 +54,7 @@ fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
         prompts: names(&contents.prompts),
         resources: names(&contents.resources),
         resource_templates: names(&contents.templates),
+        failures: &contents.failures,
     };
     Raw::from_serialize(&json).map(|raw| raw.to_string()).unwrap_or_default()
 }
@@ -97,6 +100,10 @@ fn write_contents(
         ("resources", &contents.resources),
         ("resource templates", &contents.templates),
     ] {
+        let Some(entries) = entries else {
+            writeln!(text, "\n{title}: unknown")?;
+            continue;
+        };
         writeln!(text, "\n{title}: {}", entries.len())?;
         for Entry { name, description } in entries {
             match description.as_deref().and_then(|text| text.lines().next()) {

@@ -2,19 +2,18 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::kit::example;
 
-fn inspect(arguments: &[&str]) -> Output {
+pub(crate) fn inspect(arguments: &[&str]) -> Output {
     Command::new(example("inspect")).args(arguments).output().unwrap()
 }
 
 /// A session of an older revision.
-const OLD: [&str; 2] = ["--revision", "2025-11-25"];
+pub(crate) const OLD: [&str; 2] = ["--revision", "2025-11-25"];
 
 #[track_caller]
-fn texts(output: &Output, code: i32) -> (String, String) {
+pub(crate) fn texts(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     (text(&output.stdout), text(&output.stderr))
@@ -153,6 +152,12 @@ fn inspect_sets_the_level_of_the_log() {
     assert!(stderr.contains("there is no such level; try debug, "), "{stderr}");
 }
 
+/// What the terminal does at Ctrl-C, where there is such a command.
+pub(crate) fn interrupt(child: &std::process::Child) {
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+}
+
 #[test]
 fn inspect_watches() {
     let heard = [
@@ -210,168 +215,6 @@ fn inspect_gives_what_servers_need() {
     }
 }
 
-/// What the terminal does at Ctrl-C.
-#[cfg(unix)]
-fn interrupt(child: &std::process::Child) {
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-}
-
-/// A server that ignores the end of its input is not left behind when we are told to end.
-#[cfg(unix)]
-#[test]
-fn inspect_takes_its_server_with_it() {
-    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
-    for script in [
-        format!("read line; echo '{answer}'; echo $$ >&2; exec sleep 600"),
-        "echo $$ >&2; exec sleep 600".into(),
-    ] {
-        let mut inspecting = Command::new(example("inspect"))
-            .args(["--", "sh", "-c", &script])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(inspecting.stderr.take().unwrap());
-        let mut server = String::new();
-        said.read_line(&mut server).unwrap();
-        interrupt(&inspecting);
-        assert_eq!(inspecting.wait().unwrap().code(), Some(130));
-        // Nor is it started another time.
-        let mut rest = String::new();
-        said.read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "inspect: interrupted\n");
-        let alive = Command::new("kill").args(["-0", server.trim()]).stderr(Stdio::null()).status();
-        assert!(!alive.unwrap().success(), "{server}");
-    }
-}
-
-/// Interrupts it when a server, a script, has said `ready` on standard error. Gives the exit code and what is said
-/// after that.
-#[cfg(unix)]
-fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
-    let mut inspecting = Command::new(example("inspect"))
-        .args(arguments)
-        .args(["--", "sh", "-c", script])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
-    let mut line = String::new();
-    while line != "ready\n" {
-        line.clear();
-        assert_ne!(said.read_line(&mut line).unwrap(), 0);
-    }
-    interrupt(&inspecting);
-    let mut rest = String::new();
-    said.read_to_string(&mut rest).unwrap();
-    (inspecting.wait().unwrap().code(), rest)
-}
-
-/// Which banner a server has printed shows, and none of the orders for a terminal in it. What is JSON does not.
-#[cfg(unix)]
-#[test]
-fn inspect_shows_what_is_no_json() {
-    let opened =
-        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
-    let long = "-".repeat(70);
-    let script = format!(
-        "printf '\\033[2J*** server \\302\\233 1.0 \\342\\200\\256\\n'; echo {long}; echo '{{\"secret\":1}}'; read opening; echo '{opened}'; cat > /dev/null"
-    );
-    let (_, said) = texts(&inspect(&[&OLD[..], &["--", "sh", "-c", &script]].concat()), 0);
-    let what = "the server broke the protocol: ";
-    let expected = [
-        format!(r#"{what}the line is not JSON: "\u{{1b}}[2J*** server \u{{9b}} 1.0 \u{{202e}}""#),
-        format!("{what}the line is not JSON: \"{}\"…", "-".repeat(60)),
-        format!("{what}not a JSON-RPC message"),
-    ];
-    assert_eq!(said.lines().collect::<Vec<_>>(), expected);
-}
-
-/// Whoever waits is told once for what, and not where it does not take long.
-#[cfg(unix)]
-#[test]
-fn inspect_says_what_it_waits_for() {
-    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
-    let slow = format!("read opening; echo '{opened}'; cat > /dev/null");
-    let call = ["--call", "any", "{}", "--timeout", "4"];
-    let table = [
-        (&OLD[..], "cat > /dev/null", "`initialize`"),
-        (&[], "cat > /dev/null", "`server/discover` or `initialize`"),
-        (&["--revision", "2026-07-28"], "cat > /dev/null", "`server/discover`"),
-        (&OLD, &slow, "`tools/call`"),
-    ];
-    // Each of them waits for most of its time.
-    std::thread::scope(|scope| {
-        for (revision, script, asked) in table {
-            scope.spawn(move || {
-                let arguments = [revision, &call, &["--", "sh", "-c", script]].concat();
-                let (_, said) = texts(&inspect(&arguments), 1);
-                let first = format!("waiting for the server to answer {asked} …\ninspect: ");
-                assert!(said.starts_with(&first), "{said}");
-                assert_eq!(said.matches("waiting").count(), 1, "{said}");
-            });
-        }
-    });
-}
-
-/// What a server works on is cancelled before its input is closed.
-#[cfg(unix)]
-#[test]
-fn an_interrupted_call_is_cancelled_first() {
-    let opened = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}"#;
-    let session = format!(
-        "read opening; echo '{opened}'; read opened; read call; echo ready >&2; cat >&2; echo end >&2"
-    );
-    let cancelled =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
-    for asked in [&["--call", "any", "{}"][..], &[]] {
-        let (code, said) = interrupted(&[&OLD, asked].concat(), &session);
-        assert_eq!(said, format!("{cancelled}\nend\ninspect: interrupted\n"));
-        assert_eq!(code, Some(130));
-    }
-}
-
-/// So is a subscription where there is no session, and that somebody has watched enough is no failure.
-#[cfg(unix)]
-#[test]
-fn a_subscription_is_cancelled_first() {
-    let script = r#"read asked
-        echo '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"}}'
-        read subscribed; echo ready >&2; cat >&2; echo end >&2"#;
-    let (code, said) = interrupted(&["--revision", "2026-07-28", "--watch"], script);
-    let cancelled =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2"#;
-    assert!(said.starts_with(cancelled) && said.ends_with("}\nend\n"), "{said}");
-    assert_eq!(code, Some(0));
-}
-
-/// Whoever insists does not wait for a server that does not end.
-#[cfg(unix)]
-#[test]
-fn a_second_interrupt_waits_for_nothing() {
-    let script = "trap '' TERM; echo $$ >&2; exec sleep 600";
-    let mut inspecting = Command::new(example("inspect"))
-        .args(["--", "sh", "-c", script])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
-    let mut server = String::new();
-    said.read_line(&mut server).unwrap();
-    interrupt(&inspecting);
-    std::thread::sleep(Duration::from_millis(500));
-    assert!(inspecting.try_wait().unwrap().is_none(), "it waits for its server");
-    let started = Instant::now();
-    interrupt(&inspecting);
-    assert_eq!(inspecting.wait().unwrap().code(), Some(130));
-    assert!(started.elapsed() < Duration::from_secs(1));
-    let kill = Command::new("kill").args(["-KILL", server.trim()]).status().unwrap();
-    assert!(kill.success());
-}
-
 #[test]
 fn inspect_answers_the_server() {
     let asked = inspect(&["--call", "test_elicitation_sep1034_defaults", "{}"]);
@@ -414,48 +257,6 @@ fn inspect_explains_wrong_arguments() {
     }
     let (stdout, _) = texts(&inspect(&["--help"]), 0);
     assert!(stdout.contains("Usage: inspect") && stdout.contains("Examples:"));
-}
-
-/// Servers that do not exist, die, print garbage or say nothing.
-#[cfg(unix)]
-#[test]
-fn inspect_explains_bad_servers() {
-    let table: [(&[&str], &str); 6] = [
-        (
-            &["/no/such/server"],
-            "/no/such/server: the server could not be started: No such file or directory (os error 2)\nIs it installed, and is it on the PATH?\n",
-        ),
-        (&["sh", "-c", "exit 3"], "sh: the server ended before it answered (exit status: 3)\n"),
-        (
-            &["sh", "-c", "echo I am no server; cat > /dev/null"],
-            "sh: the server did not answer in time\nIt wrote something that is not MCP: \"I am no server\"\n",
-        ),
-        (&["sleep", "60"], "sleep: the server did not answer in time\n"),
-        (
-            &[
-                "sh",
-                "-c",
-                r#"for id in 1 2; do read line; echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32000,"message":"go away"}}'; done; cat > /dev/null"#,
-            ],
-            "sh: the server refused with error -32000: go away\n",
-        ),
-        (
-            &[
-                "sh",
-                "-c",
-                r#"for id in 1 2; do read line; echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}'; done; read line; read line; exit 1"#,
-            ],
-            "\nThe server has ended (exit status: 1).\n",
-        ),
-    ];
-    for (server, text) in table {
-        let started = Instant::now();
-        let mut arguments = vec!["--timeout", "3", "--"];
-        arguments.extend(server);
-        let (stdout, stderr) = texts(&inspect(&arguments), 1);
-        assert!(stdout.is_empty() && stderr.ends_with(text), "{server:?}: {stderr}");
-        assert!(started.elapsed() < Duration::from_secs(60), "{server:?}");
-    }
 }
 
 #[test]

@@ -7,3 +7,5 @@ mod adapters;
 mod gateway;
 mod inspect;
 mod kit;
+#[cfg(unix)]
+mod troubles;
