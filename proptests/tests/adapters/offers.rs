@@ -184,6 +184,8 @@ pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
         // Since 2025-11-25 it is the tool that fails, so that the model learns of it.
         let misfit = served.call("add", &json!({"a": "one"})).unwrap();
         assert_eq!(misfit["isError"], true);
+        let text = r#"the arguments do not fit: a: invalid type: string "one", expected i64"#;
+        assert_eq!(misfit["content"][0]["text"], text);
         assert_eq!(
             served.call("add", &json!({"a": 1, "b": 1})).unwrap()["content"][0]["text"],
             "2"

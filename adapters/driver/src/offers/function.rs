@@ -8,6 +8,7 @@ use mcp_sansio::Call;
 use mcp_sansio::json::Raw;
 use serde::de::DeserializeOwned;
 
+use super::misfit::misfit;
 use super::output::Failed;
 use crate::exchange::Exchange;
 
@@ -51,5 +52,6 @@ pub(super) fn arguments_of<A: DeserializeOwned>(exchange: &Exchange) -> Result<A
         _ => None,
     };
     let none = Raw::EMPTY_OBJECT;
-    arguments.unwrap_or(&none).parse().map_err(|error| Failed::arguments(&error.to_string()))
+    let arguments = arguments.unwrap_or(&none);
+    arguments.parse().map_err(|error| Failed::arguments(&misfit(arguments.as_str(), &error)))
 }

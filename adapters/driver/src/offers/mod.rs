@@ -1,6 +1,7 @@
 //! What a server offers, as functions.
 
 mod function;
+mod misfit;
 mod output;
 mod serve;
 mod shelf;
@@ -126,8 +127,8 @@ impl Offers {
     /// Adds a tool that is described by hand, or replaces the one of this name.
     ///
     /// Arguments that do not fit their type are refused as
-    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) says; they are not checked against the
-    /// schema.
+    /// [`reject_arguments`](mcp_sansio::Server::reject_arguments) says, with a text that names the place in
+    /// them; they are not checked against the schema.
     pub fn tool_with<A, O>(
         &self,
         tool: Tool<'static>,
