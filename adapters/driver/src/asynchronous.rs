@@ -29,6 +29,12 @@ use crate::run::{Job, Run};
 /// fn is_handler(_: impl Handler) {}
 /// is_handler(refuse);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler",
+    note = "a function that is one takes an `Exchange` and gives a future of what `respond` and \
+            `reject` give: `Result<(), RespondError>`",
+    note = "`Offers`, made of tools, prompts and resources, is one too"
+)]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, in a task of its own. It may take its time, call the other side and await the
     /// result; other requests are served meanwhile. Work that blocks belongs on a thread, which the exchange

@@ -69,6 +69,8 @@ pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
 pub use handle::{Handle, Room};
 pub use machine::Machine;
+#[cfg(feature = "schemars")]
+pub use offers::Typed;
 pub use offers::{Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use open_error::OpenError;
 pub use options::ConnectionOptions;

@@ -24,13 +24,13 @@ pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::{Endpoint, EndpointOptions};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
-#[cfg(feature = "schemars")]
-pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
     Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates,
     PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, TaskHandle, TaskInputs,
     ToolOutput, Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "schemars")]
+pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;
 pub use serve::{serve, serve_stream};

@@ -25,6 +25,12 @@ use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Offers, Run, Sleep, Wait
 /// fn is_handler(_: impl Handler) {}
 /// is_handler(refuse);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler",
+    note = "a function that is one takes an `&Exchange` and returns what `respond` and `reject` \
+            return: `Result<(), RespondError>`",
+    note = "`Offers`, made of tools, prompts and resources, is one too"
+)]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
     /// Serves a request, on a thread of its own. It may take its time, call the other side and wait
     /// for it; other requests are served meanwhile.

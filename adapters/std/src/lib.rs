@@ -40,14 +40,14 @@ mod writer;
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
-#[cfg(feature = "schemars")]
-pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
     Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
     ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, Sleep, Stderr,
     TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "schemars")]
+pub use mcp_sansio_driver::{Typed, schemars};
 pub use reader::FrameReader;
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use mcp_sansio::Progress;
-use mcp_sansio_tokio::{Exchange, Failed, Json, Offers, serve, serve_stdio};
+use mcp_sansio_tokio::{Exchange, Failed, Offers, Typed, serve, serve_stdio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
@@ -31,7 +31,7 @@ struct Division {
     divisor: i64,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Quotient {
     quotient: i64,
     remainder: i64,
@@ -44,7 +44,7 @@ fn offers() -> Offers {
     offers.tool("divide", "Divides whole numbers", |numbers: Division, _| {
         let Division { dividend, divisor } = numbers;
         let quotient = dividend.checked_div(divisor).ok_or_else(|| Failed::new("by zero?"))?;
-        Ok::<_, Failed>(Json(Quotient { quotient, remainder: dividend % divisor }))
+        Ok::<_, Failed>(Typed(Quotient { quotient, remainder: dividend % divisor }))
     });
     offers.async_tool("count_down", "Takes its time", count_down);
     offers

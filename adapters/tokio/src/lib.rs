@@ -46,13 +46,13 @@ pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use framed::{Reader, Writer};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
-#[cfg(feature = "schemars")]
-pub use mcp_sansio_driver::schemars;
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
     Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
     ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, Stderr,
     TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
+#[cfg(feature = "schemars")]
+pub use mcp_sansio_driver::{Typed, schemars};
 pub use runtime::clock;
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};

@@ -20,6 +20,8 @@ use serde::de::DeserializeOwned;
 use crate::audience::Audience;
 use crate::exchange::Exchange;
 use function::{Function, arguments_of};
+#[cfg(feature = "schemars")]
+pub use output::Typed;
 pub use output::{Failed, Json, PromptOutput, ResourceOutput, ToolOutput};
 use shelf::{Shelf, Shelves};
 
@@ -94,7 +96,8 @@ impl Offers {
         self
     }
 
-    /// Adds a tool, or replaces the one of this name. The schema of its arguments comes from their type.
+    /// Adds a tool, or replaces the one of this name. The schema of its arguments comes from their type, and so
+    /// does that of what it gives if that is `Typed`.
     #[cfg(feature = "schemars")]
     pub fn tool<A, O>(
         &self,
@@ -106,7 +109,7 @@ impl Offers {
         A: DeserializeOwned + schemars::JsonSchema,
         O: ToolOutput,
     {
-        self.tool_with(described::<A>(name, description), run)
+        self.tool_with(described::<A, O>(name, description), run)
     }
 
     /// The same with a function that gives a future.
@@ -121,7 +124,21 @@ impl Offers {
         A: DeserializeOwned + schemars::JsonSchema,
         F: Future<Output: ToolOutput> + Send + 'static,
     {
-        self.async_tool_with(described::<A>(name, description), run)
+        self.async_tool_with(described::<A, F::Output>(name, description), run)
+    }
+
+    /// Only here to say what is missing, instead of that there is no such method.
+    #[cfg(not(feature = "schemars"))]
+    #[doc(hidden)]
+    pub fn tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
+        self
+    }
+
+    /// See there.
+    #[cfg(not(feature = "schemars"))]
+    #[doc(hidden)]
+    pub fn async_tool<A: needs_schemars::Schema>(&self, _: &str, _: &str, _: A) -> &Self {
+        self
     }
 
     /// Adds a tool that is described by hand, or replaces the one of this name.
@@ -294,15 +311,33 @@ impl Offers {
     }
 }
 
-/// A tool whose arguments have the schema of this type.
+/// A tool whose arguments have the schema of this type, and that gives this.
 #[cfg(feature = "schemars")]
-fn described<A: schemars::JsonSchema>(name: &str, description: &str) -> Tool<'static> {
+fn described<A: schemars::JsonSchema, O: ToolOutput>(
+    name: &str,
+    description: &str,
+) -> Tool<'static> {
     let schema =
         Raw::from_serialize(&schemars::SchemaGenerator::default().into_root_schema_for::<A>());
     // What schemars gives is an object of JSON; any object would do.
     let mut tool = Tool::new(name.to_owned(), schema.unwrap_or(Raw::EMPTY_OBJECT));
     tool.description = Some(description.to_owned().into());
+    tool.output_schema = O::output_schema();
     tool
+}
+
+#[cfg(not(feature = "schemars"))]
+mod needs_schemars {
+    #![allow(unnameable_types, reason = "nothing implements it")]
+
+    /// Nothing has one.
+    #[diagnostic::on_unimplemented(
+        message = "the schema of the arguments of a tool needs the feature `schemars`",
+        label = "the type of its first argument has no schema",
+        note = "enable the feature `schemars` of the adapter, or describe the tool by hand, for \
+                `tool_with`"
+    )]
+    pub trait Schema {}
 }
 
 impl fmt::Debug for Offers {
@@ -311,5 +346,37 @@ impl fmt::Debug for Offers {
             .debug_struct("Offers")
             .field("shelves", &self.lock().shelves)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "schemars"))]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(JsonSchema, Serialize)]
+    struct Sum {
+        /// Of all of them
+        sum: i64,
+    }
+
+    #[test]
+    fn what_a_tool_gives_is_described_if_it_has_a_schema() {
+        let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());
+        let typed = schema(described::<Sum, Typed<Sum>>("t", "")).unwrap();
+        assert!(typed.contains(r#""description":"Of all of them""#), "{typed}");
+        assert_eq!(schema(described::<Sum, Result<Typed<Sum>, Failed>>("t", "")), Some(typed));
+        assert_eq!(schema(described::<Sum, Typed<Vec<Sum>>>("t", "")), None);
+        assert_eq!(schema(described::<Sum, Json<Sum>>("t", "")), None);
+        assert_eq!(schema(described::<Sum, Result<String, Failed>>("t", "")), None);
+        assert!(
+            Typed(Sum { sum: 3 })
+                .into_tool_result()
+                .unwrap()
+                .to_string()
+                .contains(r#""structuredContent":{"sum":3}"#)
+        );
     }
 }

@@ -78,12 +78,36 @@ impl fmt::Debug for Failed {
 }
 
 /// Something that is given as structured content, and as text for clients that do not know it: an object.
+///
+/// The tool gets no `outputSchema` from it, because not every type that can be serialised has a schema: with the
+/// feature `schemars` those of `Typed` do. Otherwise say it by hand, in the
+/// [`output_schema`](mcp_sansio::model::Tool::output_schema) of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
 pub struct Json<T>(pub T);
 
-/// What a tool may give: a text, a [`CallToolResult`], [`Json`], or one of these or [`Failed`].
+/// The same of a type that has a schema: [`Offers::tool`](super::Offers::tool) describes the tool with it, so that
+/// clients know what they get. Only objects have one: anything else is no structured content.
+#[cfg(feature = "schemars")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
+pub struct Typed<T>(pub T);
+
+/// What a tool may give: a text, a [`CallToolResult`], [`Json`], with the feature `schemars` `Typed`, or one of
+/// these or [`Failed`].
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot give `{Self}`",
+    label = "the function of a tool gives this",
+    note = "give a `String`, a `&str`, a `CallToolResult`, or `Json` of what can be serialised",
+    note = "if it can fail, give `Result<_, Failed>`: errors become a `Failed` with `?`, and \
+            texts with `Failed::new`"
+)]
 pub trait ToolOutput {
+    /// The schema of what is given, for the description of the tool. By default there is none.
+    fn output_schema() -> Option<Raw<'static>> {
+        None
+    }
+
     /// The result of the call.
     ///
     /// # Errors
@@ -116,13 +140,37 @@ impl<T: Serialize> ToolOutput for Json<T> {
     }
 }
 
+#[cfg(feature = "schemars")]
+impl<T: Serialize + schemars::JsonSchema> ToolOutput for Typed<T> {
+    fn output_schema() -> Option<Raw<'static>> {
+        let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+        let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+        is_object.then(|| Raw::from_serialize(&schema).ok()).flatten()
+    }
+
+    fn into_tool_result(self) -> Answer {
+        Json(self.0).into_tool_result()
+    }
+}
+
 impl<T: ToolOutput> ToolOutput for Result<T, Failed> {
+    fn output_schema() -> Option<Raw<'static>> {
+        T::output_schema()
+    }
+
     fn into_tool_result(self) -> Answer {
         self?.into_tool_result()
     }
 }
 
 /// What a prompt may give: a text of the user, a [`GetPromptResult`], or one of these or [`Failed`].
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot give `{Self}`",
+    label = "the function of a prompt gives this",
+    note = "give a `String` or a `&str`, which the user says, or a `GetPromptResult`",
+    note = "if it can fail, give `Result<_, Failed>`: errors become a `Failed` with `?`, and \
+            texts with `Failed::new`"
+)]
 pub trait PromptOutput {
     /// The result of the request.
     ///
@@ -158,6 +206,13 @@ impl<T: PromptOutput> PromptOutput for Result<T, Failed> {
 
 /// What a resource may give: a text, [`ResourceContents`], a [`ReadResourceResult`], or one of these or
 /// [`Failed`].
+#[diagnostic::on_unimplemented(
+    message = "a resource cannot give `{Self}`",
+    label = "the function of a resource gives this",
+    note = "give a `String` or a `&str`, a `ResourceContents`, or a `ReadResourceResult`",
+    note = "if it can fail, give `Result<_, Failed>`: errors become a `Failed` with `?`, and \
+            texts with `Failed::new`"
+)]
 pub trait ResourceOutput {
     /// The result of reading the resource of this URI and type.
     ///
