@@ -76,7 +76,7 @@ fn read(file: &Path) -> Result<Recording, String> {
 
 fn parse(text: &str, name: &str) -> Result<Recording, String> {
     let recording: Recording = text.parse().map_err(|error| format!("{name}: {error}"))?;
-    if recording.happenings().next().is_none() {
+    if recording.steps().is_empty() {
         return Err(format!("{name}: nothing has happened"));
     }
     Ok(recording)

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::testing::{Happening, Recorder, Recording};
+use mcp_sansio::testing::{Happening, Recorder, Sink, Step};
 use mcp_sansio::{Instant, Phase, Server};
 use mcp_sansio_std::Clock;
 
@@ -50,7 +51,7 @@ fn read(sender: &SyncSender<Happening>) {
             Ok(0) => Happening::EndOfInput,
             Ok(bytes) => Happening::Read(buffer.get(..bytes).unwrap_or_default().to_vec()),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => Happening::Failed,
+            Err(_) => Happening::ReadFailed,
         };
         let goes_on = matches!(happening, Happening::Read(_));
         if sender.send(happening).is_err() || !goes_on {
@@ -59,56 +60,55 @@ fn read(sender: &SyncSender<Happening>) {
     }
 }
 
-struct Session {
-    recorder: Recorder<Server, Tools>,
-    clock: Clock,
+/// The file, and whether it could be written to.
+struct Journal {
     file: File,
+    written: io::Result<()>,
+}
+
+impl Sink for Journal {
+    fn note(&mut self, step: &Step) {
+        if self.written.is_ok() {
+            self.written = writeln!(self.file, "{step}");
+        }
+    }
+}
+
+struct Session {
+    recorder: Recorder<Server, Tools, Journal>,
+    clock: Clock,
 }
 
 impl Session {
     fn new(file: File) -> Self {
         let config = config();
         let limits = config.connection.limits.clone();
-        let recorder = Recorder::new(Server::new(config.into()), Tools::default(), &limits);
-        Self { recorder, clock: Clock::new(), file }
+        let journal = Journal { file, written: Ok(()) };
+        let server = Server::new(config.into());
+        let recorder = Recorder::with_sink(server, Tools::default(), &limits, journal);
+        Self { recorder, clock: Clock::new() }
     }
 
     /// One turn of the event loop: something that came in, what is due, and what that had written.
     fn turn(&mut self, happening: Option<Happening>) -> io::Result<()> {
-        let now = self.clock.now();
+        let Self { recorder, clock } = self;
+        let now = clock.now();
         if let Some(happening) = happening {
-            self.happens(now, happening)?;
+            recorder.happened(now, happening);
         }
-        if is_due(self.recorder.application().poll_timeout(), now) {
-            self.happens(now, Happening::Command(GO_ON.into()))?;
+        if is_due(recorder.application().poll_timeout(), now) {
+            recorder.happened(now, Happening::Command(GO_ON.into()));
         }
-        if is_due(self.recorder.machine().poll_timeout(), now) {
-            self.happens(now, Happening::Timeout)?;
+        if is_due(recorder.machine().poll_timeout(), now) {
+            recorder.happened(now, Happening::Timeout);
         }
-        let bytes = self.recorder.written(now, usize::MAX);
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.write_down(now, Happening::Written(bytes.clone()))?;
+        let bytes = recorder.written(now, usize::MAX);
         let mut stdout = io::stdout().lock();
-        if stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
+        if !bytes.is_empty() && stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
             // Nobody reads any more.
-            self.happens(now, Happening::Failed)?;
+            recorder.happened(now, Happening::WriteFailed);
         }
-        Ok(())
-    }
-
-    /// Is written down before it happens, so that the file has also what a crash comes of.
-    fn happens(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
-        self.write_down(now, happening.clone())?;
-        self.recorder.happened(now, happening);
-        Ok(())
-    }
-
-    fn write_down(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
-        let mut line = Recording::new();
-        line.push(now, happening);
-        self.file.write_all(line.to_string().as_bytes())
+        mem::replace(&mut recorder.sink_mut().written, Ok(()))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

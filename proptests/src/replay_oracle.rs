@@ -51,7 +51,14 @@ pub fn check_replay(choices: &mut Choices, mut bytes: impl FnMut(&mut Choices) -
             _ => recorder.happened(now, Happening::Read(bytes(choices))),
         }
     }
-    recorder.happened(now, Happening::EndOfInput);
+    recorder.happened(
+        now,
+        match choices.below(3) {
+            0 => Happening::ReadFailed,
+            1 => Happening::WriteFailed,
+            _ => Happening::EndOfInput,
+        },
+    );
     recorder.written(now, usize::MAX);
     let read: Recording = recorder.recording().to_string().parse().expect("it was written");
     assert_eq!(read, *recorder.recording());

@@ -140,16 +140,96 @@ fn a_replay_says_where_it_goes_another_way() {
     let written = recorder.written(NOW, usize::MAX);
     let recording: Recording = recorder.recording().to_string().parse().unwrap();
     assert!(replay(&recording, server.clone(), Says("no"), &limits).is_ok());
-    let Err(Divergence { index, expected, found, .. }) =
+    let Err(Divergence { index, message, expected, found, after, .. }) =
         replay(&recording, server, Says("later"), &limits)
     else {
         panic!("the same")
     };
-    assert_eq!((index, expected), (1, written));
+    assert_eq!((index, message, expected.as_slice()), (1, 1, written.trim_ascii_end()));
     assert!(String::from_utf8(found).unwrap().contains("later"));
-    for (text, line) in [("x", 1), ("5 read \\q", 1), ("5 end\n\n6 command \\xff", 3), ("5 x y", 1)]
-    {
+    assert_eq!(after, line.trim_ascii_end());
+    for (text, line) in [
+        ("x", 1),
+        ("5 read \\q", 1),
+        ("5 end\n\n6 command \\xff", 3),
+        ("5 x y", 1),
+        ("5 failed", 1),
+    ] {
         assert_eq!(text.parse::<Recording>().unwrap_err().line, line, "{text}");
+    }
+}
+
+/// Messages are whole wherever they were cut, and what has no newline at the end is one as well.
+#[test]
+fn a_recording_knows_its_messages() {
+    let text = "1000000 read {\"id\":1,\"method\":\"ping\"}\\n{\"id\":\n\
+                2000000 read 2,\"method\":\"ping\"}\\n \\x0d\\n{\"method\":\n\
+                3000000 written {\"id\":1,\n\
+                3000000 command go\n\
+                4000000 written \"result\":{}}\\n{\n\
+                5000000 read \"x\"}\n\
+                6000000 end\n\
+                7000000 failed write\n";
+    let recording: Recording = text.parse().unwrap();
+    assert_eq!(recording.to_string(), text);
+    let texts = |messages: &mut dyn Iterator<Item = (Instant, Vec<u8>)>| {
+        messages
+            .map(|(at, message)| {
+                format!("{} {}", at.since_epoch().as_millis(), String::from_utf8(message).unwrap())
+            })
+            .collect::<Vec<_>>()
+    };
+    let received = [
+        "1 {\"id\":1,\"method\":\"ping\"}",
+        "2 {\"id\":2,\"method\":\"ping\"}",
+        "6 {\"method\":\"x\"}",
+    ];
+    assert_eq!(texts(&mut recording.received()), received);
+    assert_eq!(texts(&mut recording.written()), ["4 {\"id\":1,\"result\":{}}"]);
+    let at = Instant::from_millis;
+    let between = |from, to| recording.between(at(from), at(to)).len();
+    assert_eq!((between(2, 4), between(0, 100), between(3, 3), between(4, 2)), (3, 8, 0, 0));
+    let diagram = recording.diagram("client", "server").to_string();
+    let drawn: Vec<&str> = diagram.lines().map(|line| line.split_at(18).1).collect();
+    let expected = [
+        "client                                            server",
+        "|--- ping #1 ------------------------------------>|",
+        "|--- ping #2 ------------------------------------>|",
+        "|                                                 | command: go",
+        "|<---------------------------------- result #1 ---|",
+        "|--- x ------------------------------------------>|",
+        "| end of input",
+        "|                                                 | writing fails",
+    ];
+    assert_eq!(drawn, expected);
+}
+
+/// What a crash comes of has been written down.
+#[test]
+fn a_step_is_noted_before_it_happens() {
+    let server = ServerSide::ready(Revision::V2025_11_25).server;
+    let mut noted = Vec::new();
+    let mut recorder = Recorder::with_sink(
+        server,
+        Panics,
+        &Limits::default(),
+        |step: &mcp_sansio::testing::Step| {
+            noted.push(step.to_string());
+        },
+    );
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+    let happens = || recorder.happened(NOW, Happening::Read(line.to_vec()));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(happens)).is_err());
+    drop(recorder);
+    assert!(noted.len() == 1 && noted[0].contains(" read {"), "{noted:?}");
+}
+
+/// Cannot serve anything.
+struct Panics;
+
+impl Application<Server> for Panics {
+    fn event(&mut self, _: ServerEvent<'_>, _: &mut Server, _: Instant, _: &mut Outbox) {
+        panic!("as expected");
     }
 }
 

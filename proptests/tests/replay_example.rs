@@ -314,5 +314,5 @@ fn nobody_has_to_read_to_the_end() {
     while server.stdin.as_mut().unwrap().write_all(ping.as_bytes()).is_ok() {}
     assert_eq!(server.wait().unwrap().code(), Some(0));
     let (stdout, _) = texts(replay(&[file.path()]), 0);
-    assert!(stdout.contains("| the connection fails\n"), "{stdout}");
+    assert!(stdout.contains("| writing fails\n"), "{stdout}");
 }

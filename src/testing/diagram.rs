@@ -9,6 +9,8 @@ use core::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::lines::Lines;
+use super::recording::{Happening, Step};
 use crate::time::Instant;
 
 /// A sequence diagram in text: who sent what, and what happened on either side.
@@ -35,6 +37,9 @@ pub struct Diagram {
     names: (String, String),
     start: Instant,
     lines: Vec<(Instant, Line)>,
+    /// What has come of messages that are told of in pieces.
+    upstream: Lines,
+    downstream: Lines,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +56,9 @@ const WIDTH: usize = 49;
 impl Diagram {
     /// Nothing between these two yet. Times are shown from `start` on.
     pub fn new(left: impl Into<String>, right: impl Into<String>, start: Instant) -> Self {
-        Self { names: (left.into(), right.into()), start, lines: Vec::new() }
+        let (upstream, downstream) = (Lines::default(), Lines::default());
+        let names = (left.into(), right.into());
+        Self { names, start, lines: Vec::new(), upstream, downstream }
     }
 
     /// A message from left to right.
@@ -72,6 +79,34 @@ impl Diagram {
     /// What happened on the right.
     pub fn right(&mut self, at: Instant, note: impl Into<String>) {
         self.lines.push((at, Line::NoteRight(note.into().replace('\n', " "))));
+    }
+
+    /// What happened to the one on the right, as a [`Recorder`](super::Recorder) writes it down. Messages
+    /// are drawn when they are whole.
+    pub fn step(&mut self, step: &Step) {
+        let at = step.at;
+        match &step.happening {
+            Happening::Read(bytes) => {
+                for message in self.upstream.take(bytes) {
+                    self.to_the_right(at, &message);
+                }
+            }
+            Happening::EndOfInput => {
+                if let Some(message) = self.upstream.finish() {
+                    self.to_the_right(at, &message);
+                }
+                self.left(at, "end of input");
+            }
+            Happening::ReadFailed => self.right(at, "reading fails"),
+            Happening::WriteFailed => self.right(at, "writing fails"),
+            Happening::Timeout => {}
+            Happening::Command(command) => self.right(at, format!("command: {command}")),
+            Happening::Written(bytes) => {
+                for message in self.downstream.take(bytes) {
+                    self.to_the_left(at, &message);
+                }
+            }
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! | treat both roles alike | [`Machine`] |
 //! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`] |
 //! | know that two runs were the same | [`Digest`] |
-//! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`] |
+//! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`], [`Recording::diagram`] |
 //! | read what went wrong | [`Diagram`] |
 //! | write a test that reads like a conversation | [`transcript!`](crate::transcript) |
 //! | go through everything that can happen, in every order | [`explore`], [`Canonical`] |
@@ -114,11 +114,14 @@ mod diagram;
 mod digest;
 mod escape;
 mod explore;
+mod lines;
 mod link;
 mod machine;
 mod monitor;
 mod pair;
+mod recorder;
 mod recording;
+mod replaying;
 mod transcript;
 mod wire;
 
@@ -130,7 +133,7 @@ pub use link::{Link, MessageLink};
 pub use machine::{Machine, Meaning};
 pub use monitor::{Broken, Monitor, Promise};
 pub use pair::{Pair, Seen};
-pub use recording::{
-    Application, BadRecording, Divergence, Happening, Recorder, Recording, replay,
-};
+pub use recorder::{Application, Recorder, Sink};
+pub use recording::{BadRecording, Happening, Recording, Step};
+pub use replaying::{Divergence, replay, replay_with};
 pub use transcript::{Mismatch, converse};

@@ -1,16 +1,13 @@
-//! What happened on a connection, written down so that it can happen again.
+//! What happened on a connection, written down.
 
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
+use super::diagram::Diagram;
 use super::escape::{escaped, unescaped};
-use super::machine::Machine;
-use crate::frame::{Framing, Inbox, Outbox};
-use crate::limits::Limits;
-use crate::peer::Cause;
+use super::lines::Lines;
 use crate::time::Instant;
 
 /// Something that happened, and what was sent because of it.
@@ -21,8 +18,11 @@ pub enum Happening {
     Read(Vec<u8>),
     /// There was nothing more to read.
     EndOfInput,
-    /// The carrier failed.
-    Failed,
+    /// The carrier failed while something was read from it.
+    ReadFailed,
+    /// The carrier failed while something was written to it. What had been taken to be written is written down
+    /// before this, whether it has arrived or not.
+    WriteFailed,
     /// `handle_timeout` was called until there was nothing to do.
     Timeout,
     /// The application did something on its own account; only it knows what this means.
@@ -31,58 +31,139 @@ pub enum Happening {
     Written(Vec<u8>),
 }
 
+/// Something that happened, and when.
+///
+/// As text it is a line: the nanoseconds since the epoch, a word, and what came or went with the bytes that are
+/// not printable escaped.
+///
+/// ```
+/// use mcp_sansio::Instant;
+/// use mcp_sansio::testing::{Happening, Step};
+///
+/// let step = Step::new(Instant::from_millis(5), Happening::Read(b"{}\n".to_vec()));
+/// assert_eq!(step.to_string(), r"5000000 read {}\n");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub happening: Happening,
+}
+
+impl Step {
+    /// This happened then.
+    pub const fn new(at: Instant, happening: Happening) -> Self {
+        Self { at, happening }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ", self.at.since_epoch().as_nanos())?;
+        match &self.happening {
+            Happening::Read(bytes) => write!(formatter, "read {}", escaped(bytes)),
+            Happening::EndOfInput => formatter.write_str("end"),
+            Happening::ReadFailed => formatter.write_str("failed read"),
+            Happening::WriteFailed => formatter.write_str("failed write"),
+            Happening::Timeout => formatter.write_str("timeout"),
+            Happening::Command(text) => write!(formatter, "command {}", escaped(text.as_bytes())),
+            Happening::Written(bytes) => write!(formatter, "written {}", escaped(bytes)),
+        }
+    }
+}
+
 /// Everything that happened on one side of a connection, and when.
 ///
-/// As text it has one line for each: the nanoseconds since the epoch, a word, and what came or went with
-/// the bytes that are not printable escaped. So it can be kept in a file, shortened by hand and read again.
+/// As text it has one line for each [`Step`]. So it can be kept in a file, shortened by hand and read again.
 ///
 /// ```
 /// use mcp_sansio::testing::Recording;
 ///
 /// let text = "5000000 read {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\\n\n5000000 timeout\n";
 /// let recording: Recording = text.parse()?;
-/// assert_eq!(recording.happenings().count(), 2);
+/// assert_eq!(recording.steps().len(), 2);
+/// assert_eq!(recording.received().count(), 1);
 /// assert_eq!(recording.to_string(), text);
 /// # Ok::<(), mcp_sansio::testing::BadRecording>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    happenings: Vec<(Instant, Happening)>,
+    steps: Vec<Step>,
 }
 
 impl Recording {
     /// Nothing yet.
     pub const fn new() -> Self {
-        Self { happenings: Vec::new() }
+        Self { steps: Vec::new() }
     }
 
     /// Adds what happens next.
     pub fn push(&mut self, at: Instant, happening: Happening) {
-        self.happenings.push((at, happening));
+        self.steps.push(Step::new(at, happening));
     }
 
     /// What happened, in order.
-    pub fn happenings(&self) -> impl Iterator<Item = (Instant, &Happening)> {
-        self.happenings.iter().map(|(at, happening)| (*at, happening))
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
     }
+
+    /// What happened from one moment on and before another.
+    ///
+    /// A recording can only happen again from its beginning: these are for looking at.
+    pub fn between(&self, from: Instant, to: Instant) -> &[Step] {
+        let first = self.steps.partition_point(|step| step.at < from);
+        let end = self.steps.partition_point(|step| step.at < to);
+        // Nothing lies between two moments in the wrong order.
+        self.steps.get(first..end).unwrap_or_default()
+    }
+
+    /// The messages that came in, each when the last of it had come.
+    pub fn received(&self) -> impl Iterator<Item = (Instant, Vec<u8>)> {
+        received(&self.steps)
+    }
+
+    /// The messages that were written, each when the last of it was.
+    pub fn written(&self) -> impl Iterator<Item = (Instant, Vec<u8>)> {
+        let mut lines = Lines::default();
+        messages(&self.steps, move |happening| match happening {
+            Happening::Written(bytes) => lines.take(bytes),
+            _ => Vec::new(),
+        })
+    }
+
+    /// All of it as a drawing, with the peer on the left.
+    pub fn diagram(&self, peer: &str, own: &str) -> Diagram {
+        let start = self.steps.first().map_or(Instant::EPOCH, |step| step.at);
+        let mut diagram = Diagram::new(peer, own, start);
+        self.steps.iter().for_each(|step| diagram.step(step));
+        diagram
+    }
+}
+
+/// The messages that came in with these steps.
+pub(super) fn received(steps: &[Step]) -> impl Iterator<Item = (Instant, Vec<u8>)> {
+    let mut lines = Lines::default();
+    messages(steps, move |happening| match happening {
+        Happening::Read(bytes) => lines.take(bytes),
+        Happening::EndOfInput => lines.finish().into_iter().collect(),
+        _ => Vec::new(),
+    })
+}
+
+fn messages(
+    steps: &[Step],
+    mut of: impl FnMut(&Happening) -> Vec<Vec<u8>>,
+) -> impl Iterator<Item = (Instant, Vec<u8>)> {
+    steps
+        .iter()
+        .flat_map(move |step| of(&step.happening).into_iter().map(|message| (step.at, message)))
 }
 
 impl fmt::Display for Recording {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, happening) in &self.happenings {
-            write!(formatter, "{} ", at.since_epoch().as_nanos())?;
-            match happening {
-                Happening::Read(bytes) => writeln!(formatter, "read {}", escaped(bytes))?,
-                Happening::EndOfInput => formatter.write_str("end\n")?,
-                Happening::Failed => formatter.write_str("failed\n")?,
-                Happening::Timeout => formatter.write_str("timeout\n")?,
-                Happening::Command(text) => {
-                    writeln!(formatter, "command {}", escaped(text.as_bytes()))?;
-                }
-                Happening::Written(bytes) => writeln!(formatter, "written {}", escaped(bytes))?,
-            }
-        }
-        Ok(())
+        self.steps.iter().try_for_each(|step| writeln!(formatter, "{step}"))
     }
 }
 
@@ -102,11 +183,11 @@ impl FromStr for Recording {
         let read =
             |(index, line): (usize, &str)| line_of(line).ok_or(BadRecording { line: index + 1 });
         let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty());
-        Ok(Self { happenings: lines.map(read).collect::<Result<_, _>>()? })
+        Ok(Self { steps: lines.map(read).collect::<Result<_, _>>()? })
     }
 }
 
-fn line_of(line: &str) -> Option<(Instant, Happening)> {
+fn line_of(line: &str) -> Option<Step> {
     let (at, rest) = line.split_once(' ')?;
     let at = Instant::from_nanos(at.parse().ok()?);
     let (word, payload) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -115,151 +196,10 @@ fn line_of(line: &str) -> Option<(Instant, Happening)> {
         "written" => Happening::Written(unescaped(payload)?),
         "command" => Happening::Command(String::from_utf8(unescaped(payload)?).ok()?),
         "end" if payload.is_empty() => Happening::EndOfInput,
-        "failed" if payload.is_empty() => Happening::Failed,
+        "failed" if payload == "read" => Happening::ReadFailed,
+        "failed" if payload == "write" => Happening::WriteFailed,
         "timeout" if payload.is_empty() => Happening::Timeout,
         _ => return None,
     };
-    Some((at, happening))
-}
-
-/// What decides what a machine does besides its peer and time. It has to be as deterministic as the
-/// machine, or a replay diverges.
-pub trait Application<M: Machine> {
-    /// Something happened.
-    fn event(&mut self, event: M::Event<'_>, machine: &mut M, now: Instant, out: &mut Outbox);
-
-    /// It does something on its own account, which it knows by this text. Nothing by default.
-    fn command(&mut self, command: &str, machine: &mut M, now: Instant, out: &mut Outbox) {
-        _ = (command, machine, now, out);
-    }
-}
-
-/// A machine on a byte stream, with everything that happens to it written down.
-///
-/// A driver calls [`happened`](Self::happened) for each thing, and writes what
-/// [`written`](Self::written) takes. [`replay`] does it all again.
-#[derive(Debug)]
-pub struct Recorder<M, A> {
-    machine: M,
-    application: A,
-    inbox: Inbox,
-    outbox: Outbox,
-    recording: Recording,
-}
-
-impl<M: Machine, A: Application<M>> Recorder<M, A> {
-    /// Nothing has happened yet.
-    pub fn new(machine: M, application: A, limits: &Limits) -> Self {
-        let (inbox, outbox) = (Inbox::new(limits), Outbox::new(Framing::Lines, limits));
-        Self { machine, application, inbox, outbox, recording: Recording::new() }
-    }
-
-    /// The machine.
-    pub const fn machine(&self) -> &M {
-        &self.machine
-    }
-
-    /// What the application has come to.
-    pub const fn application(&self) -> &A {
-        &self.application
-    }
-
-    /// What has happened so far.
-    pub const fn recording(&self) -> &Recording {
-        &self.recording
-    }
-
-    /// Has it happen, and writes it down.
-    pub fn happened(&mut self, now: Instant, happening: Happening) {
-        match &happening {
-            Happening::Read(bytes) => self.read(bytes, now),
-            Happening::EndOfInput => {
-                self.inbox.finish();
-                self.frames(now);
-                self.machine.disconnected(Cause::EndOfInput, now);
-            }
-            Happening::Failed => self.machine.disconnected(Cause::ReadFailed, now),
-            Happening::Timeout => self.time_out(now),
-            Happening::Command(command) => {
-                self.application.command(command, &mut self.machine, now, &mut self.outbox);
-            }
-            Happening::Written(bytes) => self.outbox.sent(bytes.len()),
-        }
-        self.recording.push(now, happening);
-    }
-
-    /// Takes at most so many of the bytes that are to be written, and writes down that they were.
-    pub fn written(&mut self, now: Instant, bytes: usize) -> Vec<u8> {
-        let unsent = self.outbox.unsent();
-        let bytes = unsent.get(..bytes).unwrap_or(unsent).to_owned();
-        if !bytes.is_empty() {
-            self.happened(now, Happening::Written(bytes.clone()));
-        }
-        bytes
-    }
-
-    fn read(&mut self, mut bytes: &[u8], now: Instant) {
-        while !bytes.is_empty() {
-            let taken = self.inbox.feed(bytes);
-            bytes = bytes.get(taken..).unwrap_or_default();
-            self.frames(now);
-        }
-    }
-
-    fn frames(&mut self, now: Instant) {
-        while let Some(frame) = self.inbox.next() {
-            if let Some(event) = self.machine.receive(frame, now, &mut self.outbox) {
-                self.application.event(event, &mut self.machine, now, &mut self.outbox);
-            }
-        }
-    }
-
-    fn time_out(&mut self, now: Instant) {
-        while let Some(event) = self.machine.handle_timeout(now, &mut self.outbox) {
-            self.application.event(event, &mut self.machine, now, &mut self.outbox);
-        }
-    }
-}
-
-/// A replay that went another way.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("happening {index}: {} was written, now it is {}", escaped(expected), escaped(found))]
-#[non_exhaustive]
-pub struct Divergence {
-    /// Which of the happenings, from 0.
-    pub index: usize,
-    /// What was written then.
-    pub expected: Vec<u8>,
-    /// What would be written now.
-    pub found: Vec<u8>,
-}
-
-/// Has everything happen again to a machine and an application that are as they were at the beginning.
-///
-/// What is compared is what was written then; what would be written beyond that is in the recorder. Gives both
-/// as they are at the end.
-///
-/// # Errors
-///
-/// Other bytes were to be written than the recording says: the machine, its configuration, its
-/// application, or this crate is not the same.
-pub fn replay<M: Machine, A: Application<M>>(
-    recording: &Recording,
-    machine: M,
-    application: A,
-    limits: &Limits,
-) -> Result<Recorder<M, A>, Divergence> {
-    let mut recorder = Recorder::new(machine, application, limits);
-    for (index, (at, happening)) in recording.happenings.iter().enumerate() {
-        if let Happening::Written(expected) = happening {
-            let unsent = recorder.outbox.unsent();
-            let found = unsent.get(..expected.len()).unwrap_or(unsent);
-            if found != expected {
-                let (expected, found) = (expected.clone(), found.to_owned());
-                return Err(Divergence { index, expected, found });
-            }
-        }
-        recorder.happened(*at, happening.clone());
-    }
-    Ok(recorder)
+    Some(Step::new(at, happening))
 }

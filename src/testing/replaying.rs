@@ -1,0 +1,116 @@
+//! Has what was recorded happen again.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use super::escape::escaped;
+use super::machine::Machine;
+use super::recorder::{Application, Recorder};
+use super::recording::{Happening, Recording, Step, received};
+use crate::limits::Limits;
+
+/// A replay that went another way: the first message that differs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step {index}: {} was written, now it is {}", escaped(expected), escaped(found))]
+#[non_exhaustive]
+pub struct Divergence {
+    /// With which of the steps it shows, from 0.
+    pub index: usize,
+    /// Which of the messages that were written differs, from 1.
+    pub message: usize,
+    /// What was written then. It can be a part of a message, if the recording ends with that.
+    pub expected: Vec<u8>,
+    /// What would be written now in its place. Empty if nothing would be.
+    pub found: Vec<u8>,
+    /// The message that had come in last.
+    pub after: Vec<u8>,
+}
+
+/// Has everything happen again to a machine and an application that are as they were at the beginning.
+///
+/// What is compared is what was written then; what would be written beyond that is in the recorder. Gives both
+/// as they are at the end.
+///
+/// # Errors
+///
+/// Other bytes were to be written than the recording says: the machine, its configuration, its
+/// application, or this crate is not the same.
+pub fn replay<M: Machine, A: Application<M>>(
+    recording: &Recording,
+    machine: M,
+    application: A,
+    limits: &Limits,
+) -> Result<Recorder<M, A>, Divergence> {
+    replay_with(recording, machine, application, limits, |_, _| ())
+}
+
+/// The same for somebody who looks on, at each step when it has happened: to draw it, or to see what the
+/// application makes of it. Of a step in which other bytes were to be written it is those that were the same.
+///
+/// # Errors
+///
+/// As for [`replay`].
+pub fn replay_with<M: Machine, A: Application<M>>(
+    recording: &Recording,
+    machine: M,
+    application: A,
+    limits: &Limits,
+    mut look: impl FnMut(&Step, &Recorder<M, A>),
+) -> Result<Recorder<M, A>, Divergence> {
+    let mut recorder = Recorder::new(machine, application, limits);
+    for (index, step) in recording.steps().iter().enumerate() {
+        let Happening::Written(expected) = &step.happening else {
+            recorder.happened(step.at, step.happening.clone());
+            look(step, &recorder);
+            continue;
+        };
+        let found = recorder.written(step.at, expected.len());
+        if found == *expected {
+            look(step, &recorder);
+            continue;
+        }
+        let same = found.get(..common(expected, &found)).unwrap_or_default();
+        look(&Step::new(step.at, Happening::Written(same.to_owned())), &recorder);
+        recorder.written(step.at, usize::MAX);
+        return Err(divergence(index, recording, recorder.recording()));
+    }
+    Ok(recorder)
+}
+
+/// The first message that differs. It may have been written in several pieces.
+fn divergence(index: usize, then: &Recording, now: &Recording) -> Divergence {
+    let (expected, found) = (written(then), written(now));
+    let same = expected.get(..common(&expected, &found)).unwrap_or_default();
+    let begin = same.iter().rposition(is_newline).map_or(0, |end| end + 1);
+    let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
+    let before = same.get(..begin).unwrap_or_default().split(is_newline);
+    let first = |text: &[u8]| {
+        let line = text.get(begin..).unwrap_or_default().split(is_newline).next();
+        line.unwrap_or_default().to_owned()
+    };
+    let seen = then.steps().get(..index).unwrap_or_default();
+    Divergence {
+        index,
+        message: before.filter(|line| !is_blank(line)).count() + 1,
+        expected: first(&expected),
+        found: first(&found),
+        after: received(seen).last().map(|(_, message)| message).unwrap_or_default(),
+    }
+}
+
+fn written(recording: &Recording) -> Vec<u8> {
+    let written = recording.steps().iter().filter_map(|step| match &step.happening {
+        Happening::Written(bytes) => Some(bytes.as_slice()),
+        _ => None,
+    });
+    written.collect::<Vec<_>>().concat()
+}
+
+/// How many bytes are the same at the beginning.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+const fn is_newline(byte: &u8) -> bool {
+    *byte == b'\n'
+}
