@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::testing::{
-    Application, Broken, Divergence, Happening, Link, MessageLink, Mismatch, Monitor, Promise,
-    Recorder, Recording, converse, replay,
+    Application, Broken, Divergence, Happening, Link, MessageLink, Mismatch, Monitor, Monitors,
+    Promise, Recorder, Recording, converse, replay,
 };
 use mcp_sansio::{
-    ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server, ServerEvent, transcript,
+    CallId, CallOptions, ClientEvent, ErrorCode, Framing, InboundId, Inbox, Instant, Limits,
+    Outbox, Revision, Server, ServerEvent, transcript,
 };
 use mcp_sansio_proptests::world::{Setup, Step, World};
-use mcp_sansio_proptests::{ClientSide, Pair, ServerSide, config};
+use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
 
 const NOW: Instant = Instant::from_millis(1_000);
 
@@ -109,7 +110,7 @@ fn a_pair_ends_over_a_broken_link_without_spinning() {
     let mut pair = Pair::new(config::client(), config::server());
     pair.connect().unwrap();
     pair.downstream.break_off();
-    let (params, options) = (Raw::new(r#"{"name":"t"}"#).unwrap(), mcp_sansio::CallOptions::new());
+    let (params, options) = (Raw::new(r#"{"name":"t"}"#).unwrap(), CallOptions::new());
     let call =
         pair.client.call_method("tools/call", &params, options, pair.now, &mut pair.client_out);
     call.unwrap();
@@ -275,6 +276,67 @@ fn a_transcript_is_a_conversation() {
         + 60000 ms
         "#
     );
+}
+
+/// A pair in which the server has been asked something, with the monitors that have watched.
+fn asked(monitors: &mut Monitors) -> (Pair, CallId, InboundId) {
+    let mut pair = Pair::new(config::client(), config::server());
+    pair.connect().unwrap();
+    let Pair { client, client_out, now, .. } = &mut pair;
+    let options = CallOptions::new();
+    let call = client.call_method("x/unusual", &(), options, *now, client_out).unwrap();
+    monitors.client.called(call).unwrap();
+    let seen = pair.watched_by(monitors).settle().unwrap();
+    let [Seen::Server(ServerEvent::Request(request))] = &seen[..] else { panic!("{seen:?}") };
+    let request = request.id;
+    (pair, call, request)
+}
+
+/// The monitors hear of everything that is on the wire, however it is cut, and of every event.
+#[test]
+fn a_pair_that_is_watched_keeps_its_promises() {
+    for bytes in [1, 7, usize::MAX] {
+        let mut monitors = Monitors::new();
+        let (mut pair, call, request) = asked(&mut monitors);
+        pair.server.respond(request, &(), &mut pair.server_out).unwrap();
+        monitors.server.answered(request).unwrap();
+        let mut seen = Vec::new();
+        while seen.is_empty() {
+            seen = pair.watched_by(&mut monitors).to_client(bytes).unwrap();
+        }
+        let [Seen::Client(ClientEvent::CallEnded(ended))] = &seen[..] else { panic!("{seen:?}") };
+        assert_eq!(ended.call, call);
+        pair.client.shut_down(Duration::ZERO, pair.now);
+        let seen = pair.watched_by(&mut monitors).handle_timeout().unwrap();
+        assert!(matches!(seen[..], [.., Seen::Client(ClientEvent::Closed { .. })]), "{seen:?}");
+        assert!(monitors.client.is_closed() && !monitors.server.is_closed());
+    }
+}
+
+#[test]
+fn a_pair_that_is_watched_shows_what_is_broken() {
+    // An answer that nobody was told of.
+    let mut monitors = Monitors::new();
+    let (mut pair, _, request) = asked(&mut monitors);
+    pair.server.respond(request, &(), &mut pair.server_out).unwrap();
+    let broken = pair.watched_by(&mut monitors).handle_timeout().unwrap_err();
+    assert_eq!(broken.promise, Promise::OneAnswer);
+    assert_eq!(monitors.check(&pair), Err(broken));
+
+    // One to something that they have not seen come.
+    let mut late = Monitors::new();
+    let broken = pair.watched_by(&mut late).to_client(1).unwrap_err();
+    assert!(broken.what.starts_with("answers once too often"), "{broken}");
+
+    // One to what has been taken back.
+    let mut monitors = Monitors::new();
+    let (mut pair, call, _) = asked(&mut monitors);
+    pair.client.cancel(call, None, &mut pair.client_out).unwrap();
+    monitors.client.cancelled(call).unwrap();
+    let seen = pair.watched_by(&mut monitors).settle().unwrap();
+    assert!(matches!(seen[..], [Seen::Server(ServerEvent::Cancelled(_))]), "{seen:?}");
+    let broken = monitors.server.sent(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#).unwrap_err();
+    assert!(broken.what.starts_with("answers what was cancelled"), "{broken}");
 }
 
 /// What a monitor finds, told things that do not happen.

@@ -69,6 +69,11 @@ impl Link {
         if self.is_broken { 0 } else { self.capacity.saturating_sub(self.length) }
     }
 
+    /// Whether a message has been begun and not finished.
+    pub(super) const fn is_within(&self) -> bool {
+        self.is_within
+    }
+
     /// Takes at most so many bytes, which arrive at the given time and not before, nor before those in front of
     /// them. Says how many it took:
     /// fewer if there are fewer, or if there is not [room](Self::room) for all.

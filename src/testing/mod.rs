@@ -11,7 +11,7 @@
 //! | split, join, delay, stall, break and disturb what goes over a wire | [`Link`]; [`MessageLink`] for carriers that lose and reorder whole messages |
 //! | decide by a seed, or by what a fuzzer says | [`Choices`] |
 //! | treat both roles alike | [`Machine`] |
-//! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`] |
+//! | check at each step that calls end once and requests are answered once, by the machine and by what you have built | [`Monitor`]; [`Monitors`] for both sides of a pair |
 //! | know that two runs were the same | [`Digest`] |
 //! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`], [`Recording::diagram`] |
 //! | read what went wrong | [`Diagram`] |
@@ -31,10 +31,9 @@
 //! use std::time::Duration;
 //!
 //! use mcp_sansio::model::{CallToolParams, CallToolResult, ListChanged, method};
-//! use mcp_sansio::testing::{Broken, Choices, Monitor, Pair, Seen};
+//! use mcp_sansio::testing::{Broken, Choices, Monitors, Pair, Seen};
 //! use mcp_sansio::{
-//!     CallOptions, Client, ClientConfig, ClientEvent, Outcome, Server, ServerConfig, ServerEvent,
-//!     Timeout,
+//!     CallOptions, ClientConfig, ClientEvent, Outcome, ServerConfig, ServerEvent, Timeout,
 //! };
 //!
 //! /// How the agent's one call has ended, for this seed.
@@ -45,29 +44,29 @@
 //!     server.capabilities.tools = Some(ListChanged::default());
 //!     let mut pair = Pair::new(client, server);
 //!     pair.connect().expect("a client connects once");
-//!     let (mut ours, mut theirs) = (Monitor::new(), Monitor::new());
+//!     let mut monitors = Monitors::new();
 //!
 //!     let options = CallOptions::new().idle(Timeout::After(Duration::from_millis(200)));
 //!     let params = CallToolParams::new("slow");
 //!     let call = pair.client.call::<method::CallTool>(&params, options, pair.now, &mut pair.client_out);
-//!     ours.called(call.expect("there is room for it"))?;
+//!     monitors.client.called(call.expect("there is room for it"))?;
 //!
 //!     let mut end = None;
 //!     let mut waiting = None;
-//!     while end.is_none() || theirs.requests().next().is_some() {
+//!     while end.is_none() || monitors.server.requests().next().is_some() {
 //!         // The wire, the clock and the server's work go on as the seed has it.
 //!         let seen = match choices.below(4) {
-//!             0 => pair.to_server(choices.below(30) as usize),
-//!             1 => pair.to_client(choices.below(30) as usize),
+//!             0 => pair.watched_by(&mut monitors).to_server(choices.below(30) as usize)?,
+//!             1 => pair.watched_by(&mut monitors).to_client(choices.below(30) as usize)?,
 //!             2 => {
 //!                 pair.now = pair.now + Duration::from_millis(choices.below(20));
-//!                 pair.handle_timeout()
+//!                 pair.watched_by(&mut monitors).handle_timeout()?
 //!             }
 //!             _ => {
 //!                 if let Some(request) = waiting.take() {
 //!                     let result = CallToolResult::text("done");
 //!                     if pair.server.respond(request, &result, &mut pair.server_out).is_ok() {
-//!                         theirs.answered(request)?;
+//!                         monitors.server.answered(request)?;
 //!                     }
 //!                 }
 //!                 Vec::new()
@@ -75,26 +74,17 @@
 //!         };
 //!         for event in seen {
 //!             match event {
-//!                 Seen::Client(event) => {
-//!                     ours.event::<Client>(&event)?;
-//!                     if let ClientEvent::CallEnded(ended) = event {
-//!                         end = Some(match ended.outcome {
-//!                             Outcome::Result(_) => "a result",
-//!                             Outcome::TimedOut(_) => "no patience",
-//!                             _ => "something else",
-//!                         });
-//!                     }
+//!                 Seen::Client(ClientEvent::CallEnded(ended)) => {
+//!                     end = Some(match ended.outcome {
+//!                         Outcome::Result(_) => "a result",
+//!                         Outcome::TimedOut(_) => "no patience",
+//!                         _ => "something else",
+//!                     });
 //!                 }
-//!                 Seen::Server(event) => {
-//!                     theirs.event::<Server>(&event)?;
-//!                     if let ServerEvent::Request(request) = event {
-//!                         waiting = Some(request.id);
-//!                     }
-//!                 }
+//!                 Seen::Server(ServerEvent::Request(request)) => waiting = Some(request.id),
+//!                 _ => {}
 //!             }
 //!         }
-//!         ours.check(&pair.client, pair.now)?;
-//!         theirs.check(&pair.server, pair.now)?;
 //!     }
 //!     Ok(end.unwrap_or_default())
 //! }
@@ -123,6 +113,7 @@ mod recorder;
 mod recording;
 mod replaying;
 mod transcript;
+mod watched;
 mod wire;
 
 pub use choices::Choices;
@@ -137,3 +128,4 @@ pub use recorder::{Application, Recorder, Sink};
 pub use recording::{BadRecording, Happening, Recording, Step};
 pub use replaying::{Divergence, replay, replay_with};
 pub use transcript::{Mismatch, converse};
+pub use watched::{Monitors, WatchedPair};

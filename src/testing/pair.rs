@@ -4,6 +4,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::link::Link;
+use super::machine::{Machine, Meaning};
+use super::monitor::{Broken, Monitor};
+use super::watched::{Monitors, WatchedPair};
+use super::wire::is_cancellation;
 use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
 use crate::frame::{Framing, Inbox, Outbox};
 use crate::server::{Server, ServerConfig, ServerEvent};
@@ -69,36 +73,75 @@ impl Pair {
         Ok(self.settle())
     }
 
+    /// The same pair, with a monitor for each side that is told of everything on the wire and of every event.
+    ///
+    /// ```
+    /// use mcp_sansio::testing::{Monitors, Pair, Seen};
+    /// use mcp_sansio::{CallOptions, ClientConfig, ServerConfig, ServerEvent};
+    ///
+    /// let mut pair = Pair::new(ClientConfig::new("c", "1"), ServerConfig::new("s", "1"));
+    /// pair.connect()?;
+    /// let mut monitors = Monitors::new();
+    ///
+    /// let Pair { client, client_out, now, .. } = &mut pair;
+    /// let call = client.call_method("x/unusual", &(), CallOptions::new(), *now, client_out)?;
+    /// monitors.client.called(call)?;
+    /// let seen = pair.watched_by(&mut monitors).settle()?;
+    /// let [Seen::Server(ServerEvent::Request(request))] = &seen[..] else { panic!("{seen:?}") };
+    ///
+    /// pair.server.respond(request.id, &(), &mut pair.server_out)?;
+    /// monitors.server.answered(request.id)?;
+    /// pair.watched_by(&mut monitors).settle()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn watched_by<'p>(&'p mut self, monitors: &'p mut Monitors) -> WatchedPair<'p> {
+        WatchedPair { pair: self, monitors }
+    }
+
     /// Moves at most this many bytes from the client to the server. Gives what the server saw.
     pub fn to_server(&mut self, bytes: usize) -> Vec<Seen> {
-        let Self { upstream, server_in, now, .. } = self;
-        upstream.take(&mut self.client_out, bytes, *now);
-        let mut seen = Vec::new();
-        let mut left = bytes;
-        while let given @ 1.. = upstream.give(server_in, left, *now) {
-            left -= given;
-            while let Some(frame) = server_in.next() {
-                let event = self.server.receive(frame, *now, &mut self.server_out);
-                seen.extend(event.map(|event| Seen::Server(event.into_owned())));
-            }
-        }
-        seen
+        // Nobody watches, so that nothing is found.
+        self.move_up(bytes, None).unwrap_or_default()
     }
 
     /// Moves at most this many bytes from the server to the client. Gives what the client saw.
     pub fn to_client(&mut self, bytes: usize) -> Vec<Seen> {
-        let Self { downstream, client_in, now, .. } = self;
-        downstream.take(&mut self.server_out, bytes, *now);
-        let mut seen = Vec::new();
-        let mut left = bytes;
-        while let given @ 1.. = downstream.give(client_in, left, *now) {
-            left -= given;
-            while let Some(frame) = client_in.next() {
-                let event = self.client.receive(frame, *now, &mut self.client_out);
-                seen.extend(event.map(|event| Seen::Client(event.into_owned())));
-            }
-        }
-        seen
+        // Nobody watches, so that nothing is found.
+        self.move_down(bytes, None).unwrap_or_default()
+    }
+
+    pub(super) fn move_up(
+        &mut self,
+        bytes: usize,
+        monitors: Option<&mut Monitors>,
+    ) -> Result<Vec<Seen>, Broken> {
+        let way = Way {
+            sender_out: &mut self.client_out,
+            link: &mut self.upstream,
+            inbox: &mut self.server_in,
+            receiver: &mut self.server,
+            receiver_out: &mut self.server_out,
+            now: self.now,
+        };
+        let monitors = monitors.map(|Monitors { client, server }| (client, server));
+        way.carry(bytes, monitors, Seen::Server)
+    }
+
+    pub(super) fn move_down(
+        &mut self,
+        bytes: usize,
+        monitors: Option<&mut Monitors>,
+    ) -> Result<Vec<Seen>, Broken> {
+        let way = Way {
+            sender_out: &mut self.server_out,
+            link: &mut self.downstream,
+            inbox: &mut self.client_in,
+            receiver: &mut self.client,
+            receiver_out: &mut self.client_out,
+            now: self.now,
+        };
+        let monitors = monitors.map(|Monitors { client, server }| (server, client));
+        way.carry(bytes, monitors, Seen::Client)
     }
 
     /// Does what is due on both sides. Gives what both saw.
@@ -126,7 +169,7 @@ impl Pair {
     }
 
     /// Whether nothing is on the way that has arrived, and nothing waits to be sent.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         let has_arrived =
             |link: &Link| link.poll_timeout().is_some_and(|arrival| arrival <= self.now);
         let can_send = |out: &Outbox, link: &Link| !out.is_empty() && 0 < link.room();
@@ -134,5 +177,66 @@ impl Pair {
             || has_arrived(&self.downstream)
             || can_send(&self.client_out, &self.upstream)
             || can_send(&self.server_out, &self.downstream))
+    }
+}
+
+/// One way between the two.
+struct Way<'p, M> {
+    sender_out: &'p mut Outbox,
+    link: &'p mut Link,
+    inbox: &'p mut Inbox,
+    receiver: &'p mut M,
+    receiver_out: &'p mut Outbox,
+    now: Instant,
+}
+
+impl<M: Machine> Way<'_, M> {
+    /// Moves at most this many bytes onto the link, and as many from it. The monitors are those of the sender and
+    /// of the receiver.
+    fn carry(
+        self,
+        bytes: usize,
+        mut monitors: Option<(&mut Monitor, &mut Monitor)>,
+        seen: impl Fn(M::Event<'static>) -> Seen,
+    ) -> Result<Vec<Seen>, Broken> {
+        let Self { sender_out, link, inbox, receiver, receiver_out, now } = self;
+        match &mut monitors {
+            None => _ = link.take(sender_out, bytes, now),
+            Some((sender, _)) => {
+                let unsent = sender_out.unsent().to_vec();
+                let mut is_begun = link.is_within();
+                let mut left = link.take(sender_out, bytes, now);
+                for line in unsent.split_inclusive(|byte| *byte == b'\n') {
+                    // It has been sent with its first byte: from then on it cannot be taken back.
+                    if !is_begun && 0 < left {
+                        sender.sent(line)?;
+                    }
+                    is_begun = false;
+                    left = left.saturating_sub(line.len());
+                }
+            }
+        }
+        let mut all = Vec::new();
+        let mut left = bytes;
+        while let given @ 1.. = link.give(inbox, left, now) {
+            left -= given;
+            while let Some(frame) = inbox.next() {
+                let message = frame.bytes();
+                if let Some((_, monitor)) = &mut monitors {
+                    monitor.delivered(message);
+                }
+                let Some(event) = receiver.receive(frame, now, receiver_out) else { continue };
+                if let Some((_, monitor)) = &mut monitors {
+                    monitor.event::<M>(&event)?;
+                    if matches!(M::meaning(&event), Meaning::RequestEnded(_))
+                        && is_cancellation(message)
+                    {
+                        monitor.cancelled_by(message);
+                    }
+                }
+                all.push(seen(M::into_owned(event)));
+            }
+        }
+        Ok(all)
     }
 }

@@ -174,6 +174,14 @@ impl<'a> Message<'a> {
     }
 }
 
+/// Whether this takes a request back.
+pub(super) fn is_cancellation(text: &[u8]) -> bool {
+    let takes_back = |message: Message<'_>| {
+        message.method.is_some_and(|method| method.get() == "\"notifications/cancelled\"")
+    };
+    messages(text).flatten().any(takes_back)
+}
+
 /// The messages in a text, which may be a batch; nothing for one that cannot be read.
 fn messages(text: &[u8]) -> impl Iterator<Item = Option<Message<'_>>> {
     let batch = serde_json::from_slice::<Vec<&RawValue>>(text).ok();

@@ -1,0 +1,105 @@
+//! A pair, with a monitor for each side.
+
+use alloc::vec::Vec;
+
+use super::monitor::{Broken, Monitor};
+use super::pair::{Pair, Seen};
+use crate::client::Client;
+use crate::server::Server;
+
+/// A [`Monitor`] for each side of a [`Pair`]. See [`Pair::watched_by`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Monitors {
+    /// Watches the client.
+    pub client: Monitor,
+    /// Watches the server.
+    pub server: Monitor,
+}
+
+impl Monitors {
+    /// Nothing has happened yet, or nothing of it matters any more: whatever is in flight when they begin to
+    /// watch they take for broken.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compares what is in flight on both sides with what the machines say.
+    ///
+    /// # Errors
+    ///
+    /// They differ, or what should be over is not.
+    pub fn check(&self, pair: &Pair) -> Result<(), Broken> {
+        self.client.check(&pair.client, pair.now)?;
+        self.server.check(&pair.server, pair.now)
+    }
+}
+
+/// A [`Pair`] while it is watched: see [`Pair::watched_by`].
+///
+/// Its methods are those of the pair. Each tells the monitors of every message that leaves and arrives and of
+/// every event, and then [checks](Monitors::check) both sides. What the application does it has to tell them
+/// itself.
+#[derive(Debug)]
+pub struct WatchedPair<'p> {
+    pub(super) pair: &'p mut Pair,
+    pub(super) monitors: &'p mut Monitors,
+}
+
+impl WatchedPair<'_> {
+    /// See [`Pair::to_server`].
+    ///
+    /// # Errors
+    ///
+    /// A promise is broken, here and below.
+    pub fn to_server(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
+        let seen = self.pair.move_up(bytes, Some(self.monitors))?;
+        self.monitors.check(self.pair)?;
+        Ok(seen)
+    }
+
+    /// See [`Pair::to_client`].
+    ///
+    /// # Errors
+    ///
+    /// See there.
+    pub fn to_client(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
+        let seen = self.pair.move_down(bytes, Some(self.monitors))?;
+        self.monitors.check(self.pair)?;
+        Ok(seen)
+    }
+
+    /// See [`Pair::handle_timeout`].
+    ///
+    /// # Errors
+    ///
+    /// See there; and something is still due.
+    pub fn handle_timeout(&mut self) -> Result<Vec<Seen>, Broken> {
+        let Self { pair, monitors } = self;
+        let seen = pair.handle_timeout();
+        for event in &seen {
+            match event {
+                Seen::Client(event) => monitors.client.event::<Client>(event)?,
+                Seen::Server(event) => monitors.server.event::<Server>(event)?,
+            }
+        }
+        monitors.client.settled(&pair.client, pair.now)?;
+        monitors.server.settled(&pair.server, pair.now)?;
+        monitors.check(pair)?;
+        Ok(seen)
+    }
+
+    /// See [`Pair::settle`].
+    ///
+    /// # Errors
+    ///
+    /// See there.
+    pub fn settle(&mut self) -> Result<Vec<Seen>, Broken> {
+        let mut seen = Vec::new();
+        while !self.pair.is_quiet() {
+            seen.extend(self.to_server(usize::MAX)?);
+            seen.extend(self.to_client(usize::MAX)?);
+        }
+        Ok(seen)
+    }
+}
