@@ -15,18 +15,17 @@ pub const TOLERANCE: u64 = 5;
 /// By how many percent less a case has to take for the guard to say that the record is too loose.
 pub const LOOSE: u64 = 10;
 
-/// How many times the instructions the official SDK takes at least for these. The aim is 15 for both.
-pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 13), (Case::Call, 8)];
+/// How many times the instructions the official SDK takes at least for these. The aim is 15 for both, which a
+/// ping has reached.
+pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 15), (Case::Call, 8)];
 
 /// Cases that are not below the floor yet. None is to stay here, and none is to come in: a case that is
 /// below the floor after all fails until it is taken out.
-pub const ABOVE_THE_FLOOR: [Case; 10] = [
-    Case::Ping,
+pub const ABOVE_THE_FLOOR: [Case; 8] = [
     Case::Call,
     Case::StatelessCall,
     Case::ListTools,
     Case::ListPreparedTools,
-    Case::Progress,
     Case::ClientCall,
     Case::ClientProgress,
     Case::RoundTrip,

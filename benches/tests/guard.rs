@@ -9,7 +9,8 @@ use mcp_sansio_benches::guard::{HOW_TO_WRITE, Record, TOLERANCE, Verdict, judge}
 use mcp_sansio_benches::measure::{Cost, Costs};
 use mcp_sansio_benches::{Case, Contender};
 
-const RECORD: &str = "# a comment\n\nping\t1000\t0\nlarge call\t1000\t0\nprogress\t2000\t0.5\n";
+const RECORD: &str = "# a comment\n\nping\t1000\t0\nlist tools\t1000\t0\nlarge call\t1000\t0\n\
+                      progress\t2000\t0.5\n";
 
 /// What a ping costs everybody, and the report of progress us.
 fn costs() -> Costs {
@@ -20,8 +21,10 @@ fn costs() -> Costs {
     };
     Costs::from([
         ((Case::Ping, Contender::Core), cost(1_000, 0.0)),
-        ((Case::Ping, Contender::SerdeJson), cost(900, 1.0)),
+        ((Case::Ping, Contender::SerdeJson), cost(1_100, 1.0)),
         ((Case::Ping, Contender::Rmcp), cost(30_000, 100.0)),
+        ((Case::ListTools, Contender::Core), cost(1_000, 0.0)),
+        ((Case::ListTools, Contender::SerdeJson), cost(900, 1.0)),
         ((Case::LargeCall, Contender::Core), cost(1_000, 0.0)),
         ((Case::LargeCall, Contender::SerdeJson), cost(2_000, 1.0)),
         ((Case::Progress, Contender::Core), cost(2_000, 0.5)),
@@ -89,9 +92,9 @@ fn what_is_not_below_the_floor_fails() {
 
 #[test]
 fn what_comes_below_the_floor_has_to_stay_there() {
-    let said = failure(Case::Ping, Contender::SerdeJson, |cost| cost.instructions = 1_001);
+    let said = failure(Case::ListTools, Contender::SerdeJson, |cost| cost.instructions = 1_001);
     let costs = "1000 instructions, and 1001 of serde_json, the floor";
-    assert_eq!(said, format!("ping: {costs}: below it at last"));
+    assert_eq!(said, format!("list tools: {costs}: below it at last"));
 }
 
 #[test]
@@ -99,14 +102,14 @@ fn the_official_sdk_that_comes_too_near_fails() {
     let said = failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 10_900);
     assert_eq!(
         said,
-        "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 13"
+        "ping: rmcp takes 10.9 times the instructions (10900, and 1000); promised are 15"
     );
-    failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 12_999);
+    failure(Case::Ping, Contender::Rmcp, |cost| cost.instructions = 14_999);
 }
 
 #[test]
 fn a_case_without_a_record_fails() {
-    let record = Record::parse("ping\t1000\t0\nlarge call\t1000\t0\n");
+    let record = Record::parse("ping\t1000\t0\nlist tools\t1000\t0\nlarge call\t1000\t0\n");
     let verdict = judge(&record.unwrap(), &costs());
     assert_eq!(verdict.failures, ["progress: it is not recorded"]);
 }
