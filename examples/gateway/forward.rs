@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId,
-    Outcome, Request, RequestContext, RespondError, Timeout,
+    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId, Outcome, Request,
+    RequestContext, RespondError, Timeout,
 };
 use serde::Serialize;
 

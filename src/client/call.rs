@@ -5,7 +5,7 @@ use crate::json::{MemberTexts, Raw};
 use crate::task::TaskCall;
 
 /// What a server asks for. The shape of the params has been checked as far as the docs say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientCall<'a> {
     /// `roots/list`: answer with a [`ListRootsResult`](crate::model::ListRootsResult).

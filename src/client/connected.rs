@@ -32,7 +32,7 @@ pub enum ConnectError {
 }
 
 /// A client and a server have come to terms.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Connected<'a> {
     /// The revision it uses.
@@ -67,7 +67,7 @@ impl Connected<'_> {
 }
 
 /// Why a client and a server have not come to terms. The connection is closed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure<'a> {
     /// The server refused.

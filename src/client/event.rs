@@ -15,7 +15,7 @@ use crate::time::Instant;
 /// Something that happened on a connection to a server.
 ///
 /// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ClientEvent<'a> {
@@ -123,7 +123,7 @@ impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
 /// A request of the server: a `ServerRequest` in the schema of the specification, which has its names from who
 /// sends, as here they are from who gets it.
 #[doc(alias = "ServerRequest")]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ClientRequest<'a> {
     /// What to answer it by.

@@ -22,7 +22,7 @@ use crate::limits::Limits;
 /// let message = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"ping"}}"#, 7);
 /// assert_eq!(Frame::from(&message).bytes(), message.as_bytes());
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Frame<'a> {
     bytes: &'a [u8],
     origin: Origin,

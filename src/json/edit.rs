@@ -74,11 +74,13 @@ impl Members {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn edited(object: &str, changes: &[(&str, Option<&str>)]) -> String {
         let raw = |text: &'static str| Raw::new(text).expect("JSON");
-        let changes: alloc::vec::Vec<_> = changes
+        let changes: Vec<_> = changes
             .iter()
             .map(|(name, value)| (*name, value.map(|text| Raw::owned(text.into()))))
             .collect();

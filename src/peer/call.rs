@@ -196,7 +196,7 @@ impl Recycle for Call {
 ///
 /// let options = CallOptions::new().progress().idle(Timeout::After(Duration::from_secs(5)));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use]
 pub struct CallOptions {
     pub(super) progress: bool,
@@ -210,7 +210,7 @@ pub struct CallOptions {
 }
 
 /// How long to wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Timeout {
     /// As long as the configuration says.

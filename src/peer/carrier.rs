@@ -100,7 +100,7 @@ impl CarrierFailure<'_> {
 }
 
 /// How the exchange of a call has ended without a response of JSON-RPC that names the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ExchangeEnd<'a> {
     /// With an error that can only be about this call.

@@ -37,7 +37,7 @@ pub(crate) enum PeerEvent<'a> {
 }
 
 /// A notification, of MCP or not. It is never answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Notification<'a> {
     /// The method.
@@ -75,7 +75,7 @@ impl Notification<'_> {
 }
 
 /// A request of the peer is not to be answered any more. Its handle is dead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Cancelled<'a> {
     /// The request.
@@ -120,7 +120,7 @@ impl Cancelled<'_> {
 }
 
 /// How far a call of ours is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ProgressUpdate<'a> {
     /// The call.
@@ -141,7 +141,7 @@ impl ProgressUpdate<'_> {
 }
 
 /// A page of a list that is read page by page, and not the last one: that is the outcome of the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ListPage<'a> {
     /// The call.
@@ -190,7 +190,7 @@ pub enum RestartCause {
 }
 
 /// The one outcome of a call. Its handle is dead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CallEnded<'a> {
     /// The call.
@@ -223,7 +223,7 @@ impl CallEnded<'_> {
 
 /// What came of something that a [task](crate::task) of this side has asked for in a session: hand it to
 /// [`Tasks::answered`](crate::task::Tasks::answered).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TaskAnswer<'a> {
     /// The task.
@@ -242,7 +242,7 @@ impl TaskAnswer<'_> {
 }
 
 /// How a call ended. A call that was cancelled has no event: cancelling it says so at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome<'a> {
     /// The peer answered. The result is an object; whether it fits the method is for
@@ -378,7 +378,7 @@ impl fmt::Display for Expiry {
 }
 
 /// A response that belongs to no pending call. It changed nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Stray<'a> {
     /// The id it has.
@@ -395,7 +395,7 @@ impl Stray<'_> {
 }
 
 /// Something the peer may not do. The session goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Violation<'a> {
     /// What it is.

@@ -59,7 +59,7 @@ impl Outlets for Outbox {
 }
 
 /// Something that happened, without payload: fit for a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Observation<'a> {
     /// A frame came in.

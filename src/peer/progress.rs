@@ -44,7 +44,7 @@ pub enum ProgressReport {
 /// let files = ["a", "b", "c"];
 /// let next = Progress::new(1_usize).total(files.len());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Progress<'a> {
     pub(super) progress: Number,
     total: Option<Number>,

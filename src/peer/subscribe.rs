@@ -43,7 +43,7 @@ pub(super) struct Subscription {
 }
 
 /// News of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SubscriptionUpdate<'a> {
     /// The call that keeps it open.
@@ -53,7 +53,7 @@ pub struct SubscriptionUpdate<'a> {
 }
 
 /// What there is to say of a subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SubscriptionNews<'a> {
     /// It is open.
@@ -77,7 +77,7 @@ pub enum SubscriptionNews<'a> {
 }
 
 /// How a subscription ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SubscriptionEnd<'a> {
     /// The server says that nothing more will come.

@@ -370,7 +370,7 @@ impl Tracked {
 }
 
 /// A task that a call has become and that nobody looks after here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BegunTask<'a> {
     /// To ask about it elsewhere, with `resume_task`.
@@ -392,7 +392,7 @@ impl BegunTask<'_> {
 }
 
 /// How far a task is that a call has become.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TaskUpdate<'a> {
     /// The call.
@@ -426,7 +426,7 @@ impl TaskUpdate<'_> {
 }
 
 /// A call that was cancelled or timed out has become a task after all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OrphanTask {
     /// To ask about it, with `resume_task`.

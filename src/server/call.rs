@@ -9,7 +9,7 @@ use crate::task::TaskCall;
 
 /// What a client asks for. Every view has been checked: what is not optional is there and has the
 /// right kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Call<'a> {
     /// `tools/list`: answer with a [`ListToolsResult`](crate::model::ListToolsResult).
@@ -60,7 +60,7 @@ pub enum Call<'a> {
 }
 
 /// Which page of a list is asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Page<'a> {
     /// What an earlier page gave as `nextCursor`; absent for the first page. An unknown one is
@@ -69,7 +69,7 @@ pub struct Page<'a> {
 }
 
 /// Which tool is called, and with what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CallTool<'a> {
     /// The tool.
@@ -92,7 +92,7 @@ impl CallTool<'_> {
 }
 
 /// Which prompt is asked for, and with what.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct GetPrompt<'a> {
     /// The prompt.
@@ -145,7 +145,7 @@ fn parse<'b, T: Deserialize<'b>>(arguments: Option<&'b Raw<'_>>) -> Result<T, Pa
 }
 
 /// Which argument is to be completed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Complete<'a> {
     /// What has the argument: a [`Reference`](crate::model::Reference).

@@ -17,7 +17,7 @@ use crate::version::{Era, Revision};
 /// Something that happened on a connection to a client.
 ///
 /// It borrows the frame it came from. [`into_owned`](Self::into_owned) keeps it longer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ServerEvent<'a> {
@@ -134,7 +134,7 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
 /// `()` tells the client that nothing more will come.
 ///
 /// [`Server::respond`]: crate::Server::respond
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Subscribed<'a> {
     /// The request that keeps it open.
@@ -155,7 +155,7 @@ impl Subscribed<'_> {
 
 /// A request of the client.
 #[doc(alias = "ClientRequest")]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Request<'a> {
     /// What to answer it by.
@@ -233,7 +233,7 @@ impl<'a> Request<'a> {
 }
 
 /// A session has been opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Opened<'a> {
     /// The revision it uses.

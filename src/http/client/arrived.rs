@@ -9,7 +9,7 @@ use crate::handle::CallId;
 use crate::peer::{Arrival, ExchangeEnd};
 
 /// Something that has come of an exchange.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arrived<'r> {
     /// Messages for the machine: its [`Frames`](crate::Frames), mostly one, each with this arrival.

@@ -53,5 +53,5 @@ pub(super) fn arguments_of<A: DeserializeOwned>(exchange: &Exchange) -> Result<A
     };
     let none = Raw::EMPTY_OBJECT;
     let arguments = arguments.unwrap_or(&none);
-    arguments.parse().map_err(|error| Failed::arguments(&misfit(arguments.as_str(), &error)))
+    arguments.parse().map_err(|error| Failed::arguments(&misfit(arguments.as_json(), &error)))
 }
