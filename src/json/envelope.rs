@@ -209,15 +209,15 @@ impl<'a> Envelope<'a> {
     }
 
     /// Whether any of them does.
+    #[inline]
+    pub(crate) const fn has_duplicates(&self) -> bool {
+        self.duplicated != 0
+    }
+
     /// Whether the version is the first member, and written as nearly everybody writes it.
     #[inline]
     pub(crate) const fn begins_as_usual(&self) -> bool {
         self.begins_as_usual
-    }
-
-    #[inline]
-    pub(crate) const fn has_duplicates(&self) -> bool {
-        self.duplicated != 0
     }
 
     /// What is wrong with the frame as JSON, if anything is.
