@@ -18,11 +18,13 @@ use mcp_sansio::{
 use serde::Serialize;
 
 use crate::block::block_on;
+use crate::failure::CallFailure;
 use crate::machine::Machine;
 use crate::out::Out;
 use crate::pages::PendingPages;
 use crate::pending::PendingCall;
 use crate::signal::Raised;
+use crate::waiting::Waiting;
 use crate::wakers::Place;
 use crate::wire::Wire;
 
@@ -276,24 +278,38 @@ impl Handle<Server> {
 
 /// # What a client asks to be told
 impl Handle<Client> {
-    /// Asks for log messages of this level and above: see [`Client::set_log_level`]. In a session that is a call,
-    /// whose end says whether the server does so; `None` where there are no sessions, because every request
-    /// says it from now on.
+    /// Asks for log messages of this level and above: see [`Client::set_log_level`]. In a session the server is
+    /// asked at once, and this waits until it has said that it does so; where there are no sessions every request
+    /// says it from now on. Who does not wait takes the question back.
+    ///
+    /// ```
+    /// # use mcp_sansio::model::LoggingLevel;
+    /// # use mcp_sansio_driver::{CallFailure, Handle};
+    /// # async fn example(server: &Handle) -> Result<(), CallFailure> {
+    /// server.set_log_level(LoggingLevel::Warning).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`CallError`] says why the server was not asked.
-    pub fn set_log_level(
-        &self,
-        level: LoggingLevel,
-    ) -> Result<Option<PendingCall<Client, SetLevel>>, CallError> {
-        let call = self.wire.act(|state| {
+    /// [`CallFailure`] says why the server was not asked, or what it answered.
+    pub fn set_log_level(&self, level: LoggingLevel) -> Waiting<'static, Result<(), CallFailure>> {
+        let made = self.wire.act(|state| {
             let now = self.wire.clock.now();
-            let call = state.machine.set_log_level(level, now, &mut state.out)?;
-            call.iter().for_each(|call| state.calls.insert(*call));
-            Ok::<_, CallError>(call)
-        })?;
-        Ok(call.map(|call| PendingCall::new(Ok(call), self)))
+            let made = state.machine.set_log_level(level, now, &mut state.out).transpose();
+            if let Some(Ok(call)) = made {
+                state.calls.insert(call);
+            }
+            made
+        });
+        let asked = made.map(|made| PendingCall::<Client, SetLevel>::new(made, self));
+        Waiting::new(async {
+            match asked {
+                Some(asked) => asked.await.map(drop),
+                None => Ok(()),
+            }
+        })
     }
 
     /// How to call a tool, as a task if `wish` says so: see [`Client::tool_options`].
