@@ -36,8 +36,9 @@ impl State {
 }
 
 impl Ending {
-    /// Ends the session when this process is told to end. The server is not left behind: it does not
-    /// hear of a Ctrl-C itself, because it leads a group of its own.
+    /// Ends the session when this process is told to end, and the server with it, which does not hear of a Ctrl-C
+    /// itself, because it leads a group of its own. Who says so again does not wait for a server that takes its time,
+    /// and may leave it behind.
     pub(crate) fn on_signals() -> Arc<Self> {
         let ending = Arc::new(Self::default());
         let told = Arc::clone(&ending);

@@ -69,7 +69,8 @@ struct Journal {
 impl Sink for Journal {
     fn note(&mut self, step: &Step) {
         if self.written.is_ok() {
-            self.written = writeln!(self.file, "{step}");
+            // At once, so that a step is there whole or not at all if this process is killed.
+            self.written = self.file.write_all(format!("{step}\n").as_bytes());
         }
     }
 }
@@ -91,24 +92,34 @@ impl Session {
 
     /// One turn of the event loop: something that came in, what is due, and what that had written.
     fn turn(&mut self, happening: Option<Happening>) -> io::Result<()> {
-        let Self { recorder, clock } = self;
-        let now = clock.now();
+        let now = self.clock.now();
         if let Some(happening) = happening {
-            recorder.happened(now, happening);
+            self.happened(now, happening)?;
         }
-        if is_due(recorder.application().poll_timeout(), now) {
-            recorder.happened(now, Happening::Command(GO_ON.into()));
+        if is_due(self.recorder.application().poll_timeout(), now) {
+            self.happened(now, Happening::Command(GO_ON.into()))?;
         }
-        if is_due(recorder.machine().poll_timeout(), now) {
-            recorder.happened(now, Happening::Timeout);
+        if is_due(self.recorder.machine().poll_timeout(), now) {
+            self.happened(now, Happening::Timeout)?;
         }
-        let bytes = recorder.written(now, usize::MAX);
+        let bytes = self.recorder.written(now, usize::MAX);
+        self.is_written_down()?;
         let mut stdout = io::stdout().lock();
         if !bytes.is_empty() && stdout.write_all(&bytes).and_then(|()| stdout.flush()).is_err() {
             // Nobody reads any more.
-            recorder.happened(now, Happening::WriteFailed);
+            self.happened(now, Happening::WriteFailed)?;
         }
-        mem::replace(&mut recorder.sink_mut().written, Ok(()))
+        Ok(())
+    }
+
+    fn happened(&mut self, now: Instant, happening: Happening) -> io::Result<()> {
+        self.recorder.happened(now, happening);
+        self.is_written_down()
+    }
+
+    /// Nothing leaves that is not in the file.
+    fn is_written_down(&mut self) -> io::Result<()> {
+        mem::replace(&mut self.recorder.sink_mut().written, Ok(()))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -167,8 +167,9 @@ impl<'a> ClientRequest<'a> {
         Some(ClientRequest { id, context, call, method, params, meta, needed_for })
     }
 
-    /// The metadata for whoever is asked in turn, of a gateway: without what one connection says of itself, such as
-    /// the progress token and the capabilities. `None` if nothing is left.
+    /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the
+    /// progress token, what the sender says of itself, and the task that the request belongs to. `None` if nothing
+    /// is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
     }

@@ -12,7 +12,7 @@ use crate::json;
 use crate::json::shape::{Form, Record};
 use crate::json::{Additions, Empty, Payload, Raw, Writer, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
-use crate::version::Revision;
+use crate::version::{Era, Revision};
 
 /// The keys of `_meta` that are the machine's in these revisions
 /// ([`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
@@ -34,29 +34,35 @@ pub(crate) mod key {
     pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
 }
 
-/// Who the server says it is in the result of `initialize`, or in that of `server/discover`.
-pub(crate) fn server_info<'r>(result: &'r Raw<'_>) -> Option<Implementation<'r>> {
-    info(result, "serverInfo", key::SERVER)
+/// Who the server says it is in the result by which a connection of this era was opened.
+pub(crate) fn server_info<'r>(result: &'r Raw<'_>, era: Era) -> Option<Implementation<'r>> {
+    let result = result.as_json();
+    match era {
+        Era::Handshake => member_of(result, "serverInfo"),
+        Era::Stateless => member_of(json::member(result, "_meta")?, key::SERVER),
+    }
 }
 
-/// Who the client says it is in the params of `initialize`, or of a request that stands alone.
+/// Who the client says it is in the params of `initialize`.
 pub(crate) fn client_info<'r>(params: &'r Raw<'_>) -> Option<Implementation<'r>> {
-    info(params, "clientInfo", key::CLIENT)
+    member_of(params.as_json(), "clientInfo")
 }
 
-/// The metadata of a request for whoever is asked in turn: without what one connection says of itself. `None` if
+/// Who the client says it is in the metadata of a request that stands alone.
+pub(crate) fn client_info_alone<'r>(meta: &'r Raw<'_>) -> Option<Implementation<'r>> {
+    member_of(meta.as_json(), key::CLIENT)
+}
+
+fn member_of<'r>(object: &'r str, name: &str) -> Option<Implementation<'r>> {
+    decoded(json::member(object, name)?).ok()
+}
+
+/// The metadata of a request for whoever is asked in turn: without what belongs to one connection. `None` if
 /// nothing is left.
 pub(crate) fn meta_to_pass_on(meta: &Raw<'_>) -> Option<Raw<'static>> {
-    let of_the_connection = key::OF_REQUESTS.iter().chain(&["progressToken"]);
-    let left_out: Vec<_> = of_the_connection.map(|key| (*key, None)).collect();
+    let of_the_connection = [key::OF_REQUESTS, key::OF_TASKS, &["progressToken"]].concat();
+    let left_out: Vec<_> = of_the_connection.into_iter().map(|key| (key, None)).collect();
     Some(meta.edited(&left_out)).filter(|meta| meta.members().next().is_some())
-}
-
-/// In sessions it is a member, and without them one of the metadata.
-fn info<'r>(said: &'r Raw<'_>, name: &str, key: &str) -> Option<Implementation<'r>> {
-    let said = said.as_json();
-    let metadata = || json::member(json::member(said, "_meta")?, key);
-    decoded(json::member(said, name).or_else(metadata)?).ok()
 }
 
 /// What one side says of itself.

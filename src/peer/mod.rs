@@ -114,7 +114,7 @@ pub(crate) use event::PeerEvent;
 pub(crate) use exchanges::Said;
 pub(crate) use face::peer_face;
 pub(crate) use gather::InputRequested;
-pub(crate) use identity::{Identity, client_info, meta_to_pass_on, server_info};
+pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass_on, server_info};
 pub(crate) use input::{Inputs, object_of};
 pub(crate) use listens::Change;
 pub(crate) use notify::Notice;

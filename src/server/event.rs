@@ -8,7 +8,7 @@ use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
     PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    TaskAnswer, TaskUpdate, Violation, client_info, meta_to_pass_on,
+    TaskAnswer, TaskUpdate, Violation, client_info, client_info_alone, meta_to_pass_on,
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -208,11 +208,13 @@ impl<'a> Request<'a> {
     /// Who the client is, if the request itself says so: where it stands alone. In a session
     /// [`Opened::client_info`] has said so.
     pub fn client_info(&self) -> Option<Implementation<'_>> {
-        client_info(self.params.as_ref()?)
+        let meta = self.meta.as_ref().filter(|_| self.context.era() == Era::Stateless)?;
+        client_info_alone(meta)
     }
 
-    /// The metadata for whoever is asked in turn, of a gateway: without what one connection says of itself, such as
-    /// the progress token and the capabilities. `None` if nothing is left.
+    /// The metadata for whoever is asked in turn, of a gateway: without what belongs to one connection, which is the
+    /// progress token, what the sender says of itself, and the task that the request belongs to. `None` if nothing
+    /// is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
     }

@@ -200,22 +200,21 @@ impl<M: Machine> Way<'_, M> {
         seen: impl Fn(M::Event<'static>) -> Seen,
     ) -> Result<Vec<Seen>, Broken> {
         let Self { sender_out, link, inbox, receiver, receiver_out, now } = self;
-        match &mut monitors {
-            None => _ = link.take(sender_out, bytes, now),
-            Some((sender, _)) => {
-                let unsent = sender_out.unsent().to_vec();
-                let mut is_begun = link.is_within();
-                let mut left = link.take(sender_out, bytes, now);
-                for line in unsent.split_inclusive(|byte| *byte == b'\n') {
-                    // It has been sent with its first byte: from then on it cannot be taken back.
-                    if !is_begun && 0 < left {
-                        sender.sent(line)?;
-                    }
-                    is_begun = false;
-                    left = left.saturating_sub(line.len());
+        if let Some((sender, _)) = &mut monitors {
+            let unsent = sender_out.unsent();
+            let leaving = unsent.get(..bytes.min(link.room())).unwrap_or(unsent);
+            let begun = if link.is_within() { line_length(leaving) } else { 0 };
+            let mut left = leaving.len() - begun;
+            // It has been sent with its first byte: from then on it cannot be taken back.
+            for line in unsent.get(begun..).unwrap_or_default().split_inclusive(is_newline) {
+                if left == 0 {
+                    break;
                 }
+                sender.sent(line)?;
+                left = left.saturating_sub(line.len());
             }
         }
+        link.take(sender_out, bytes, now);
         let mut all = Vec::new();
         let mut left = bytes;
         while let given @ 1.. = link.give(inbox, left, now) {
@@ -239,4 +238,13 @@ impl<M: Machine> Way<'_, M> {
         }
         Ok(all)
     }
+}
+
+fn is_newline(byte: &u8) -> bool {
+    *byte == b'\n'
+}
+
+/// How many bytes the line has that comes first, or as much of it as there is.
+fn line_length(bytes: &[u8]) -> usize {
+    bytes.split_inclusive(is_newline).next().map_or(0, <[u8]>::len)
 }

@@ -23,6 +23,10 @@ pub trait Application<M: Machine> {
 }
 
 /// Where it is written down what happens: a [`Recording`], or a function that keeps it elsewhere.
+///
+/// Writing down cannot fail as far as the recorder goes. A sink that can, such as a file, keeps the failure, and its
+/// driver asks for that by [`sink_mut`](Recorder::sink_mut) before anything leaves that came of the step, as
+/// `examples/replay` does.
 pub trait Sink {
     /// This is about to happen.
     fn note(&mut self, step: &Step);

@@ -111,7 +111,8 @@ impl Recording {
 
     /// What happened from one moment on and before another.
     ///
-    /// A recording can only happen again from its beginning: these are for looking at.
+    /// A recording can only happen again from its beginning: these are for looking at. If its times are in no order,
+    /// as those of several recordings behind one another are, it is not said which these are.
     pub fn between(&self, from: Instant, to: Instant) -> &[Step] {
         let first = self.steps.partition_point(|step| step.at < from);
         let end = self.steps.partition_point(|step| step.at < to);

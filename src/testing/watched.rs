@@ -37,7 +37,7 @@ impl Monitors {
 
 /// A [`Pair`] while it is watched: see [`Pair::watched_by`].
 ///
-/// Its methods are those of the pair. Each tells the monitors of every message that leaves and arrives and of
+/// Its methods are those of the pair that move messages and time; [connect](Pair::connect) the pair before. Each tells the monitors of every message that leaves and arrives and of
 /// every event, and then [checks](Monitors::check) both sides. What the application does it has to tell them
 /// itself.
 #[derive(Debug)]

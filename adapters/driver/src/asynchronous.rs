@@ -134,7 +134,7 @@ impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for 
 
 impl<H, S> fmt::Debug for Spawner<H, S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tasks").finish_non_exhaustive()
+        formatter.debug_struct("Spawner").finish_non_exhaustive()
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) enum End {
     /// With this outcome, the pages in front of it, and whether the list that was asked for has changed
     /// meanwhile.
     Outcome { outcome: Outcome<'static>, pages: Vec<Raw<'static>>, stale: bool },
-    /// With the request that it was made because of.
+    /// Cancelled here: by its number, or with the request that it was made because of.
     Cancelled,
 }
 
@@ -93,7 +93,7 @@ impl Calls {
         entry.waker.take()
     }
 
-    /// It has been cancelled with the request that it was made because of. Gives whoever waits for it.
+    /// It has been cancelled by somebody else than who waits for it, who is given.
     #[must_use]
     pub(crate) fn cancelled(&mut self, call: CallId) -> Option<Waker> {
         let entry = self.calls.get_mut(&call)?;

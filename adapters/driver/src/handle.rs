@@ -294,6 +294,7 @@ impl Handle<Client> {
     /// # Errors
     ///
     /// [`CallFailure`] says why the server was not asked, or what it answered.
+    #[must_use = "dropping it takes the question back"]
     pub fn set_log_level(&self, level: LoggingLevel) -> Waiting<'static, Result<(), CallFailure>> {
         let made = self.wire.act(|state| {
             let now = self.wire.clock.now();

@@ -2,10 +2,11 @@
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
-    Content, CreateMessageParams, GetPromptResult, InputRequired, Prompt, PromptMessage, Resource,
-    ResourceContents, ResourceTemplate, Role, SamplingMessage, Tool, method,
+    AudioContent, CallToolResult, Content, CreateMessageParams, GetPromptResult, InputRequired,
+    Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, SamplingMessage,
+    Tool, method,
 };
-use mcp_sansio::{CallOptions, ErrorCode, Paging, RevisionSet};
+use mcp_sansio::{CallOptions, ErrorCode, Paging, Revision, RevisionSet};
 use mcp_sansio_driver::{
     CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Offers,
 };
@@ -169,6 +170,25 @@ pub(crate) fn functions_of_every_kind<A: Adapter>() {
         assert_eq!(read("test://words/loud")["text"], "LOUD");
         served.end();
     }
+}
+
+/// Who asks is told what is wrong with the function.
+pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
+    let offers = offers();
+    offers.tool_with(tool("hum"), |_: Value, _| {
+        CallToolResult::new([Content::Audio(AudioContent::from_bytes(b"hm", "audio/wav"))])
+    });
+    // It has no sound.
+    let served = OnPipes::<A>::new(&offers, RevisionSet::only(Revision::V2024_11_05));
+    match served.call("hum", &json!({})) {
+        Err(CallFailure::PeerError(error)) => {
+            assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+            let text = error.message.to_str();
+            assert!(text.starts_with("the result does not fit: "), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+    served.end();
 }
 
 pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {

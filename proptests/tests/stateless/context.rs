@@ -32,7 +32,10 @@ fn a_request_brings_its_own_context() {
     let more = format!(
         r#""progressToken":"p","{KEY}logLevel":"error","{KEY}clientInfo":{{"name":"c","version":"2"}},"{KEY}unknown":{{}},"com.example/x":[1, 2],"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01","tracestate":"a=b","baggage":"k=v""#
     );
-    let frame = with_more("1", "tools/call", &more, r#""name":"t""#);
+    let more = format!(r#"{more},"io.modelcontextprotocol/related-task":{{"taskId":"t"}}"#);
+    // A member of that name is nobody's identity.
+    let members = r#""name":"t","clientInfo":{"name":"other","version":"1"}"#;
+    let frame = with_more("1", "tools/call", &more, members);
     let arrival = Arrival::from(side.now).principal(Principal::new(7));
     let Some(ServerEvent::Request(one)) =
         side.server.receive(frame.as_str(), arrival, &mut side.out)
@@ -64,6 +67,16 @@ fn a_request_brings_its_own_context() {
     assert_eq!(text(&format!("{KEY}clientInfo")), r#"{"name":"c","version":"2"}"#);
     assert_eq!(text("traceparent"), r#""00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01""#);
     assert_eq!((text("tracestate"), text("baggage")), (r#""a=b""#.into(), r#""k=v""#.into()));
+}
+
+/// In a session the request that has opened it says so, and no other one.
+#[test]
+fn a_request_of_a_session_does_not_say_who_asks() {
+    let mut side = beside_session(Revision::V2025_11_25);
+    let meta = format!(r#""_meta":{{"{KEY}clientInfo":{{"name":"m","version":"1"}}}}"#);
+    let members = format!(r#""name":"t","clientInfo":{{"name":"p","version":"1"}},{meta}"#);
+    let request = request(&mut side, &of_session("1", "tools/call", &members));
+    assert_eq!(request.client_info(), None);
 }
 
 /// Proves M-META-04, M-META-05, M-META-09: a request is served whatever else stands in its `_meta`.

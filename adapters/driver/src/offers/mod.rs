@@ -362,6 +362,22 @@ mod tests {
         sum: i64,
     }
 
+    #[derive(JsonSchema, Serialize)]
+    struct Found {
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
+        #[serde(rename(serialize = "total"))]
+        count: u32,
+    }
+
+    #[test]
+    fn what_a_tool_gives_is_described_as_it_is_written() {
+        let schema = Typed::<Found>::output_schema().unwrap();
+        assert_eq!(schema.get("required").unwrap().as_json(), r#"["total"]"#);
+        assert!(schema.pointer("/properties/total").is_some());
+        assert!(schema.pointer("/properties/notes").is_some());
+    }
+
     #[test]
     fn what_a_tool_gives_is_described_if_it_has_a_schema() {
         let schema = |tool: Tool<'static>| tool.output_schema.map(|schema| schema.to_string());

@@ -87,7 +87,8 @@ impl fmt::Debug for Failed {
 pub struct Json<T>(pub T);
 
 /// The same of a type that has a schema: [`Offers::tool`](super::Offers::tool) describes the tool with it, so that
-/// clients know what they get. Only objects have one: anything else is no structured content.
+/// clients know what they get. Only objects have one, and in sessions only they can be structured content: of
+/// anything else clients get the text there, and nothing more.
 #[cfg(feature = "schemars")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
@@ -143,7 +144,9 @@ impl<T: Serialize> ToolOutput for Json<T> {
 #[cfg(feature = "schemars")]
 impl<T: Serialize + schemars::JsonSchema> ToolOutput for Typed<T> {
     fn output_schema() -> Option<Raw<'static>> {
-        let schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+        // Of what is written, which is not always what is read.
+        let settings = schemars::generate::SchemaSettings::default().for_serialize();
+        let schema = settings.into_generator().into_root_schema_for::<T>();
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         is_object.then(|| Raw::from_serialize(&schema).ok()).flatten()
     }

@@ -1,6 +1,6 @@
 //! Answers requests with what is offered.
 
-use mcp_sansio::json::Str;
+use mcp_sansio::json::{Raw, Str};
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
@@ -79,7 +79,7 @@ impl Offers {
             match template.run(exchange.clone()).await {
                 Err(Failed { reason: Reason::NotMine }) => {}
                 Err(failed) => return fail(exchange, failed.reason),
-                Ok(result) => return exchange.respond(&result),
+                Ok(result) => return give(exchange, &result),
             }
         }
         let data = json!({ "uri": uri });
@@ -89,8 +89,19 @@ impl Offers {
 
 async fn run(function: &Function, exchange: &Exchange) -> Result<(), RespondError> {
     match function.run(exchange.clone()).await {
-        Ok(result) => exchange.respond(&result),
+        Ok(result) => give(exchange, &result),
         Err(failed) => fail(exchange, failed.reason),
+    }
+}
+
+/// Answers with what a function has given. If that is nothing that the revision allows, the function is at fault,
+/// and whoever has asked is told.
+fn give(exchange: &Exchange, result: &Raw<'_>) -> Result<(), RespondError> {
+    match exchange.respond(result) {
+        Err(RespondError::Encode(error)) => {
+            exchange.reject(ErrorCode::INTERNAL_ERROR, &format!("the result does not fit: {error}"))
+        }
+        answered => answered,
     }
 }
 
