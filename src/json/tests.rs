@@ -37,6 +37,17 @@ fn a_key_is_the_text_it_stands_for() {
 }
 
 #[test]
+fn a_key_with_a_wrong_escape_names_nothing() {
+    for key in [r"i\d", r"\id", r"id\u", r"id\u00", r"\ud", r"\u+069d"] {
+        let text = alloc::format!(r#"{{"{key}":7,"params":{{"{key}":1}}}}"#);
+        let envelope = Envelope::scan(text.as_bytes(), 128);
+        assert_eq!(envelope.defect().map(JsonError::kind), Some(JsonErrorKind::Escape), "{key}");
+        assert_eq!(envelope.get(Member::Id), None, "{key}");
+        assert!(envelope.has(Member::Params), "{key}");
+    }
+}
+
+#[test]
 fn duplicates_of_the_envelope_are_noticed() {
     let envelope = Envelope::scan(br#"{"id":1,"\u0069d":2,"method":"m"}"#, 128);
     assert!(envelope.is_duplicated(Member::Id));

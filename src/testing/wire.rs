@@ -26,8 +26,8 @@ pub(super) struct Wire {
     requests: BTreeSet<String>,
 }
 
-/// What has to stand in a text that can be answered by its id, if the name is not spelled in another way.
-const ID: &[u8] = b"\"id\"";
+/// What has to stand in a text that can be answered by its id: its name, or an escape that spells it.
+const ID: [&[u8]; 2] = [b"\"id\"", b"\\u00"];
 
 #[derive(Deserialize)]
 struct Message<'a> {
@@ -64,7 +64,7 @@ impl Wire {
         for message in messages(text) {
             let Some(message) = message else {
                 // Noise has no id that could be answered.
-                if text.windows(ID.len()).any(|window| window == ID) {
+                if ID.iter().any(|name| text.windows(name.len()).any(|window| window == *name)) {
                     self.unreadable += 1;
                 }
                 continue;
