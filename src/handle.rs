@@ -29,6 +29,25 @@ impl ConnectionNumber {
     }
 }
 
+/// Who is asking, as the host knows it: an opaque number, 0 where there is only one.
+///
+/// It comes in with each message, and request contexts carry it on to the application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
+pub struct Principal(u64);
+
+impl Principal {
+    /// The principal with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 /// A place in a table: what every handle is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {

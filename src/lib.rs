@@ -277,10 +277,10 @@ pub use client::{
     Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
     Connected, Evidence, ToolTasks,
 };
-pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed};
+pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
-pub use handle::{CallId, ConnectionNumber, InboundId};
+pub use handle::{CallId, ConnectionNumber, InboundId, Principal};
 pub use json::Prepared;
 pub use limits::Limits;
 pub use peer::{
@@ -288,10 +288,10 @@ pub use peer::{
     CallOptions, CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy,
     CarrierFailure, CarrierFailureKind, Cause, ConnectionConfig, Counts, Delivery, DuplicateIds,
     ExchangeEnd, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError, Observation,
-    OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Principal, Progress, ProgressReport,
-    ProgressUpdate, Relay, RepliesWithoutId, RequestContext, RespondError, RestartCause, Stray,
-    SubscriptionEnd, SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest,
-    TaskTicket, TaskUpdate, Timeout, Timeouts, UnknownMethods, Violation,
+    OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate,
+    Relay, RepliesWithoutId, RequestContext, RestartCause, Stray, SubscriptionEnd,
+    SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest, TaskTicket,
+    TaskUpdate, Timeout, Timeouts, UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{

@@ -336,19 +336,11 @@ const LAYERS: [&str; 21] = [
     "testing",
 ];
 
-/// What uses a layer above it, and why that may be.
-const STAIRS: [(&str, &str); 2] = [
-    // The types of methods are exported together with the function that knows their names.
-    ("model", "dialect"),
-    // Tasks and the connections they are asked about on know each other: whose they are, what is kept.
-    ("task", "peer"),
-];
-
 /// Proves M-ARCH-10: the core knows nothing of HTTP.
 #[test]
 fn each_layer_uses_only_those_below_it() {
     let rank = |name: &str| LAYERS.iter().position(|layer| *layer == name);
-    let mut stairs = BTreeSet::new();
+    let mut uses = 0;
     for (name, text) in sources() {
         let Some(layer) = name.strip_prefix("src/") else { continue };
         let layer = layer.split(['/', '.']).next().unwrap();
@@ -356,12 +348,11 @@ fn each_layer_uses_only_those_below_it() {
         for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             for used in line.split("crate::").skip(1) {
                 let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
-                let Some(above) = rank(used).filter(|rank| own < *rank) else { continue };
-                let stair = (LAYERS[own], LAYERS[above]);
-                assert!(STAIRS.contains(&stair), "{name}: {line}");
-                stairs.insert(stair);
+                let Some(used) = rank(used) else { continue };
+                assert!(used <= own, "{name}: {line}");
+                uses += usize::from(used < own);
             }
         }
     }
-    assert_eq!(stairs, BTreeSet::from(STAIRS), "a stair that nobody uses any more");
+    assert!(500 < uses, "only {uses} uses were found");
 }

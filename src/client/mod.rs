@@ -30,6 +30,7 @@ pub use tool_support::ToolTasks;
 use negotiation::Negotiation;
 
 use crate::capability::CapabilitySet;
+use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
@@ -40,8 +41,8 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice, NotifyError,
-    Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role,
-    TaskOptions, TaskTicket, peer_face, task_face,
+    Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions,
+    TaskTicket, peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
 use crate::session::Phase;

@@ -1,6 +1,7 @@
 //! The methods and notifications of all revisions: who may send them, since when, what opens them, and
 //! what goes with them.
 
+use super::refusal::NotAllowed;
 use super::shapes;
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::shape::{Form, Record};
@@ -43,33 +44,6 @@ impl Gate {
     fn for_sender(self, sender: Sender) -> Capability {
         self.of_client.filter(|_| sender == Sender::Server).unwrap_or(self.capability)
     }
-}
-
-/// Why a message may not be sent. Whoever sends it is at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotAllowed {
-    /// It is for the other side to send.
-    #[error("it is for the other side to send")]
-    Direction,
-    /// The revision of the session does not have it.
-    #[error("the revision of the session does not have it")]
-    Revision,
-    /// It needs a capability that the side which has to declare it has not declared.
-    #[error("the {owner} has not declared the capability {0}", owner = .0.owner().name())]
-    Capability(Capability),
-    /// The revision reserves the code of the error for something else.
-    #[error("the revision reserves this code")]
-    Code,
-    /// The tool does not run as a task.
-    #[error("the tool does not run as a task")]
-    TaskSupport,
-    /// The method is none of those that can be answered with a request for input.
-    #[error("this method cannot be answered with a request for input")]
-    Method,
-    /// The carrier has no way to bring a request to the peer now.
-    #[error("the carrier cannot bring a request to the peer now")]
-    Carrier,
 }
 
 /// What both sides of a session have declared.
@@ -435,7 +409,7 @@ impl RequestKind {
 ///
 /// ```
 /// use mcp_sansio::json::Raw;
-/// use mcp_sansio::model::method::name_in;
+/// use mcp_sansio::name_in;
 ///
 /// let params = Raw::new(r#"{"taskId":"786512e2"}"#)?;
 /// assert_eq!(name_in("tasks/get", &params).unwrap(), "786512e2");

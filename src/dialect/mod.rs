@@ -4,22 +4,28 @@
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
 //! ([`features`]), what a set of capabilities means ([`capabilities`]), and what params and results
 //! look like ([`shapes`]). What no table can say, because it holds between values, is in
-//! [`sampling`] and [`forms`].
+//! [`sampling`], [`forms`] and [`kept`].
 
 mod capabilities;
 pub(crate) mod features;
 mod formats;
 pub(crate) mod forms;
+mod inputs;
+mod kept;
 mod meta_key;
 pub(crate) mod methods;
 mod prepared;
+mod refusal;
 pub(crate) mod sampling;
 pub(crate) mod shapes;
 
 pub use meta_key::{InvalidMetaKey, MetaKey};
-pub use methods::{NotAllowed, name_in};
+pub use methods::name_in;
+pub use refusal::{NotAllowed, RespondError};
 
 pub(crate) use capabilities::sayable;
+pub(crate) use inputs::{Inputs, PreparedInput};
+pub(crate) use kept::{Kept, check_params, elicitation_id};
 pub(crate) use meta_key::RELATED;
 
 #[cfg(test)]

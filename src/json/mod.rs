@@ -58,6 +58,7 @@ pub(crate) use name::Name;
 pub(crate) use payload::{Empty, Payload};
 pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, decoded, member};
+pub(crate) use raw_write::object_of;
 pub(crate) use scan::Scanner;
 pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]

@@ -28,7 +28,6 @@ use super::{
     ListToolsResult, ListenParams, LogParams, PageParams, ReadResourceParams, ReadResourceResult,
     ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UpdateTaskParams, UriParams,
 };
-pub use crate::dialect::name_in;
 use crate::json::Raw;
 
 /// A request and what it is answered with.

@@ -13,7 +13,7 @@ use super::stamp::stamped;
 use super::{Cause, ConnectionConfig, Peer, Role};
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{NotAllowed, features::Feature, shapes};
+use crate::dialect::{NotAllowed, RespondError, features::Feature, shapes};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
@@ -22,38 +22,6 @@ use crate::json::{EncodeError, Member, Misfit, Payload, Prepared, Problem, Write
 use crate::model::{CallToolResult, LoggingLevel};
 use crate::rpc::{Answer, Ending, Fault, write_error, write_result_with};
 use crate::session::Phase;
-
-/// Why a request could not be answered or reported on. Nothing was sent.
-///
-/// None of this is the application's fault except [`Encode`](Self::Encode),
-/// [`NotAllowed`](Self::NotAllowed) and answering twice: a request can be cancelled while it is being
-/// worked on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum RespondError {
-    /// It has been answered already.
-    #[error("the request has been answered already")]
-    Answered,
-    /// The peer has cancelled it, so it must not be answered.
-    #[error("the peer has cancelled the request")]
-    Cancelled,
-    /// The connection has ended.
-    #[error("the connection has ended")]
-    Closed,
-    /// The handle is of another connection, or of a request that ended long ago.
-    #[error("no such request on this connection")]
-    Stale,
-    /// The session does not allow this answer; the request is still open.
-    #[error("the answer may not be given: {0}")]
-    NotAllowed(#[from] NotAllowed),
-    /// The answer could not be written; the request is still open.
-    #[error("the answer could not be written: {0}")]
-    Encode(#[from] EncodeError),
-    /// Input was required more than [`Limits::input_rounds`](crate::Limits::input_rounds) times for this
-    /// request, or more is asked for at once than may be; the request is still open.
-    #[error("too much input is required for this request")]
-    TooManyRounds,
-}
 
 impl Peer {
     pub(crate) fn respond<T: Serialize + ?Sized>(

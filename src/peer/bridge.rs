@@ -11,22 +11,20 @@ use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::answer::RespondError;
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
 use super::event::{CancelCause, Cancelled, Outcome, PeerEvent};
 use super::exchanges::{Said, send};
 use super::identity::key;
-use super::input::{Inputs, Prepared, object_of};
 use super::outlets::{Lane, Outlets};
 use super::rare::Empty;
 use super::{ConnectionConfig, Peer};
-use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
+use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId, Place};
-use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw};
+use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw, object_of};
 use crate::model::{CallToolResult, InputRequired};
 use crate::rpc::{Ending, Fault, GivenUp, write_result};
 use crate::time::Instant;
@@ -101,14 +99,14 @@ impl Bridges {
 
 /// A result that asks for input.
 struct Body<'m> {
-    requests: &'m [Prepared<'m>],
+    requests: &'m [PreparedInput<'m>],
     state: Option<&'m str>,
     meta: Option<&'m Raw<'m>>,
 }
 
-struct Requests<'m>(&'m [Prepared<'m>]);
+struct Requests<'m>(&'m [PreparedInput<'m>]);
 
-struct Embedded<'m>(&'m Prepared<'m>);
+struct Embedded<'m>(&'m PreparedInput<'m>);
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -253,7 +251,7 @@ impl Peer {
         &mut self,
         config: &ConnectionConfig,
         id: InboundId,
-        request: &Prepared<'_>,
+        request: &PreparedInput<'_>,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {

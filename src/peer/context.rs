@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use super::claim::Facts;
-use super::outlets::Principal;
 use crate::capability::{CapabilitySet, ExtensionSet};
+use crate::handle::Principal;
 use crate::model::LoggingLevel;
 use crate::version::{Era, Revision};
 

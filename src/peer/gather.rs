@@ -12,26 +12,23 @@ use core::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::answer::RespondError;
 use super::call::{CallError, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
 use super::event::{CancelCause, Outcome, PeerEvent};
 use super::exchanges::{Exchange, Said, observe_sent};
-use super::input::{is_brought, object_of};
 use super::outlets::Outlets;
 use super::request_stamp::RequestStamp;
-use super::rules::check_params;
 use super::{ConnectionConfig, Peer};
 use crate::capability::CapabilitySet;
-use crate::dialect::NotAllowed;
 use crate::dialect::methods::{RequestKind, Sender};
+use crate::dialect::{NotAllowed, RespondError, check_params};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId, Place};
 use crate::json::{
-    Additions, Empty, EncodeError, MemberTexts, Misfit, Object, Payload, Raw, Str, Writer, fits,
-    member,
+    Additions, Empty, EncodeError, MemberTexts, Misfit, Name, Object, Payload, Raw, Str, Writer,
+    fits, member, object_of,
 };
 use crate::rpc::Ending;
 use crate::time::Instant;
@@ -469,4 +466,9 @@ fn answer_text<T: Serialize + ?Sized>(
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     exchange.kept.check_result(kind, &text)?;
     Ok(text)
+}
+
+/// Whether a member of the params of a request is what an earlier answer to it brought.
+fn is_brought(key: Name<'_>) -> bool {
+    ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
 }

@@ -10,16 +10,15 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
-use super::answer::RespondError;
 use super::exchanges::{Exchange, Said, send};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::receive::IncomingRequest;
-use super::rules::Kept;
 use super::stamp::stamped;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
+use crate::dialect::{Kept, RespondError};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
 use crate::json::{Additions, MemberTexts, MetaAdditions, Object, Raw, Str, Writer, fits, member};

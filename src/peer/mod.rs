@@ -12,7 +12,7 @@
 //! | `notification`, `response` | notifications and responses of the peer |
 //! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
 //! | `batches`, `batch` | batches of the peer, and of ours |
-//! | `gate`, `rules` | what may be said now, and what has to hold inside a message |
+//! | `gate`, `rules` | what may be said now, and what comes of what a message holds |
 //! | `call`, `calls`, `pending`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
 //! | `carrier` | calls that end because of what carries them |
 //! | `pages` | lists that are read page by page |
@@ -50,7 +50,6 @@ mod giving_up_tasks;
 mod held;
 mod hosting;
 mod identity;
-mod input;
 mod keep_alive;
 mod listens;
 mod noise;
@@ -82,7 +81,6 @@ mod timers;
 mod tracking;
 mod versions;
 
-pub use answer::RespondError;
 pub use batch::{Batch, BatchError};
 pub use cache_hints::{CacheHint, CacheHints};
 pub use call::{CallError, CallOptions, Timeout};
@@ -99,7 +97,7 @@ pub use event::{
     PagesRestarted, ProgressUpdate, RestartCause, Stray, TaskAnswer, Violation,
 };
 pub use notify::{Delivery, NotifyError};
-pub use outlets::{Arrival, Lane, Observation, Outlets, Principal};
+pub use outlets::{Arrival, Lane, Observation, Outlets};
 pub use pages::Paging;
 pub use progress::{Progress, ProgressReport};
 pub use subscribe::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
@@ -115,13 +113,11 @@ pub(crate) use exchanges::Said;
 pub(crate) use face::peer_face;
 pub(crate) use gather::InputRequested;
 pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass_on, server_info};
-pub(crate) use input::{Inputs, object_of};
 pub(crate) use listens::Change;
 pub(crate) use notify::Notice;
 pub(crate) use opening::LateProbe;
 pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
-pub(crate) use rules::Kept;
 pub(crate) use task_face::task_face;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};

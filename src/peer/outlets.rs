@@ -3,7 +3,7 @@
 use crate::capability::Capability;
 use crate::error::ErrorCode;
 use crate::frame::Outbox;
-use crate::handle::{CallId, InboundId, Place};
+use crate::handle::{CallId, InboundId, Place, Principal};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -104,25 +104,6 @@ pub enum Observation<'a> {
         /// The phase it is in now.
         to: Phase,
     },
-}
-
-/// Who is asking, as the host knows it: an opaque number, 0 where there is only one.
-///
-/// It comes in with each message, and request contexts carry it on to the application.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-pub struct Principal(u64);
-
-impl Principal {
-    /// The principal with this number.
-    pub const fn new(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// The number.
-    pub const fn get(self) -> u64 {
-        self.0
-    }
 }
 
 /// What came with a message: when, on which lane, from whom.

@@ -6,11 +6,11 @@ use alloc::string::String;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::answer::RespondError;
 use super::exchanges::{Exchange, send_about};
 use super::identity::key;
 use super::outlets::Outlets;
 use super::{ConnectionConfig, Peer};
+use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;

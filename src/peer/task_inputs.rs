@@ -7,14 +7,13 @@ use alloc::vec::Vec;
 use super::call::CallError;
 use super::event::CancelCause;
 use super::gather::{Gathering, Need, Wanted};
-use super::input::object_of;
 use super::outlets::{Lane, Outlets};
 use super::tracking::StepKind;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::{CallId, Place};
-use crate::json::{EncodeError, MemberTexts, Str, member};
+use crate::json::{EncodeError, MemberTexts, Str, member, object_of};
 use crate::time::Instant;
 
 impl Peer {

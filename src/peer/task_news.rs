@@ -2,7 +2,6 @@
 
 use alloc::string::String;
 
-use super::answer::RespondError;
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
 use super::event::{Outcome, PeerEvent, TaskAnswer};
@@ -14,6 +13,7 @@ use super::outlets::{Lane, Outlets};
 use super::progress::{Progress, ProgressParams, ProgressReport};
 use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
+use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ErrorCode;
@@ -23,7 +23,7 @@ use crate::json::{EncodeError, MetaAdditions, Raw};
 use crate::rpc::{Fault, GivenUp, write_notification, write_notification_with};
 use crate::session::Phase;
 use crate::task::view::{Alone, InSession, related};
-use crate::task::{Notice, RELATED, TaskError, TaskKey, Tasks};
+use crate::task::{Notice, RELATED, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
 /// There is no room now, or too many calls are pending: it is told later.
@@ -304,5 +304,28 @@ impl Peer {
             }
         }
         Ok(())
+    }
+}
+
+/// # Questions in a session
+impl Tasks {
+    /// Takes in what came of something that a task has asked for in a session
+    /// (`TaskAnswer` among the events). Says whether the task can go on. What was refused, or did not come
+    /// in time, is not asked again: the task goes on without it.
+    #[must_use = "the task goes on only if its worker is told the news"]
+    pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
+        let TaskAnswer { task, call, outcome } = answer;
+        let given = match outcome {
+            // What is too long to keep is as good as refused.
+            Outcome::Result(result) => {
+                Some(result.as_json()).filter(|text| text.len() <= self.config().input_bytes)
+            }
+            Outcome::Closed(_) | Outcome::Unsent => {
+                self.unanswered(*task, *call);
+                return None;
+            }
+            _ => None,
+        };
+        self.give(*task, Which::Call(*call), given, now).then_some(TaskNews::Input(*task))
     }
 }

@@ -2,11 +2,12 @@
 
 use super::{Server, ServerConfig};
 use crate::capability::CapabilitySet;
+use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::model::CallToolResult;
-use crate::peer::{Outlets, RespondError};
+use crate::peer::Outlets;
 
 /// Whose failure it is if the arguments of a call do not fit the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,9 +3,10 @@
 
 use super::event::{Request, ServerEvent};
 use super::{Call, Server};
+use crate::dialect::RespondError;
 use crate::json::{Object, Raw, Str};
 use crate::model::InputRequired;
-use crate::peer::{Outlets, RespondError, Resumed};
+use crate::peer::{Outlets, Resumed};
 use crate::time::Instant;
 
 /// # Asking for input

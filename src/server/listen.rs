@@ -3,11 +3,12 @@
 
 use super::event::{Request, ServerEvent, Subscribed};
 use super::{Call, Server};
+use crate::dialect::RespondError;
 use crate::error::ViolationKind;
 use crate::handle::InboundId;
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
-use crate::peer::{IncomingRequest, Outlets, RespondError};
+use crate::peer::{IncomingRequest, Outlets};
 use crate::subscription::Filter;
 use crate::task::Tasks;
 use crate::time::Instant;

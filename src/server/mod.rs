@@ -27,6 +27,7 @@ pub use notify::{ChangedList, Log};
 pub use task_support::TaskMode;
 
 use crate::capability::{CapabilitySet, Extension};
+use crate::dialect::RespondError;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
@@ -36,8 +37,8 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
-    Paging, Peer, Progress, ProgressReport, RequestContext, RespondError, Role, TaskOptions,
-    TaskTicket, peer_face, task_face,
+    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
+    peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
 use crate::session::{Phase, Step};

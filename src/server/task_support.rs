@@ -2,11 +2,11 @@
 
 use super::Server;
 use crate::capability::Capability;
-use crate::dialect::NotAllowed;
+use crate::dialect::{NotAllowed, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::model::TaskSupport;
-use crate::peer::{Outlets, RespondError};
+use crate::peer::Outlets;
 use crate::rpc::Fault;
 use crate::task::EXTENSION;
 use crate::version::Era;

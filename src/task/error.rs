@@ -1,9 +1,8 @@
 //! Why something could not be done with a task.
 
 use super::status::Status;
-use crate::dialect::NotAllowed;
+use crate::dialect::{NotAllowed, RespondError};
 use crate::json::EncodeError;
-use crate::peer::RespondError;
 
 /// Why something could not be done with a task. Nothing has changed.
 ///

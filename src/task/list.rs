@@ -8,9 +8,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::tasks::Tasks;
 use super::view::InSession;
+use crate::handle::Principal;
 use crate::json::Str;
 use crate::pagination::{InvalidCursor, mix};
-use crate::peer::Principal;
 
 /// One page of the tasks of one owner, in the order they were begun.
 ///

@@ -4,9 +4,9 @@ use alloc::string::String;
 use core::time::Duration;
 
 use crate::capability::CapabilitySet;
+use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
-use crate::handle::ConnectionNumber;
-use crate::peer::{Kept, Principal};
+use crate::handle::{ConnectionNumber, Principal};
 use crate::version::Revision;
 
 /// A task to begin.

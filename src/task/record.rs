@@ -8,11 +8,11 @@ use core::time::Duration;
 
 use super::status::Status;
 use crate::capability::CapabilitySet;
+use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
-use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::handle::{CallId, ConnectionNumber, InboundId, Principal};
 use crate::json::{Elements, Number, Str, member};
-use crate::peer::{Kept, Principal};
 use crate::rpc::Recycle;
 use crate::time::Instant;
 use crate::version::Revision;

@@ -10,10 +10,11 @@ use super::record::{Asking, Links, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::tasks::{TaskKey, Tasks};
 use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
+use crate::handle::Principal;
 use crate::json::{Kind, Raw};
-use crate::peer::{Kept, Principal};
 use crate::time::Instant;
 use crate::version::Revision;
 

@@ -12,9 +12,8 @@ use super::new::{NewTask, Origin};
 use super::record::{Asking, Links, Record};
 use super::status::Status;
 use super::view::TaskView;
-use crate::handle::{ConnectionNumber, InboundId, Place};
+use crate::handle::{ConnectionNumber, InboundId, Place, Principal};
 use crate::json::Number;
-use crate::peer::Principal;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
 

@@ -10,8 +10,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::timestamp;
+use crate::handle::Principal;
 use crate::json::{Raw, Str};
-use crate::peer::Principal;
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
 
@@ -93,7 +93,7 @@ impl<'t> TaskView<'t> {
             Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
             _ => None,
         });
-        Raw::trusted(&crate::peer::object_of(answered)).into_owned()
+        Raw::trusted(&crate::json::object_of(answered)).into_owned()
     }
 
     /// The keys of what it waits for.

@@ -7,18 +7,16 @@ use core::time::Duration;
 use serde::ser::Serialize;
 
 use super::RELATED;
-use super::call::TaskNews;
 use super::error::TaskError;
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::tasks::{TaskKey, Tasks};
-use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
+use crate::dialect::{Inputs, NotAllowed};
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Payload, Raw, Writer, member};
 use crate::model::InputRequired;
-use crate::peer::{Inputs, Outcome, TaskAnswer};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -234,29 +232,6 @@ impl Tasks {
         let Some(record) = self.table.get_mut(key.0) else { return };
         record.updated = record.updated.max(now);
         self.mail.changed(key, record);
-    }
-}
-
-/// # Questions in a session
-impl Tasks {
-    /// Takes in what came of something that a task has asked for in a session
-    /// (`TaskAnswer` among the events). Says whether the task can go on. What was refused, or did not come
-    /// in time, is not asked again: the task goes on without it.
-    #[must_use = "the task goes on only if its worker is told the news"]
-    pub fn answered(&mut self, answer: &TaskAnswer<'_>, now: Instant) -> Option<TaskNews> {
-        let TaskAnswer { task, call, outcome } = answer;
-        let given = match outcome {
-            // What is too long to keep is as good as refused.
-            Outcome::Result(result) => {
-                Some(result.as_json()).filter(|text| text.len() <= self.config.input_bytes)
-            }
-            Outcome::Closed(_) | Outcome::Unsent => {
-                self.unanswered(*task, *call);
-                return None;
-            }
-            _ => None,
-        };
-        self.give(*task, Which::Call(*call), given, now).then_some(TaskNews::Input(*task))
     }
 }
 

@@ -7,12 +7,13 @@ use core::time::Duration;
 use serde::ser::Serialize;
 
 use crate::client::{Client, ClientEvent};
+use crate::dialect::RespondError;
 use crate::error::ErrorCode;
 use crate::frame::{Frame, Outbox};
 use crate::handle::{CallId, InboundId};
 use crate::peer::{
     CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Delivery, NotifyError,
-    Progress, ProgressReport, RespondError, SubscriptionNews,
+    Progress, ProgressReport, SubscriptionNews,
 };
 use crate::server::{Server, ServerEvent};
 use crate::session::Phase;

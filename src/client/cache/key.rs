@@ -5,8 +5,8 @@ use core::fmt;
 
 use super::place::{CURSOR, Cacheable, Place, borrowed};
 use crate::dialect::methods::RequestKind;
+use crate::handle::Principal;
 use crate::json::{Kind, MemberTexts, Raw, Str};
-use crate::peer::Principal;
 use crate::version::Revision;
 
 /// Who asks, and in which revision of the protocol.

@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 
 use crate::dialect::methods::RequestKind;
-use crate::peer::Principal;
+use crate::handle::Principal;
 use crate::version::Revision;
 
 /// The requests whose results say how long they are good for.

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::config::HttpServerConfig;
 use super::session_id::SessionId;
-use crate::peer::Principal;
+use crate::handle::Principal;
 use crate::time::Instant;
 
 /// The sessions of an endpoint, each with whatever serves it.

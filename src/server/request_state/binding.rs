@@ -1,7 +1,7 @@
 //! What a sealed state is good for.
 
+use crate::handle::Principal;
 use crate::json::{Kind, Raw, Str};
-use crate::peer::Principal;
 use crate::server::Request;
 
 /// Who may bring a state back, and with which request.

@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::*;
 use crate::base64::Base64;
+use crate::handle::Principal;
 use crate::json::Raw;
-use crate::peer::Principal;
 
 /// A TOY: a keyed checksum, which anybody can forge. The first key signs, all of them verify.
 struct Toy(Vec<u64>);

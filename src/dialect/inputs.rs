@@ -5,17 +5,16 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::answer::RespondError;
-use super::rules::check_params;
+use super::kept::check_params;
+use super::methods::{RequestKind, Sender};
+use super::refusal::{NotAllowed, RespondError};
 use crate::capability::CapabilitySet;
-use crate::dialect::NotAllowed;
-use crate::dialect::methods::{RequestKind, Sender};
-use crate::json::{Additions, Empty, EncodeError, Misfit, Name, Payload, Problem, Raw, Writer};
+use crate::json::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Raw, Writer};
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
 use crate::version::Revision;
 
 /// What is asked for under one key.
-pub(crate) struct Prepared<'m> {
+pub(crate) struct PreparedInput<'m> {
     pub(crate) key: &'m str,
     pub(crate) kind: RequestKind,
     /// The params as a revision has them; empty if there are none.
@@ -24,7 +23,7 @@ pub(crate) struct Prepared<'m> {
 
 /// Everything that is asked for, and what the client has to have declared for it.
 pub(crate) struct Inputs<'m> {
-    pub(crate) requests: Vec<Prepared<'m>>,
+    pub(crate) requests: Vec<PreparedInput<'m>>,
     pub(crate) needs: CapabilitySet,
 }
 
@@ -58,7 +57,7 @@ impl<'m> Inputs<'m> {
             let gate = kind.rule().gate(Sender::Server);
             inputs.needs =
                 gate.into_iter().chain(needs.iter()).fold(inputs.needs, CapabilitySet::with);
-            inputs.requests.push(Prepared { key, kind, params });
+            inputs.requests.push(PreparedInput { key, kind, params });
         }
         inputs.needs = inputs.needs.known_to(revision);
         Ok(inputs)
@@ -109,31 +108,4 @@ fn write_as_it_is(
         None if kind == RequestKind::ListRoots => Ok(Written::default()),
         None => Err(Misfit::at("params", Problem::Missing).into()),
     }
-}
-
-/// The object of all answers: a key and a JSON text each.
-pub(crate) fn object_of<'k>(answers: impl Iterator<Item = (&'k str, &'k str)>) -> String {
-    let mut buffer = Vec::new();
-    let mut writer = Writer::new(&mut buffer, usize::MAX);
-    let mut separator: &[u8] = b"{";
-    let mut written = Ok(());
-    for (key, answer) in answers {
-        written = written
-            .and_then(|()| writer.push(separator))
-            .and_then(|()| writer.push_string(key))
-            .and_then(|()| writer.push(b":"))
-            .and_then(|()| writer.push(answer.as_bytes()));
-        separator = b",";
-    }
-    if separator == b"{" {
-        return String::from("{}");
-    }
-    // Only a limit could stand in the way, and there is none.
-    _ = written.and_then(|()| writer.push(b"}"));
-    String::from_utf8(buffer).unwrap_or_default()
-}
-
-/// Whether a member of the params of a request is what an earlier answer to it brought.
-pub(super) fn is_brought(key: Name<'_>) -> bool {
-    ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
 }
