@@ -6,6 +6,7 @@ What inspect prints is compared with what the official Python client sees in the
 """
 
 import asyncio
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -103,7 +104,7 @@ def compare(name, server, revisions=("2025-11-25",), found=SESSIONS, differing=l
     for key in ("tools", "prompts", "resources", "resourceTemplates"):
         for entry in theirs[key]:
             equal(f"  {entry}" in text, True)
-    print(f"inspect, {name}: ok ({len(theirs['tools'])} tools)")
+    print(f"inspect, {name}: ok ({len(theirs['tools'])} tools)", flush=True)
 
 
 def everything():
@@ -176,8 +177,7 @@ def git():
         equal("No commits yet" in status, True)
 
 
-everything()
-filesystem()
-memory()
-clock()
-git()
+# Most of the time is spent waiting for servers to start and to end.
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    for done in [pool.submit(one) for one in (everything, filesystem, memory, clock, git)]:
+        done.result()

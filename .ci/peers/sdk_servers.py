@@ -6,6 +6,7 @@ The third argument is what the server speaks. It is started with one more argume
 it writes when it is cancelled.
 """
 
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -23,11 +24,17 @@ FOUND = {
     "stateless": (STATELESS, "without a session", "the server said so"),
 }
 PATIENCE = 120
+# Most of the time is spent waiting for servers to start and to end.
+AT_A_TIME = 4
 
 
 def inspect(*arguments, code=0):
     """What is printed, and what is said beside it."""
-    command = [INSPECT, *arguments, "--", *SERVER, str(FILE)]
+    return inspect_writing("/dev/null", *arguments, code=code)
+
+
+def inspect_writing(file, *arguments, code=0):
+    command = [INSPECT, *arguments, "--", *SERVER, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode != code:
         raise AssertionError(f"{command}: exit code {done.returncode}\n{done.stderr}")
@@ -74,15 +81,16 @@ def tells(mode, revision):
 
 
 def waits(mode):
-    FILE.unlink(missing_ok=True)
-    # It is also how long the server may take to start.
-    _, said = inspect(*mode, "--timeout", "3", "--call", "wait", "{}", code=1)
-    equal([line for line in said if line.startswith("inspect: ")],
-          ["inspect: tools/call failed: no answer and no progress came in time"])
-    deadline = time.monotonic() + PATIENCE
-    while not FILE.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    equal(FILE.read_text(), "cancelled")
+    with tempfile.TemporaryDirectory() as directory:
+        file = pathlib.Path(directory) / "cancelled"
+        # It is also how long the server may take to start.
+        _, said = inspect_writing(file, *mode, "--timeout", "5", "--call", "wait", "{}", code=1)
+        equal([line for line in said if line.startswith("inspect: ")],
+              ["inspect: tools/call failed: no answer and no progress came in time"])
+        deadline = time.monotonic() + PATIENCE
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        equal(file.read_text(), "cancelled")
 
 
 def reads(mode, revision):
@@ -117,12 +125,15 @@ def modes():
     return [([], FOUND[ERAS][0]), *((["--revision", revision], revision) for revision in pinned)]
 
 
-with tempfile.TemporaryDirectory() as directory:
-    FILE = pathlib.Path(directory) / "cancelled"
-    finds()
-    for mode, revision in modes():
-        reads(mode, revision)
-        asks(mode, revision)
-        tells(mode, revision)
-        waits(mode)
-        print(f"inspect, {NAME}, {'pinned' if mode else 'automatic'}, {revision}: ok")
+def speaks(mode, revision):
+    reads(mode, revision)
+    asks(mode, revision)
+    tells(mode, revision)
+    waits(mode)
+    return f"inspect, {NAME}, {'pinned' if mode else 'automatic'}, {revision}: ok"
+
+
+finds()
+with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+    for done in [pool.submit(speaks, *mode) for mode in modes()]:
+        print(done.result(), flush=True)
