@@ -16,7 +16,7 @@ use mcp_sansio::http::{
     Admitted, Destination, Gate, Headers, HttpServerConfig, ParamHeaders, Reply, RequestHead,
     SessionId, Sessions, Streams,
 };
-use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Revision, Server, ServerConfig};
+use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
@@ -77,9 +77,6 @@ pub struct Endpoint {
 
 pub(crate) struct Inner {
     pub(crate) gate: Gate,
-    /// The configuration of machines for what stands alone, and of those for sessions.
-    alone: Arc<ServerConfig>,
-    pub(crate) session: Arc<ServerConfig>,
     pub(crate) options: EndpointOptions,
     runner: Arc<dyn Run<Server>>,
     pub(crate) clock: Clock,
@@ -109,8 +106,6 @@ impl Endpoint {
         options.connection.adjust(&mut config);
         let gate = Gate::new(Arc::new(options.http.clone()), Arc::new(config));
         let inner = Inner {
-            alone: gate.alone(),
-            session: gate.session(),
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
             open: Mutex::default(),
@@ -194,7 +189,7 @@ impl Inner {
             Admitted::Listen { session, last_event } => {
                 let wire = self.find(session, principal)?;
                 if self.is_closing() {
-                    return Err(closing());
+                    return Err(Gate::closing());
                 }
                 let response = wire.listen(last_event)?;
                 Ok(Carried::new(wire, response).respond().await)
@@ -249,12 +244,17 @@ impl Inner {
         let destination = self.gate.post(headers, body, &tool)?;
         // In a session there may be something to say before it ends; its machine takes nothing new.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
-            return Err(closing());
+            return Err(Gate::closing());
         }
         let carried = match destination {
-            Destination::Alone => self.alone(principal, body)?,
+            Destination::Alone => {
+                self.alone(self.gate.alone(self.next_number()), principal, body)?
+            }
+            Destination::Assumed(revision) => {
+                let machine = self.gate.assumed(self.next_number(), revision, self.clock.now());
+                self.alone(machine, principal, body)?
+            }
             Destination::Opening => self.open(principal, body)?,
-            Destination::Assumed(revision) => self.assumed(principal, body, revision)?,
             Destination::Session(session) => {
                 let wire = self.find(session, principal)?;
                 let response = wire.post(body, principal).ok_or_else(Gate::no_session)?;
@@ -265,43 +265,23 @@ impl Inner {
         Ok(carried.respond().await)
     }
 
-    /// A message that stands alone has a connection of its own.
-    fn alone(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
-        let streams = Streams::alone(Arc::clone(self.gate.config()), &self.limits());
-        let server = Server::numbered(Arc::clone(&self.alone), self.next_number());
-        self.alone_on(server, streams, principal, body)
-    }
-
-    /// A request of a session that nobody has opened.
-    fn assumed(
+    /// A message that belongs to no session that is known has a connection of its own.
+    fn alone(
         self: &Arc<Self>,
-        principal: Principal,
-        body: &[u8],
-        revision: Option<Revision>,
-    ) -> Result<Carried, Reply> {
-        let streams = Streams::assumed(Arc::clone(self.gate.config()), &self.limits());
-        let (config, now) = (Arc::clone(&self.session), self.clock.now());
-        let server = self.gate.assumed(config, self.next_number(), revision, now);
-        self.alone_on(server, streams, principal, body)
-    }
-
-    fn alone_on(
-        self: &Arc<Self>,
-        server: Server,
-        streams: Streams,
+        (server, streams): (Server, Streams),
         principal: Principal,
         body: &[u8],
     ) -> Result<Carried, Reply> {
         let number = server.connection();
         let wire = self.connect(server, streams);
-        let response = wire.post(body, principal).ok_or_else(closing)?;
+        let response = wire.post(body, principal).ok_or_else(Gate::closing)?;
         let (known, number) = (Arc::downgrade(&wire), number.get());
         let carried = Carried::alone(wire, response);
         let mut open = lock(&self.open);
         // Whoever shuts down finds it in there, or it finds that out here.
         if self.is_closing() || self.options.most_open <= open.len() {
             drop(open);
-            return Err(if self.is_closing() { closing() } else { crowded() });
+            return Err(if self.is_closing() { Gate::closing() } else { crowded() });
         }
         open.insert(number, known);
         drop(open);
@@ -316,14 +296,13 @@ impl Inner {
     /// A client asks for a session.
     fn open(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
         if self.sessions().is_full() {
-            return Err(full());
+            return Err(Gate::full());
         }
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
-        let streams = Streams::session(Arc::clone(self.gate.config()), &self.limits(), id);
-        let server = Server::numbered(Arc::clone(&self.session), self.next_number());
+        let (server, streams) = self.gate.session(self.next_number(), id);
         let wire = self.connect(server, streams);
-        let response = wire.post(body, principal).ok_or_else(closing)?;
+        let response = wire.post(body, principal).ok_or_else(Gate::closing)?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response));
@@ -333,7 +312,7 @@ impl Inner {
         if self.is_closing() || sessions.is_full() {
             drop(sessions);
             wire.end_now();
-            return Err(if self.is_closing() { closing() } else { full() });
+            return Err(if self.is_closing() { Gate::closing() } else { Gate::full() });
         }
         sessions.insert(id, principal, Arc::clone(&wire), self.clock.now());
         drop(sessions);
@@ -396,10 +375,6 @@ impl Inner {
         self.is_closing.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn limits(&self) -> mcp_sansio::Limits {
-        self.alone.connection.limits.clone()
-    }
-
     /// The number of the next connection. Those that share tasks take theirs from these.
     pub(crate) fn next_number(&self) -> ConnectionNumber {
         let own = || ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
@@ -435,16 +410,8 @@ pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> R
     RequestHead::new(parts.method.as_str(), fields).authority(authority)
 }
 
-pub(crate) fn full() -> Reply {
-    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
-}
-
 fn crowded() -> Reply {
     Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "too many requests are being answered")
-}
-
-pub(crate) fn closing() -> Reply {
-    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
 }
 
 impl fmt::Debug for Endpoint {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use bytes::Buf;
 use hyper::body::Body;
 use hyper::{Request, Response};
-use mcp_sansio::http::{Gate, Reply, SessionId, Streams};
-use mcp_sansio::{Phase, Principal, Server};
+use mcp_sansio::http::{Gate, Reply, SessionId};
+use mcp_sansio::{Phase, Principal};
 use mcp_sansio_driver::{Drive, random_bytes};
 use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
-use crate::endpoint::{Endpoint, Inner, closing, fields, full, head, lock};
+use crate::endpoint::{Endpoint, Inner, fields, head, lock};
 use crate::exchange::{Carried, reply};
 
 /// The paths for clients that know nothing newer than 2024-11-05.
@@ -82,16 +82,15 @@ impl Inner {
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
-        let (config, now) = (Arc::clone(self.gate.config()), self.clock.now());
-        let (streams, response) = Streams::one_stream(config, &self.limits(), place, now);
-        let server = Server::numbered(Arc::clone(&self.session), self.next_number());
+        let now = self.clock.now();
+        let (server, streams, response) = self.gate.one_stream(self.next_number(), place, now);
         let wire = self.connect(server, streams);
         let mut sessions = lock(&self.one_streams);
         // Whoever shuts down finds it in there, or it finds that out here.
         if self.is_closing() || sessions.is_full() {
             drop(sessions);
             wire.end_now();
-            return Err(if self.is_closing() { closing() } else { full() });
+            return Err(if self.is_closing() { Gate::closing() } else { Gate::full() });
         }
         sessions.insert(id, principal, Arc::clone(&wire), now);
         drop(sessions);

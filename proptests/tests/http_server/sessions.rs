@@ -279,7 +279,7 @@ fn a_server_that_shuts_down_finishes_what_it_has_begun() {
     let events = site.settle();
     let draining = events.iter().filter(|event| matches!(event, ServerEvent::Draining { .. }));
     assert_eq!(draining.count(), 3, "{events:?}");
-    let refused = json(503, fault(-32603, "this server is shutting down"));
+    let refused = json(503, fault(-32603, "the server is shutting down"));
     let turns = [
         site.send("POST", POST, initialize("0", "2025-11-25")),
         site.send("POST", &super::site::alone("server/discover"), super::gate::discover()),

@@ -1,15 +1,12 @@
 //! The connections of a server behind HTTP: how they begin, are found, and are forgotten.
 
-use alloc::sync::Arc;
-
 use super::gate::Gate;
 use super::http_server::HttpServer;
 use super::reply::Reply;
 use super::session_id::SessionId;
 use super::streams::Streams;
-use crate::error::ErrorCode;
 use crate::handle::{ConnectionNumber, Principal};
-use crate::server::{Server, ServerConfig};
+use crate::server::Server;
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -37,16 +34,14 @@ impl HttpServer {
 
     pub(super) fn check_room(&self) -> Result<(), Reply> {
         if self.sessions.is_full() {
-            let text = "there are too many sessions";
-            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+            return Err(Gate::full());
         }
         Ok(())
     }
 
     pub(super) fn check_open(&self) -> Result<(), Reply> {
         if self.is_shutting_down {
-            let text = "this server is shutting down";
-            return Err(Reply::refusal(503, ErrorCode::INTERNAL_ERROR, text));
+            return Err(Gate::closing());
         }
         Ok(())
     }
@@ -67,19 +62,22 @@ impl HttpServer {
         found.ok_or_else(Gate::no_session)
     }
 
-    pub(super) fn connect(
-        &mut self,
-        config: Arc<ServerConfig>,
-        streams: Streams,
-        principal: Principal,
-    ) -> u32 {
-        // After all of them come those again that are free: some sessions last.
+    /// The number of the next connection. After all of them come those again that are free: some sessions last.
+    pub(super) fn next_number(&mut self) -> ConnectionNumber {
         while self.connections.contains_key(&self.next_number) {
             self.next_number = self.next_number.wrapping_add(1);
         }
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
-        let server = Server::numbered(config, ConnectionNumber::new(number));
+        ConnectionNumber::new(number)
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        (server, streams): (Server, Streams),
+        principal: Principal,
+    ) -> u32 {
+        let number = server.connection().get();
         let connection = Connection { server, streams, deadline: None, principal, session: None };
         self.connections.insert(number, connection);
         number

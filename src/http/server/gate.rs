@@ -9,14 +9,11 @@ use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use crate::error::ErrorCode;
-use crate::frame::{Framing, Outbox};
-use crate::handle::ConnectionNumber;
 use crate::http::media::accepts;
 use crate::http::{Field, Headers, is_json, name};
 use crate::peer::Identity;
 use crate::rpc::Id;
-use crate::server::{Server, ServerConfig};
-use crate::time::Instant;
+use crate::server::ServerConfig;
 use crate::version::{Revision, RevisionSet};
 
 /// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.
@@ -27,6 +24,9 @@ use crate::version::{Revision, RevisionSet};
 pub struct Gate {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) server: Arc<ServerConfig>,
+    /// How the machines of what stands alone are configured, and those of sessions: they speak nothing else.
+    pub(super) alone: Arc<ServerConfig>,
+    pub(super) session: Arc<ServerConfig>,
     /// What the server says of itself, if it serves requests that stand alone.
     pub(super) identity: Option<Identity>,
 }
@@ -82,51 +82,14 @@ impl Gate {
     /// For a server that is configured like this.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let identity = server.identity();
-        Self { config, server, identity }
+        let (alone, session) =
+            (speaking(&server, RevisionSet::STATELESS), speaking(&server, RevisionSet::HANDSHAKE));
+        Self { config, server, alone, session, identity }
     }
 
     /// How HTTP is configured.
     pub const fn config(&self) -> &Arc<HttpServerConfig> {
         &self.config
-    }
-
-    /// The configuration of the machines of requests that stand alone: it speaks nothing else.
-    pub fn alone(&self) -> Arc<ServerConfig> {
-        self.speaking(RevisionSet::STATELESS)
-    }
-
-    /// The configuration of the machines of sessions.
-    pub fn session(&self) -> Arc<ServerConfig> {
-        self.speaking(RevisionSet::HANDSHAKE)
-    }
-
-    fn speaking(&self, revisions: RevisionSet) -> Arc<ServerConfig> {
-        let mut config = ServerConfig::clone(&self.server);
-        config.revisions = config.revisions.and(revisions);
-        Arc::new(config)
-    }
-
-    /// A machine with the configuration [of sessions](Self::session), which is in the middle of one of this
-    /// revision, or at its beginning if there is none. The client has said nothing of what it can do.
-    pub fn assumed(
-        &self,
-        config: Arc<ServerConfig>,
-        number: ConnectionNumber,
-        revision: Option<Revision>,
-        now: Instant,
-    ) -> Server {
-        let limits = config.connection.limits.clone();
-        let mut server = Server::numbered(config, number);
-        if let Some(revision) = revision {
-            let mut unheard = Outbox::new(Framing::Messages, &limits);
-            let initialize = alloc::format!(
-                r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"","version":""}}}}}}"#
-            );
-            _ = server.receive(initialize.as_str(), now, &mut unheard);
-            let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-            _ = server.receive(initialized, now, &mut unheard);
-        }
-        server
     }
 
     /// Whether there are sessions.
@@ -244,11 +207,6 @@ impl Gate {
         }
     }
 
-    /// There is no session with that id, or it is somebody else's, which is nobody's business.
-    pub fn no_session() -> Reply {
-        Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
-    }
-
     /// What a message of a session says of the version, which need not be that of the session. The id is
     /// that of its request.
     pub(super) fn check_version(
@@ -291,17 +249,24 @@ impl Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Destination {
-    /// To a machine of their own: [`Gate::alone`], [`Streams::alone`](super::Streams::alone).
+    /// To a machine of their own: [`Gate::alone`].
     Alone,
-    /// To a new session, if one comes about: [`Gate::session`], [`Streams::session`](super::Streams::session).
+    /// To a new session, if one comes about: [`Gate::session`].
     Opening,
     /// To this session.
     Session(SessionId),
     /// To a machine of its own in the middle of a session of this revision, or at its beginning if there is
-    /// none ([`SessionMode::Assumed`]): [`Gate::assumed`], [`Streams::assumed`](super::Streams::assumed).
+    /// none ([`SessionMode::Assumed`]): [`Gate::assumed`].
     Assumed(Option<Revision>),
     /// To nobody: it is fine, and that is all.
     Nobody,
+}
+
+/// The configuration of a server that speaks nothing else.
+fn speaking(server: &ServerConfig, revisions: RevisionSet) -> Arc<ServerConfig> {
+    let mut config = server.clone();
+    config.revisions = config.revisions.and(revisions);
+    Arc::new(config)
 }
 
 /// Whether the version that a request names is one without sessions.
@@ -315,4 +280,5 @@ pub(super) fn unusable(name: &str, id: Option<&Id<'_>>) -> Reply {
     Reply::error(400, id, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
 }
 
-const NO_SESSION: (ErrorCode, &str) = (ErrorCode::INVALID_REQUEST, "there is no such session");
+pub(super) const NO_SESSION: (ErrorCode, &str) =
+    (ErrorCode::INVALID_REQUEST, "there is no such session");

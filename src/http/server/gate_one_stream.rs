@@ -13,7 +13,7 @@ use crate::http::is_json;
 /// A host that serves such clients has two more paths for them, beside the one for everybody else.
 impl Gate {
     /// Looks at the head of a request for the event stream. If it is fine, connect it with
-    /// [`Streams::one_stream`](super::Streams::one_stream).
+    /// [`Gate::one_stream`].
     ///
     /// # Errors
     ///

@@ -69,8 +69,6 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct HttpServer {
     pub(super) gate: Gate,
-    alone: Arc<ServerConfig>,
-    session: Arc<ServerConfig>,
     pub(super) connections: BTreeMap<u32, Connection>,
     pub(super) sessions: Sessions<u32>,
     pub(super) deadlines: BTreeSet<(Instant, u32)>,
@@ -105,11 +103,8 @@ impl HttpServer {
     /// A server that nobody has asked anything yet.
     pub fn new(config: Arc<HttpServerConfig>, server: Arc<ServerConfig>) -> Self {
         let sessions = Sessions::new(&config);
-        let gate = Gate::new(config, server);
         Self {
-            alone: gate.alone(),
-            session: gate.session(),
-            gate,
+            gate: Gate::new(config, server),
             connections: BTreeMap::new(),
             sessions,
             deadlines: BTreeSet::new(),
@@ -121,7 +116,7 @@ impl HttpServer {
 
     /// The bounds of every connection.
     pub fn limits(&self) -> &crate::limits::Limits {
-        &self.alone.connection.limits
+        self.gate.limits()
     }
 
     /// How many sessions there are.
@@ -169,7 +164,6 @@ impl HttpServer {
         now: Instant,
         tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
     ) -> Result<Option<HttpExchange>, Reply> {
-        let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
         let destination = self.gate.post(headers, body, tool)?;
         if !matches!(destination, Destination::Session(_) | Destination::Nobody) {
             self.check_open()?;
@@ -178,29 +172,27 @@ impl HttpServer {
             Destination::Nobody => return Ok(None),
             Destination::Session(session) => self.find(session, principal, false, now)?,
             Destination::Alone => {
-                let streams = Streams::alone(config, &limits);
-                self.connect(Arc::clone(&self.alone), streams, principal)
+                let number = self.next_number();
+                self.connect(self.gate.alone(number), principal)
             }
             Destination::Assumed(revision) => {
-                let streams = Streams::assumed(config, &limits);
-                let number = self.connect(Arc::clone(&self.session), streams, principal);
-                let (gate, machines) = (&self.gate, Arc::clone(&self.session));
-                if let Some(connection) = self.connections.get_mut(&number) {
-                    let number = ConnectionNumber::new(number);
-                    connection.server = gate.assumed(machines, number, revision, now);
-                }
-                number
+                let number = self.next_number();
+                self.connect(self.gate.assumed(number, revision, now), principal)
             }
             Destination::Opening => {
                 self.check_room()?;
-                let id = SessionId::from_random(random);
-                let streams = Streams::session(config, &limits, id);
-                self.connect(Arc::clone(&self.session), streams, principal)
+                let number = self.next_number();
+                self.connect(self.gate.session(number, SessionId::from_random(random)), principal)
             }
         };
+        self.begin(number, now).map(Some)
+    }
+
+    /// A response to what has been posted.
+    fn begin(&mut self, number: u32, now: Instant) -> Result<HttpExchange, Reply> {
         let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
         let response = connection.streams.begin(now);
-        Ok(Some(HttpExchange { connection: number, response }))
+        Ok(HttpExchange { connection: number, response })
     }
 
     /// Hands a frame of the body to the machine it is for. The last one ends the reception.
@@ -252,7 +244,7 @@ impl HttpServer {
 
     /// A client of 2024-11-05 asks for the event stream that is its session, and its head was
     /// [admitted](Gate::admit_event_stream). The client is told where to POST its messages, by a URI that holds
-    /// the id of the session: see [`Streams::one_stream`].
+    /// the id of the session: see [`Gate::one_stream`].
     ///
     /// # Errors
     ///
@@ -267,9 +259,9 @@ impl HttpServer {
         self.check_open()?;
         self.check_room()?;
         let id = SessionId::from_random(random);
-        let (config, limits) = (Arc::clone(self.gate.config()), self.limits().clone());
-        let (streams, response) = Streams::one_stream(config, &limits, endpoint(id), now);
-        let connection = self.connect(Arc::clone(&self.session), streams, principal);
+        let number = self.next_number();
+        let (server, streams, response) = self.gate.one_stream(number, endpoint(id), now);
+        let connection = self.connect((server, streams), principal);
         self.enter(id, principal, connection, now);
         self.settle(connection, now);
         Ok(HttpExchange { connection, response })
@@ -291,9 +283,7 @@ impl HttpServer {
     ) -> Result<HttpExchange, Reply> {
         self.gate.message(body)?;
         let number = self.find(session, principal, true, now)?;
-        let connection = self.connections.get_mut(&number).ok_or_else(Gate::no_session)?;
-        let response = connection.streams.begin(now);
-        Ok(HttpExchange { connection: number, response })
+        self.begin(number, now)
     }
 
     /// A client ends its session: every response of it ends at once, and its requests are cancelled, as

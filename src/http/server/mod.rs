@@ -8,6 +8,7 @@ mod gate;
 mod gate_one_stream;
 mod http_server;
 mod keeping;
+mod machines;
 mod outlets;
 mod reply;
 mod respond;

@@ -95,27 +95,20 @@ impl ResponseId {
     }
 }
 
+/// # Starting
 impl Streams {
     /// For a message that stands alone (2026-07-28).
-    pub fn alone(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
+    pub(super) fn alone(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
         Self::new(config, limits, Manner::Alone, MemoryEvents::default())
     }
 
-    /// For a message of a session that is taken for granted
-    /// ([`SessionMode::Assumed`](super::SessionMode::Assumed)).
-    pub fn assumed(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
+    /// For a message of a session that is taken for granted.
+    pub(super) fn assumed(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
         Self::new(config, limits, Manner::Assumed, MemoryEvents::default())
     }
 
-    /// For a session, with its events in memory.
-    pub fn session(config: Arc<HttpServerConfig>, limits: &Limits, id: SessionId) -> Self {
-        Self::session_with(config, limits, id, MemoryEvents::default())
-    }
-
-    /// For a session on one event stream, as the HTTP+SSE transport of 2024-11-05 has it. The client is told
-    /// first of all where to POST its messages, by a URI, relative or absolute; it should hold the id of the
-    /// session. The response is the event stream; those to the messages are empty.
-    pub fn one_stream(
+    /// For a session on one event stream, with where its client is told to POST its messages.
+    pub(super) fn one_stream(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
         endpoint: String,
@@ -133,10 +126,9 @@ impl Streams {
     }
 }
 
-/// # Starting
 impl<E: EventStore> Streams<E> {
-    /// For a session, with a store of its own for the events that clients come back for.
-    pub fn session_with(
+    /// For a session, with a store for the events that its client comes back for.
+    pub(super) fn session(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
         id: SessionId,
