@@ -84,7 +84,7 @@ def waits(mode):
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory) / "cancelled"
         # It is also how long the server may take to start.
-        _, said = inspect_writing(file, *mode, "--timeout", "5", "--call", "wait", "{}", code=1)
+        _, said = inspect_writing(file, *mode, "--timeout", "8", "--call", "wait", "{}", code=1)
         equal([line for line in said if line.startswith("inspect: ")],
               ["inspect: tools/call failed: no answer and no progress came in time"])
         deadline = time.monotonic() + PATIENCE
