@@ -5,6 +5,8 @@
 //! use stay dense and a caller can keep what belongs to a handle in a `Vec`. The generation tells a
 //! stale handle from the one that lives in its place now, the connection number tells it from the
 //! handle of another machine.
+//!
+//! Two more numbers are the host's: that of a connection, and that of whoever is asking.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};

@@ -313,6 +313,21 @@ fn a_pair_that_is_watched_keeps_its_promises() {
     }
 }
 
+/// A frame that is broken elsewhere is answered by its id, however its name is spelled; a misspelled one is none.
+#[test]
+fn a_name_with_escapes_is_the_name_it_stands_for() {
+    let refusal = br#"{"jsonrpc":"2.0","id":9,"error":{"code":-32700,"message":"broken"}}"#;
+    for (frame, verdict) in [
+        (r#"{"\u0069d":9,"method":"x","x":"\q"}"#, Ok(())),
+        (r#"{"i\d":9,"method":"x"}"#, Err(Promise::OneAnswer)),
+    ] {
+        let mut monitor = Monitor::new();
+        monitor.delivered(frame.as_bytes());
+        let sent = monitor.sent(refusal).map_err(|broken| broken.promise);
+        assert_eq!(sent, verdict, "{frame}");
+    }
+}
+
 #[test]
 fn a_pair_that_is_watched_shows_what_is_broken() {
     // An answer that nobody was told of.

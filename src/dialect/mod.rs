@@ -4,7 +4,8 @@
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
 //! ([`features`]), what a set of capabilities means ([`capabilities`]), and what params and results
 //! look like ([`shapes`]). What no table can say, because it holds between values, is in
-//! [`sampling`], [`forms`] and [`kept`].
+//! [`sampling`], [`forms`] and [`kept`]. What the application is told when it says something else is in
+//! [`refusal`].
 
 mod capabilities;
 pub(crate) mod features;

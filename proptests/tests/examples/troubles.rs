@@ -7,15 +7,22 @@ use std::time::{Duration, Instant};
 use crate::inspect::{OLD, inspect, interrupt, texts};
 use crate::kit::example;
 
-/// inspect with a server that is this script, which says its number first; what inspect says, and that number.
-fn inspecting(script: &str) -> (Child, BufReader<ChildStderr>, String) {
+/// inspect with a server that is this script, and what it says.
+fn inspecting(arguments: &[&str], script: &str) -> (Child, BufReader<ChildStderr>) {
     let mut inspecting = Command::new(example("inspect"))
+        .args(arguments)
         .args(["--", "sh", "-c", script])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
+    let said = BufReader::new(inspecting.stderr.take().unwrap());
+    (inspecting, said)
+}
+
+/// The same with a server that says its number first, and that number.
+fn inspecting_numbered(script: &str) -> (Child, BufReader<ChildStderr>, String) {
+    let (inspecting, mut said) = inspecting(&[], script);
     let mut server = String::new();
     said.read_line(&mut server).unwrap();
     (inspecting, said, server)
@@ -29,7 +36,7 @@ fn inspect_takes_its_server_with_it() {
         format!("read line; echo '{answer}'; echo $$ >&2; exec sleep 600"),
         "echo $$ >&2; exec sleep 600".into(),
     ] {
-        let (mut inspecting, mut said, server) = inspecting(&script);
+        let (mut inspecting, mut said, server) = inspecting_numbered(&script);
         interrupt(&inspecting);
         assert_eq!(inspecting.wait().unwrap().code(), Some(130));
         // Nor is it started another time.
@@ -89,14 +96,7 @@ fn inspect_says_what_it_waits_for() {
 /// Interrupts it when a server, a script, has said `ready` on standard error. Gives the exit code and what is said
 /// after that.
 fn interrupted(arguments: &[&str], script: &str) -> (Option<i32>, String) {
-    let mut inspecting = Command::new(example("inspect"))
-        .args(arguments)
-        .args(["--", "sh", "-c", script])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(inspecting.stderr.take().unwrap());
+    let (mut inspecting, mut said) = inspecting(arguments, script);
     let mut line = String::new();
     while line != "ready\n" {
         line.clear();
@@ -141,7 +141,7 @@ fn a_subscription_is_cancelled_first() {
 #[test]
 fn a_second_interrupt_waits_for_nothing() {
     let script = "trap '' TERM; echo $$ >&2; exec sleep 600";
-    let (mut inspecting, _said, server) = inspecting(script);
+    let (mut inspecting, _said, server) = inspecting_numbered(script);
     interrupt(&inspecting);
     std::thread::sleep(Duration::from_millis(500));
     assert!(inspecting.try_wait().unwrap().is_none(), "it waits for its server");

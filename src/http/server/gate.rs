@@ -173,6 +173,21 @@ impl Gate {
         Reply::refusal(413, ErrorCode::INVALID_REQUEST, "the body is too long")
     }
 
+    /// There is no session with that id, or it is somebody else's, which is nobody's business.
+    pub fn no_session() -> Reply {
+        Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
+    }
+
+    /// There are as many sessions as [may be](HttpServerConfig::sessions).
+    pub fn full() -> Reply {
+        Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
+    }
+
+    /// Nobody new is served any more.
+    pub fn closing() -> Reply {
+        Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
+    }
+
     pub(super) fn not_json() -> Reply {
         let text = "the body must be application/json";
         Reply::refusal(415, ErrorCode::INVALID_REQUEST, text)
@@ -280,5 +295,4 @@ pub(super) fn unusable(name: &str, id: Option<&Id<'_>>) -> Reply {
     Reply::error(400, id, ErrorCode::INVALID_REQUEST, &format_args!("{name} is not usable"))
 }
 
-pub(super) const NO_SESSION: (ErrorCode, &str) =
-    (ErrorCode::INVALID_REQUEST, "there is no such session");
+const NO_SESSION: (ErrorCode, &str) = (ErrorCode::INVALID_REQUEST, "there is no such session");

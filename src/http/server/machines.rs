@@ -5,11 +5,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::events::{EventStore, MemoryEvents};
-use super::gate::{Gate, NO_SESSION};
-use super::reply::Reply;
+use super::gate::Gate;
 use super::session_id::SessionId;
 use super::streams::{ResponseId, Streams};
-use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::handle::ConnectionNumber;
 use crate::limits::Limits;
@@ -84,23 +82,5 @@ impl Gate {
         let config = Arc::clone(&self.config);
         let (streams, response) = Streams::one_stream(config, self.limits(), endpoint, now);
         (Server::numbered(Arc::clone(&self.session), number), streams, response)
-    }
-}
-
-/// # Refusals
-impl Gate {
-    /// There is no session with that id, or it is somebody else's, which is nobody's business.
-    pub fn no_session() -> Reply {
-        Reply::refusal(404, NO_SESSION.0, NO_SESSION.1)
-    }
-
-    /// There are as many sessions as [may be](super::HttpServerConfig::sessions).
-    pub fn full() -> Reply {
-        Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
-    }
-
-    /// Nobody new is served any more.
-    pub fn closing() -> Reply {
-        Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "the server is shutting down")
     }
 }
