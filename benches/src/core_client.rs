@@ -65,7 +65,7 @@ impl Asking {
             bytes = &bytes[taken..];
             while let Some(frame) = stage_framing(|| inbox.next()) {
                 let event = stage_receiving(|| client.receive(frame, Instant::EPOCH, outbox));
-                ended += usize::from(matches!(black_box(event), Some(ClientEvent::CallEnded(_))));
+                ended += usize::from(matches!(black_box(&event), Some(ClientEvent::CallEnded(_))));
             }
         }
         ended

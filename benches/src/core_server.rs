@@ -86,7 +86,7 @@ impl Serving {
     /// Feeds bytes and has the events that come of them handled.
     pub(crate) fn feed<H>(&mut self, mut bytes: &[u8], handle: &mut H)
     where
-        H: FnMut(&mut Server, ServerEvent<'_>, &mut Outbox),
+        H: FnMut(&mut Server, &ServerEvent<'_>, &mut Outbox),
     {
         let Self { server, inbox, outbox } = self;
         while !bytes.is_empty() {
@@ -95,7 +95,7 @@ impl Serving {
             while let Some(frame) = stage_framing(|| inbox.next()) {
                 let event = stage_receiving(|| server.receive(frame, Instant::EPOCH, outbox));
                 if let Some(event) = event {
-                    stage_handling(|| handle(server, event, outbox));
+                    stage_handling(|| handle(server, &event, outbox));
                 }
             }
         }
@@ -112,7 +112,7 @@ impl Serving {
 }
 
 /// Answers a call with what it was called with.
-pub(crate) fn echo(server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox) {
+pub(crate) fn echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
     let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
@@ -154,7 +154,7 @@ where
 {
     let line = messages::line(messages::LIST);
     let mut serving = Serving::new();
-    let mut list = move |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+    let mut list = move |server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
         stage_writing(|| answer(server, request.id, out)).unwrap();
     };
@@ -174,7 +174,7 @@ fn reports() -> Rounds {
     let mut request: Option<InboundId> = None;
     serving.feed(
         &messages::line(&call),
-        &mut |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+        &mut |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
             if let ServerEvent::Request(of) = event {
                 request = Some(of.id);
             }

@@ -30,15 +30,14 @@ impl Batch {
         if self.index == self.count {
             return None;
         }
-        let mut scanner = Scanner::new(bytes.get(self.at..)?, u8::MAX);
-        let span = scanner.value(0).ok()?.range();
-        let range = self.at + span.start..self.at + span.end;
+        let mut scanner = Scanner::new(bytes, u8::MAX);
+        let (start, _) = scanner.next(self.at);
+        let end = scanner.value(start, 0).ok()?;
         // The separator or the closing bracket, with the white space in front of it.
-        scanner.peek();
-        self.at += scanner.offset() + 1;
+        self.at = scanner.next(end).0 + 1;
         let element = Element { index: self.index, count: self.count };
         self.index += 1;
-        Some((range, element))
+        Some((start..end, element))
     }
 }
 
@@ -47,11 +46,12 @@ impl Batch {
 fn count(bytes: &[u8], depth: u8) -> Result<u32, JsonError> {
     let mut count = 0_u32;
     let mut scanner = Scanner::new(bytes, depth);
-    let walked = scanner.array(|scanner| {
+    let (start, _) = scanner.next(0);
+    let walked = scanner.array(start, |scanner, at| {
         count = count.saturating_add(1);
-        scanner.value(0).map(|_| ())
+        scanner.value(at, 0)
     });
-    walked.map_err(|_| scanner.error())?;
-    scanner.end()?;
+    let end = walked.map_err(|broken| scanner.error(broken))?;
+    scanner.end(end)?;
     Ok(count)
 }

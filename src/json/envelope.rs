@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::place::{Object, Places};
-use super::scan::{Broken, Scanner, Span};
+use super::scan::{Entered, Scanner, Span, Walked};
 use super::string::Str;
 
 /// The members that [`Envelope::scan`] looks for.
@@ -256,92 +256,96 @@ impl<'a> Envelope<'a> {
     }
 
     fn members(&mut self, scanner: &mut Scanner<'a>) -> Result<(), JsonError> {
-        match scanner.peek() {
-            Some(b'{') => {}
-            Some(_) => {
-                let offset = scanner.offset();
-                scanner.value(0).map_err(|_| scanner.error())?;
-                scanner.end()?;
-                return Err(JsonError::new(JsonErrorKind::NotAnObject, offset));
+        match scanner.next(0) {
+            (start, Some(b'{')) => {
+                let end = self.frame(scanner, start).map_err(|broken| scanner.error(broken))?;
+                scanner.end(end)
             }
-            None => return Err(JsonError::new(JsonErrorKind::Ended, scanner.offset())),
+            (start, Some(_)) => {
+                let end = scanner.value(start, 0).map_err(|broken| scanner.error(broken))?;
+                scanner.end(end)?;
+                Err(JsonError::new(JsonErrorKind::NotAnObject, start))
+            }
+            (end, None) => Err(JsonError::new(JsonErrorKind::Ended, end)),
         }
-        self.frame(scanner).map_err(|_| scanner.error())?;
-        scanner.end()
     }
 
     /// Passes over the object that the frame is.
     #[inline]
-    fn frame(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
-        if self.takes_usual_beginning(scanner) || scanner.enter_object(0)? {
-            scanner.members(|scanner| self.member(scanner))?;
+    fn frame(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
+        let entered = match self.takes_usual_beginning(scanner) {
+            Some(behind) => Entered::Member(scanner.next(behind).0),
+            None => scanner.enter_object(start, 0)?,
+        };
+        match entered {
+            Entered::Member(at) => scanner.members(at, |scanner, at| self.member(scanner, at)),
+            Entered::Behind(at) => Ok(at),
         }
-        Ok(())
     }
 
     /// Passes over the member that most messages begin with, and the comma behind it.
-    fn takes_usual_beginning(&mut self, scanner: &mut Scanner<'a>) -> bool {
+    #[inline]
+    fn takes_usual_beginning(&mut self, scanner: &Scanner<'a>) -> Option<usize> {
         const BEGINNING: &[u8] = br#"{"jsonrpc":"2.0","#;
         const VERSION: Span = Span { start: 11, end: 16 };
-        // The span counts from the beginning of the frame.
-        let is_usual = scanner.offset() == 0 && scanner.allows(1) && scanner.take(BEGINNING);
-        if is_usual {
-            self.begins_as_usual = true;
-            self.begun |= Member::Jsonrpc.bit();
-            self.set(Member::Jsonrpc, VERSION);
+        if !scanner.allows(1) || !self.bytes.starts_with(BEGINNING) {
+            return None;
         }
-        is_usual
+        self.begins_as_usual = true;
+        self.begun |= Member::Jsonrpc.bit();
+        self.set(Member::Jsonrpc, VERSION);
+        Some(BEGINNING.len())
     }
 
     /// Passes over a member of the envelope and notes where it is.
     #[inline(always)]
-    fn member(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Broken> {
-        let member = match scanner.peek_word().and_then(Member::named_by) {
-            Some((member, length)) => {
-                scanner.pass_key(length)?;
-                member
-            }
-            None => match self.other_key(scanner)? {
-                Some(member) => member,
-                None => return scanner.value(1).map(|_| ()),
+    fn member(&mut self, scanner: &mut Scanner<'a>, at: usize) -> Walked {
+        let (member, start) = match scanner.word(at).and_then(Member::named_by) {
+            Some((member, length)) => (member, scanner.colon(at + length)?),
+            None => match self.other_key(scanner, at)? {
+                (Some(member), start) => (member, start),
+                (None, start) => return scanner.value(start, 1),
             },
         };
         self.duplicated |= self.begun & member.bit();
         self.begun |= member.bit();
-        let span = match member {
-            Member::Params | Member::Result => self.payload(scanner, member)?,
-            _ => scanner.value(1)?,
+        let end = match member {
+            Member::Params | Member::Result => self.payload(scanner, start, member)?,
+            _ => scanner.value(start, 1)?,
         };
         if !self.is_duplicated(member) {
-            self.set(member, span);
+            self.set(member, Span::new(start, end));
         }
-        Ok(())
+        Ok(end)
     }
 
-    /// Passes over a key that no word has told. Gives the member it names.
+    /// Passes over a key that no word has told. Gives the member it names, and where its value begins.
     #[inline(never)]
-    fn other_key(&self, scanner: &mut Scanner<'a>) -> Result<Option<Member>, Broken> {
-        let key = scanner.key()?;
+    fn other_key(&self, scanner: &mut Scanner<'a>, at: usize) -> Walked<(Option<Member>, usize)> {
+        let key = scanner.key(at)?;
         let name = self.bytes.get(key.span.range()).unwrap_or_default();
-        Ok(Member::of_envelope(name, key.has_escapes))
+        Ok((Member::of_envelope(name, key.has_escapes), key.value))
     }
 
     /// Passes over `params` or `result` and notes the members in it.
-    fn payload(&mut self, scanner: &mut Scanner<'a>, of: Member) -> Result<Span, Broken> {
-        if scanner.peek() != Some(b'{') {
-            return scanner.value(1);
+    fn payload(&mut self, scanner: &mut Scanner<'a>, start: usize, of: Member) -> Walked {
+        if self.bytes.get(start) != Some(&b'{') {
+            return scanner.value(start, 1);
         }
         // Of two payloads only the first is ever looked at, and not by this way.
         let is_first = self.begun & (Member::Params.bit() | Member::Result.bit()) == of.bit()
             && !self.is_duplicated(of);
         self.payload = Some(Places::NONE);
-        let span = scanner.object(1, |scanner, key| {
+        let end = scanner.object(start, 1, |scanner, key| {
             let name = self.bytes.get(key.span.range()).unwrap_or_default();
             let member = of.of_payload(name, key.has_escapes);
-            let span = match member {
-                Some(Member::ParamsMeta | Member::ResultMeta) => self.noted_meta(scanner)?,
-                _ => scanner.value(2)?,
+            let end = match member {
+                Some(Member::ParamsMeta | Member::ResultMeta) => {
+                    self.noted_meta(scanner, key.value)?
+                }
+                _ => scanner.value(key.value, 2)?,
             };
+            let span = Span::new(key.value, end);
             if let Some(places) = &mut self.payload {
                 places.note(key, span);
             }
@@ -349,26 +353,26 @@ impl<'a> Envelope<'a> {
                 self.begun |= member.bit();
                 self.set(member, span);
             }
-            Ok(())
+            Ok(end)
         })?;
         if !is_first {
             (self.payload, self.meta) = (None, None);
         }
-        Ok(span)
+        Ok(end)
     }
 
     /// Passes over a `_meta` and notes the members in it.
-    fn noted_meta(&mut self, scanner: &mut Scanner<'a>) -> Result<Span, Broken> {
-        if scanner.peek() != Some(b'{') {
-            return scanner.value(2);
+    fn noted_meta(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
+        if self.bytes.get(start) != Some(&b'{') {
+            return scanner.value(start, 2);
         }
         self.meta = Some(Places::NONE);
-        scanner.object(2, |scanner, key| {
-            let span = scanner.value(3)?;
+        scanner.object(start, 2, |scanner, key| {
+            let end = scanner.value(key.value, 3)?;
             if let Some(places) = &mut self.meta {
-                places.note(key, span);
+                places.note(key, Span::new(key.value, end));
             }
-            Ok(())
+            Ok(end)
         })
     }
 

@@ -238,8 +238,9 @@ const DECODABLE_DEPTH: u8 = 127;
 /// Checks that the text is one JSON value.
 fn check(text: &str) -> Result<(), JsonError> {
     let mut scanner = Scanner::new(text.as_bytes(), DECODABLE_DEPTH);
-    scanner.value(0).map_err(|_| scanner.error())?;
-    scanner.end()?;
+    let (start, _) = scanner.next(0);
+    let end = scanner.value(start, 0).map_err(|broken| scanner.error(broken))?;
+    scanner.end(end)?;
     scanner.flaw().map_or(Ok(()), Err)
 }
 

@@ -1,4 +1,7 @@
 //! The validating scanner: one pass over JSON text, without recursion and without allocation.
+//!
+//! Where it is in the text is no state of the scanner: every step is told where it begins and gives where it
+//! ends. So the place stays in a register, which is most of what scanning short texts costs.
 
 use super::brackets::{Bracket, Brackets};
 use super::error::{JsonError, JsonErrorKind};
@@ -16,7 +19,8 @@ impl Span {
     pub(crate) const EMPTY: Self = Self { start: 0, end: 0 };
 
     /// A span of a text that is no longer than `u32::MAX`, which its owner has checked.
-    const fn new(start: usize, end: usize) -> Self {
+    #[inline]
+    pub(super) const fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
@@ -33,28 +37,23 @@ impl Span {
 /// whose brackets are counted instead of checked. [`Scanner::flaw`] remembers the first of them.
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
-    at: usize,
     depth: u8,
     flaw: Option<JsonError>,
 }
 
-/// The walk has ended where the scanner is, because what stands there has no place in the grammar.
+/// The walk has ended at this byte, because what stands there has no place in the grammar.
 ///
 /// What is wrong is worked out afterwards, by [`Scanner::error`], so that going on costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken;
+pub(crate) struct Broken(usize);
 
-type Walked<T = ()> = Result<T, Broken>;
+/// Where a step ends, unless it has ended the walk.
+pub(crate) type Walked<T = usize> = Result<T, Broken>;
 
 impl<'a> Scanner<'a> {
-    /// A scanner at the start of the text, which allows `depth` levels of nesting.
+    /// A scanner of the text, which allows `depth` levels of nesting.
     pub(crate) fn new(bytes: &'a [u8], depth: u8) -> Self {
-        Self { bytes, at: 0, depth: depth.min(Brackets::CAPACITY), flaw: None }
-    }
-
-    /// Where the scanner is.
-    pub(crate) const fn offset(&self) -> usize {
-        self.at
+        Self { bytes, depth: depth.min(Brackets::CAPACITY), flaw: None }
     }
 
     /// Whether values may nest so many levels deep.
@@ -69,375 +68,335 @@ impl<'a> Scanner<'a> {
 
     /// What is wrong with the text if a walk has been [`Broken`].
     #[cold]
-    pub(crate) fn error(&self) -> JsonError {
-        let kind = match self.byte() {
+    pub(crate) fn error(&self, broken: Broken) -> JsonError {
+        let kind = match self.bytes.get(broken.0) {
             Some(_) => JsonErrorKind::Unexpected,
             None => JsonErrorKind::Ended,
         };
-        JsonError::new(kind, self.at)
+        JsonError::new(kind, broken.0)
     }
 
     /// Checks that nothing but white space is left.
-    pub(crate) fn end(&mut self) -> Result<(), JsonError> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(JsonError::new(JsonErrorKind::Trailing, self.at)),
+    pub(crate) fn end(&self, at: usize) -> Result<(), JsonError> {
+        match self.next(at) {
+            (_, None) => Ok(()),
+            (at, Some(_)) => Err(JsonError::new(JsonErrorKind::Trailing, at)),
         }
     }
 
-    /// The next byte that is not white space, which stays unread.
+    /// The next byte that is not white space, and where it is.
     #[inline(always)]
-    pub(crate) fn peek(&mut self) -> Option<u8> {
-        self.at = behind_space(self.bytes, self.at);
-        self.byte()
-    }
-
-    /// Passes over one value, which stands inside `level` open brackets. Gives where it is.
-    #[inline]
-    pub(crate) fn value(&mut self, level: u8) -> Walked<Span> {
-        let first = self.peek();
-        let start = self.at;
-        match first {
-            Some(b'"') => {
-                self.string()?;
+    pub(crate) fn next(&self, at: usize) -> (usize, Option<u8>) {
+        match self.byte(at) {
+            Some(byte) if b' ' < byte => (at, Some(byte)),
+            _ => {
+                let at = behind_space(self.bytes, at);
+                (at, self.byte(at))
             }
-            Some(b'{' | b'[') => self.nested(level)?,
-            Some(b'0'..=b'9') => self.number()?,
-            _ => self.scalar()?,
         }
-        Ok(Span::new(start, self.at))
     }
 
-    /// Passes over one object, which stands inside `level` open brackets. `member` is called after
-    /// each key, with the key, and must pass over the value.
+    /// Passes over one value, which begins here and stands inside `level` open brackets.
+    #[inline]
+    pub(crate) fn value(&mut self, at: usize, level: u8) -> Walked {
+        match self.byte(at) {
+            Some(b'"') => Ok(self.string(at)?.behind),
+            Some(b'{' | b'[') => self.nested(at, level),
+            Some(b'0'..=b'9') => self.number(at),
+            _ => self.scalar(at),
+        }
+    }
+
+    /// Passes over one object, which begins here and stands inside `level` open brackets. `member` is called
+    /// after each key, with the key, and must pass over the value.
     #[inline(always)]
-    pub(crate) fn object<F>(&mut self, level: u8, member: F) -> Walked<Span>
+    pub(crate) fn object<F>(&mut self, at: usize, level: u8, member: F) -> Walked
     where
         F: FnMut(&mut Self, Key) -> Walked,
     {
-        self.peek();
-        let start = self.at;
-        if self.enter_object(level)? {
-            let mut member = member;
-            self.members(|scanner| {
-                let key = scanner.key()?;
+        let mut member = member;
+        match self.enter_object(at, level)? {
+            Entered::Member(at) => self.members(at, |scanner, at| {
+                let key = scanner.key(at)?;
                 member(scanner, key)
-            })?;
+            }),
+            Entered::Behind(at) => Ok(at),
         }
-        Ok(Span::new(start, self.at))
     }
 
-    /// Passes over the beginning of an object and says whether a member comes next. If none does, that was
-    /// all of it.
+    /// Passes over the beginning of an object.
     #[inline(always)]
-    pub(super) fn enter_object(&mut self, level: u8) -> Walked<bool> {
-        if self.peek() != Some(b'{') {
-            return Err(Broken);
+    pub(super) fn enter_object(&mut self, at: usize, level: u8) -> Walked<Entered> {
+        if self.byte(at) != Some(b'{') {
+            return Err(Broken(at));
         }
         if self.depth <= level {
-            self.skip_too_deep()?;
-            return Ok(false);
+            return self.skip_too_deep(at).map(Entered::Behind);
         }
-        self.at += 1;
-        let has_members = self.peek() != Some(b'}');
-        if !has_members {
-            self.at += 1;
-        }
-        Ok(has_members)
+        Ok(match self.next(at + 1) {
+            (at, Some(b'}')) => Entered::Behind(at + 1),
+            (at, _) => Entered::Member(at),
+        })
     }
 
     /// Passes over the rest of an object from the next member on, of which there is at least one. `member`
     /// must pass over its key and its value.
     #[inline(always)]
-    pub(super) fn members<F>(&mut self, mut member: F) -> Walked
+    pub(super) fn members<F>(&mut self, at: usize, mut member: F) -> Walked
     where
-        F: FnMut(&mut Self) -> Walked,
+        F: FnMut(&mut Self, usize) -> Walked,
     {
+        let mut at = at;
         loop {
-            member(self)?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => break,
-                _ => return Err(Broken),
-            }
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    /// The next eight bytes behind white space, if there are so many, which stay unread.
-    #[inline(always)]
-    pub(super) fn peek_word(&mut self) -> Option<u64> {
-        self.peek();
-        let word = self.bytes.get(self.at..)?.first_chunk()?;
-        Some(u64::from_le_bytes(*word))
-    }
-
-    /// Passes over a key that takes so many bytes with its quotes, and over its colon.
-    #[inline(always)]
-    pub(super) fn pass_key(&mut self, length: usize) -> Walked {
-        self.at += length;
-        if self.peek() != Some(b':') {
-            return Err(Broken);
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    /// Steps over this text if it is what comes next, byte for byte.
-    #[inline]
-    pub(super) fn take(&mut self, text: &[u8]) -> bool {
-        let is_next = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text));
-        if is_next {
-            self.at += text.len();
-        }
-        is_next
-    }
-
-    /// Passes over one array at the outermost level. `element` must pass over each element.
-    pub(crate) fn array<F>(&mut self, mut element: F) -> Walked
-    where
-        F: FnMut(&mut Self) -> Walked,
-    {
-        if self.peek() != Some(b'[') {
-            return Err(Broken);
-        }
-        self.at += 1;
-        if self.peek() == Some(b']') {
-            self.at += 1;
-            return Ok(());
-        }
-        loop {
-            element(self)?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                _ => return Err(Broken),
+            at = member(self, at)?;
+            match self.next(at) {
+                (comma, Some(b',')) => at = self.next(comma + 1).0,
+                (last, Some(b'}')) => return Ok(last + 1),
+                (at, _) => return Err(Broken(at)),
             }
         }
     }
 
-    /// Passes over a value that begins with the bracket which is the next byte.
-    fn nested(&mut self, level: u8) -> Walked {
+    /// The next eight bytes, if there are so many.
+    #[inline(always)]
+    pub(super) fn word(&self, at: usize) -> Option<u64> {
+        Some(u64::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
+    }
+
+    /// Passes over the colon behind a key. Gives where the value begins.
+    #[inline(always)]
+    pub(super) fn colon(&self, at: usize) -> Walked {
+        match self.next(at) {
+            (at, Some(b':')) => Ok(self.next(at + 1).0),
+            (at, _) => Err(Broken(at)),
+        }
+    }
+
+    /// Passes over one array at the outermost level, which begins here. `element` must pass over each
+    /// element.
+    pub(crate) fn array<F>(&mut self, at: usize, mut element: F) -> Walked
+    where
+        F: FnMut(&mut Self, usize) -> Walked,
+    {
+        if self.byte(at) != Some(b'[') {
+            return Err(Broken(at));
+        }
+        let (mut at, first) = self.next(at + 1);
+        if first == Some(b']') {
+            return Ok(at + 1);
+        }
+        loop {
+            at = element(self, at)?;
+            match self.next(at) {
+                (comma, Some(b',')) => at = self.next(comma + 1).0,
+                (last, Some(b']')) => return Ok(last + 1),
+                (at, _) => return Err(Broken(at)),
+            }
+        }
+    }
+
+    /// Passes over a value that begins with the bracket which stands here.
+    fn nested(&mut self, start: usize, level: u8) -> Walked {
+        let allowed = self.depth.saturating_sub(level);
         let mut open = Brackets::default();
+        let mut at = start;
         loop {
-            if self.step(&mut open, level)? == Step::Opened {
-                continue;
+            // A value begins here.
+            match self.byte(at) {
+                Some(b'"') => at = self.string(at)?.behind,
+                Some(bracket @ (b'{' | b'[')) if open.depth < allowed => {
+                    let (inside, next) = self.next(at + 1);
+                    at = inside;
+                    // Each closing bracket comes two behind its opening one.
+                    if next == Some(bracket + 2) {
+                        at += 1;
+                    } else {
+                        if bracket == b'{' {
+                            at = self.key(at)?.value;
+                            open.push(Bracket::Object);
+                        } else {
+                            open.push(Bracket::Array);
+                        }
+                        continue;
+                    }
+                }
+                Some(b'{' | b'[') => at = self.skip_too_deep(at)?,
+                _ => at = self.scalar(at)?,
             }
-            // A value has ended. What can follow it depends on what is around it.
+            // It has ended. What can follow depends on what is around it.
             while let Some(bracket) = open.innermost() {
-                match (bracket, self.peek()) {
+                let (next, byte) = self.next(at);
+                match (bracket, byte) {
                     (Bracket::Object, Some(b',')) => {
-                        self.at += 1;
-                        self.key()?;
+                        at = self.key(self.next(next + 1).0)?.value;
                         break;
                     }
                     (Bracket::Array, Some(b',')) => {
-                        self.at += 1;
-                        self.peek();
+                        at = self.next(next + 1).0;
                         break;
                     }
                     (Bracket::Object, Some(b'}')) | (Bracket::Array, Some(b']')) => {
-                        self.at += 1;
+                        at = next + 1;
                         open.pop();
                     }
-                    _ => return Err(Broken),
+                    _ => return Err(Broken(next)),
                 }
             }
             if open.depth == 0 {
-                return Ok(());
+                return Ok(at);
             }
         }
     }
 
-    /// Passes over the value that begins with the next byte, or over its bracket.
+    /// Passes over the key that begins here, its colon and the white space behind it.
     #[inline(always)]
-    fn step(&mut self, open: &mut Brackets, level: u8) -> Walked<Step> {
-        let bracket = match self.byte() {
-            Some(b'"') => {
-                self.string()?;
-                return Ok(Step::Passed);
-            }
-            Some(b'{') => Bracket::Object,
-            Some(b'[') => Bracket::Array,
-            _ => {
-                self.scalar()?;
-                return Ok(Step::Passed);
-            }
-        };
-        if self.depth <= level.saturating_add(open.depth) {
-            self.skip_too_deep()?;
-            return Ok(Step::Passed);
+    pub(super) fn key(&mut self, at: usize) -> Walked<Key> {
+        if self.byte(at) != Some(b'"') {
+            return Err(Broken(at));
         }
-        self.at += 1;
-        match (bracket, self.peek()) {
-            (Bracket::Object, Some(b'}')) | (Bracket::Array, Some(b']')) => {
-                self.at += 1;
-                return Ok(Step::Passed);
-            }
-            (Bracket::Object, _) => {
-                self.key()?;
-            }
-            (Bracket::Array, _) => {}
-        }
-        open.push(bracket);
-        Ok(Step::Opened)
+        let text = self.string(at)?;
+        let span = Span::new(at + 1, text.behind - 1);
+        let value = self.colon(text.behind)?;
+        Ok(Key { span, has_escapes: text.has_escapes, value })
     }
 
-    /// Passes over a key, its colon and the white space behind it.
+    /// Passes over a string whose opening quote stands here.
     #[inline(always)]
-    pub(super) fn key(&mut self) -> Walked<Key> {
-        if self.peek() != Some(b'"') {
-            return Err(Broken);
+    fn string(&mut self, at: usize) -> Walked<Text> {
+        let inside = at + 1;
+        let end = inside + plain_run(self.bytes.get(inside..).unwrap_or_default());
+        if self.byte(end) == Some(b'"') {
+            return Ok(Text { behind: end + 1, has_escapes: false });
         }
-        let start = self.at + 1;
-        let has_escapes = self.string()?;
-        let span = Span::new(start, self.at - 1);
-        if self.peek() != Some(b':') {
-            return Err(Broken);
-        }
-        self.at += 1;
-        self.peek();
-        Ok(Key { span, has_escapes })
-    }
-
-    /// Passes over a string whose opening quote is the next byte. Says whether it has escapes.
-    #[inline(always)]
-    fn string(&mut self) -> Walked<bool> {
-        self.at += 1;
-        self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
-        if self.byte() == Some(b'"') {
-            self.at += 1;
-            return Ok(false);
-        }
-        self.rest_of_string()
+        self.rest_of_string(end)
     }
 
     /// Passes over what is left of a string from something that is not plain.
+    #[cold]
     #[inline(never)]
-    fn rest_of_string(&mut self) -> Walked<bool> {
+    fn rest_of_string(&mut self, at: usize) -> Walked<Text> {
+        let mut at = at;
         let mut has_escapes = false;
         loop {
-            match self.byte() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(has_escapes);
-                }
+            match self.byte(at) {
+                Some(b'"') => return Ok(Text { behind: at + 1, has_escapes }),
                 Some(b'\\') => {
                     has_escapes = true;
-                    self.escape()?;
+                    at = self.escape(at)?;
                 }
                 Some(_) => {
-                    self.note(JsonErrorKind::ControlCharacter, self.at);
-                    self.at += 1;
+                    self.note(JsonErrorKind::ControlCharacter, at);
+                    at += 1;
                 }
-                None => return Err(Broken),
+                None => return Err(Broken(at)),
             }
-            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
+            at += plain_run(self.bytes.get(at..).unwrap_or_default());
         }
     }
 
-    fn escape(&mut self) -> Walked {
-        let start = self.at;
-        self.at += 1;
-        match self.byte() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+    fn escape(&mut self, start: usize) -> Walked {
+        let mut at = start + 1;
+        match self.byte(at) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 1,
             Some(b'u') => {
-                self.at += 1;
+                at += 1;
                 for _ in 0..4 {
-                    match self.byte() {
-                        Some(digit) if digit.is_ascii_hexdigit() => self.at += 1,
+                    match self.byte(at) {
+                        Some(digit) if digit.is_ascii_hexdigit() => at += 1,
                         // Whatever it is belongs to the string, or ends it.
                         Some(_) => {
                             self.note(JsonErrorKind::Escape, start);
-                            return Ok(());
+                            return Ok(at);
                         }
-                        None => return Err(Broken),
+                        None => return Err(Broken(at)),
                     }
                 }
             }
             Some(_) => self.note(JsonErrorKind::Escape, start),
-            None => return Err(Broken),
+            None => return Err(Broken(at)),
         }
-        Ok(())
+        Ok(at)
     }
 
     /// Passes over a number, `true`, `false` or `null`.
-    fn scalar(&mut self) -> Walked {
-        match self.byte() {
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.literal(b"true"),
-            Some(b'f') => self.literal(b"false"),
-            Some(b'n') => self.literal(b"null"),
-            _ => Err(Broken),
+    fn scalar(&self, at: usize) -> Walked {
+        match self.byte(at) {
+            Some(b'-' | b'0'..=b'9') => self.number(at),
+            Some(b't') => self.literal(at, b"true"),
+            Some(b'f') => self.literal(at, b"false"),
+            Some(b'n') => self.literal(at, b"null"),
+            _ => Err(Broken(at)),
         }
-    }
-
-    fn number(&mut self) -> Walked {
-        if self.byte() == Some(b'-') {
-            self.at += 1;
-        }
-        if self.byte() == Some(b'0') {
-            self.at += 1;
-        } else {
-            self.digits()?;
-        }
-        if self.byte() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.byte() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.byte() {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
     }
 
     #[inline]
-    fn digits(&mut self) -> Walked {
-        let start = self.at;
-        while self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+    fn number(&self, at: usize) -> Walked {
+        let first = if self.byte(at) == Some(b'-') { at + 1 } else { at };
+        let end = if self.byte(first) == Some(b'0') { first + 1 } else { self.digits(first)? };
+        match self.byte(end) {
+            Some(b'.' | b'e' | b'E') => self.rest_of_number(end),
+            _ => Ok(end),
         }
-        if self.at == start { Err(Broken) } else { Ok(()) }
     }
 
-    fn literal(&mut self, word: &'static [u8]) -> Walked {
-        for expected in word {
-            if self.byte() != Some(*expected) {
-                return Err(Broken);
-            }
-            self.at += 1;
+    /// Passes over the fraction and the exponent of a number, which has one of them.
+    #[inline(never)]
+    fn rest_of_number(&self, at: usize) -> Walked {
+        let mut at = at;
+        if self.byte(at) == Some(b'.') {
+            at = self.digits(at + 1)?;
         }
-        Ok(())
+        if let Some(b'e' | b'E') = self.byte(at) {
+            at += 1;
+            if let Some(b'+' | b'-') = self.byte(at) {
+                at += 1;
+            }
+            at = self.digits(at)?;
+        }
+        Ok(at)
+    }
+
+    #[inline]
+    fn digits(&self, start: usize) -> Walked {
+        let mut at = start;
+        while let Some(b'0'..=b'9') = self.byte(at) {
+            at += 1;
+        }
+        if at == start { Err(Broken(at)) } else { Ok(at) }
+    }
+
+    fn literal(&self, at: usize, word: &'static [u8]) -> Walked {
+        let mut at = at;
+        for expected in word {
+            if self.byte(at) != Some(*expected) {
+                return Err(Broken(at));
+            }
+            at += 1;
+        }
+        Ok(at)
     }
 
     /// Passes over a bracket and all it holds by counting brackets. The frame will be refused
     /// whatever is in there; what matters is to find the end of it.
     #[cold]
-    fn skip_too_deep(&mut self) -> Walked {
-        self.note(JsonErrorKind::TooDeep, self.at);
-        let mut depth = 0_usize;
+    #[inline(never)]
+    fn skip_too_deep(&mut self, at: usize) -> Walked {
+        self.note(JsonErrorKind::TooDeep, at);
+        let (mut at, mut depth) = (at, 0_usize);
         loop {
-            match self.byte() {
+            match self.byte(at) {
                 Some(b'{' | b'[') => depth += 1,
                 Some(b'}' | b']') => depth -= 1,
                 Some(b'"') => {
-                    self.string()?;
+                    at = self.string(at)?.behind;
                     continue;
                 }
                 Some(_) => {}
-                None => return Err(Broken),
+                None => return Err(Broken(at)),
             }
-            self.at += 1;
+            at += 1;
             if depth == 0 {
-                return Ok(());
+                return Ok(at);
             }
         }
     }
@@ -449,24 +408,32 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline(always)]
-    fn byte(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
     }
 }
 
-/// The key of a member, between its quotes.
+/// The key of a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
+    /// Where it is, between its quotes.
     pub(crate) span: Span,
     /// It stands for another text than it is.
     pub(crate) has_escapes: bool,
+    /// Where the value begins.
+    pub(crate) value: usize,
 }
 
-/// What one look at the start of a value did.
-#[derive(PartialEq, Eq)]
-enum Step {
-    /// The whole value was passed over.
-    Passed,
-    /// A bracket was opened and its first value comes next.
-    Opened,
+/// A string that has been passed over.
+struct Text {
+    behind: usize,
+    has_escapes: bool,
+}
+
+/// What stands behind the beginning of an object.
+pub(super) enum Entered {
+    /// A member, which begins here.
+    Member(usize),
+    /// Nothing of it any more.
+    Behind(usize),
 }

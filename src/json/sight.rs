@@ -1,6 +1,7 @@
 //! What has been seen of an object, and whether that is all it needs.
 
 use super::label::Mark;
+use super::name::Name;
 use super::shape::{Field, Kind, Misfit, Problem, Record};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
@@ -50,6 +51,20 @@ impl Sight {
             index += 1;
         }
         self.field_before(key)
+    }
+
+    /// The same of a key that has been read.
+    #[inline]
+    pub(super) fn named(&mut self, key: Name<'_>) -> Option<(usize, &'static Field)> {
+        match key.as_plain() {
+            Some(key) => self.field(key.as_bytes()),
+            None => self.escaped(key),
+        }
+    }
+
+    #[cold]
+    fn escaped(&self, key: Name<'_>) -> Option<(usize, &'static Field)> {
+        self.record.fields.iter().enumerate().find(|(_, field)| key == field.name)
     }
 
     #[cold]

@@ -31,7 +31,7 @@ fn line_of(size: usize) -> Vec<u8> {
 fn calls(size: usize) -> Round {
     let line = line_of(size);
     let mut serving = Serving::new();
-    let mut answer = |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+    let mut answer = |server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
         server.respond(request.id, &Echo::of(messages::TEXT), out).unwrap();
     };

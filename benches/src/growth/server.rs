@@ -49,7 +49,7 @@ impl Busy {
 
     fn take_in(&mut self, line: &[u8]) -> (u64, InboundId) {
         let mut request = None;
-        self.serving.feed(line, &mut |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+        self.serving.feed(line, &mut |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
             if let ServerEvent::Request(of) = event {
                 request = Some(of.id);
             }
@@ -89,7 +89,7 @@ fn cancellations(in_flight: usize) -> Round {
             spread(number)
         ));
         let mut told = None;
-        let mut hear = |_: &mut Server, event: ServerEvent<'_>, _: &mut Outbox| {
+        let mut hear = |_: &mut Server, event: &ServerEvent<'_>, _: &mut Outbox| {
             if let ServerEvent::Cancelled(cancelled) = event {
                 told = Some(cancelled.id);
             }
