@@ -39,18 +39,28 @@ impl Sight {
 
     /// The field of this name, and which of them it is. Members nearly always come in the order of the
     /// tables, so it is looked for behind the last one first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        let mark = Mark::of(key);
-        let mut index = self.next;
-        while let Some(field) = self.record.fields.get(index) {
-            if field.label.is(key, mark) {
+        let index = self.next;
+        match self.record.fields.get(index) {
+            Some(field) if field.label.is(key, Mark::of(key)) => {
                 self.next = index + 1;
-                return Some((index, field));
+                Some((index, field))
             }
-            index += 1;
+            _ => self.other_field(key),
         }
-        self.field_before(key)
+    }
+
+    /// The same of one that is not the next.
+    #[inline(never)]
+    fn other_field(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
+        let mark = Mark::of(key);
+        let is_it = |field: &Field| field.label.is(key, mark);
+        let (before, behind) = self.record.fields.split_at_checked(self.next)?;
+        let later = || Some(self.next + behind.iter().position(is_it)?);
+        let index = later().or_else(|| before.iter().position(is_it))?;
+        self.next = index + 1;
+        Some((index, self.record.fields.get(index)?))
     }
 
     /// The same of a key that has been read.
@@ -65,15 +75,6 @@ impl Sight {
     #[cold]
     fn escaped(&self, key: Name<'_>) -> Option<(usize, &'static Field)> {
         self.record.fields.iter().enumerate().find(|(_, field)| key == field.name)
-    }
-
-    #[cold]
-    fn field_before(&mut self, key: &[u8]) -> Option<(usize, &'static Field)> {
-        let mark = Mark::of(key);
-        let before = self.record.fields.get(..self.next)?;
-        let index = before.iter().position(|field| field.label.is(key, mark))?;
-        self.next = index + 1;
-        Some((index, before.get(index)?))
     }
 
     /// The field that comes next if its name is what JSON text begins with, which of them it is, and
