@@ -11,15 +11,18 @@ const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 /// The number of leading bytes that are neither `"`, nor `\`, nor below 0x20.
 #[inline(always)]
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
-    // Keys and short texts end in here.
-    if let Some((word, rest)) = bytes.split_first_chunk() {
-        let marks = marks(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return first_mark(marks);
-        }
-        return word.len() + long_run(rest);
+    // Keys and short texts end in one of the first two words.
+    let Some((first, rest)) = bytes.split_first_chunk::<8>() else { return short_run(bytes) };
+    if let Some(end) = first_marked(first) {
+        return end;
     }
-    short_run(bytes)
+    let Some((second, behind)) = rest.split_first_chunk() else {
+        return first.len() + short_run(rest);
+    };
+    match first_marked(second) {
+        Some(end) => first.len() + end,
+        None => first.len() + second.len() + long_run(behind),
+    }
 }
 
 /// The same for text between quotes that has been scanned, so that there is nothing else to find
@@ -100,9 +103,16 @@ pub(super) const fn marks(word: u64) -> u64 {
     found & !word & HIGH_BITS
 }
 
+/// Where the first byte of a word is that is marked.
+#[inline(always)]
+pub(super) fn first_marked(word: &[u8; 8]) -> Option<usize> {
+    let marks = marks(u64::from_le_bytes(*word));
+    if marks == 0 { None } else { Some(first_mark(marks)) }
+}
+
 /// The index of the first marked byte of a little-endian word.
 #[inline(always)]
-pub(super) const fn first_mark(marks: u64) -> usize {
+const fn first_mark(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 

@@ -78,6 +78,9 @@ impl<'a> Scanner<'a> {
 
     /// Checks that nothing but white space is left.
     pub(crate) fn end(&self, at: usize) -> Result<(), JsonError> {
+        if at == self.bytes.len() {
+            return Ok(());
+        }
         match self.next(at) {
             (_, None) => Ok(()),
             (at, Some(_)) => Err(JsonError::new(JsonErrorKind::Trailing, at)),
