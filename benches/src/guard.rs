@@ -17,7 +17,7 @@ pub const LOOSE: u64 = 10;
 
 /// How many times the instructions the official SDK takes at least for these. The aim is 15 for both, which a
 /// ping has reached.
-pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 15), (Case::Call, 8)];
+pub const AHEAD_OF_RMCP: [(Case, u64); 2] = [(Case::Ping, 15), (Case::Call, 9)];
 
 /// Cases that are not below the floor yet. None is to stay here, and none is to come in: a case that is
 /// below the floor after all fails until it is taken out.
