@@ -3,18 +3,24 @@
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::Client;
-use mcp_sansio_std::{Handle, Waiting};
+use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 
 use crate::say::say;
+
+/// How long the end may take when we are told to end for the second time.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Whether the session is over, and how to end it.
 #[derive(Default)]
 pub(crate) struct Ending {
     state: Mutex<State>,
     change: Condvar,
+    /// Pulled when we are told a second time.
+    kill_switch: KillSwitch,
 }
 
 #[derive(Default)]
@@ -37,8 +43,8 @@ impl State {
 
 impl Ending {
     /// Ends the session when this process is told to end, and the server with it, which does not hear of a Ctrl-C
-    /// itself, because it leads a group of its own. Who says so again does not wait for a server that takes its time,
-    /// and may leave it behind.
+    /// itself, because it leads a group of its own. Who says so again does not wait for a server that takes its time:
+    /// it is killed. Whatever else takes longer than a moment then, or after a third time, is left as it is.
     pub(crate) fn on_signals() -> Arc<Self> {
         let ending = Arc::new(Self::default());
         let told = Arc::clone(&ending);
@@ -57,12 +63,24 @@ impl Ending {
         }
     }
 
+    /// What ends the patience with the server.
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        &self.kill_switch
+    }
+
     fn interrupt(&self) {
         let mut state = self.lock();
         state.told += 1;
-        if 1 < state.told {
-            // Whoever insists does not want to wait for the server.
-            std::process::exit(130);
+        match state.told {
+            1 => {}
+            2 => {
+                self.kill_switch.pull();
+                thread::spawn(|| {
+                    thread::sleep(MOMENT);
+                    std::process::exit(130)
+                });
+            }
+            _ => std::process::exit(130),
         }
         match state.asking.take() {
             Some(asking) => asking.wake(),

@@ -59,7 +59,8 @@ impl Session {
                 command.args(rest);
                 let mut options = ProcessOptions::default();
                 options.own_group = !arguments.foreground;
-                let options = ConnectionOptions::new().process(options);
+                let options =
+                    ConnectionOptions::new().process(options).kill_switch(ending.kill_switch());
                 spawn_with(config, &options, command, answers)
                     .map_err(|error| explain(&error, &program.to_string_lossy(), &overheard))?
             }

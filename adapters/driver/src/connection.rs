@@ -3,9 +3,10 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::http::{HttpClientConfig, Posts};
@@ -22,6 +23,7 @@ use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::process::Process;
 use crate::run::Run;
+use crate::signal::Raised;
 use crate::tasks::SharedTasks;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
@@ -166,6 +168,7 @@ impl Connection {
     ) -> Result<Self, Box<Failed>> {
         let (mut process, stdin, stdout) = Process::spawn(command, options.process)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
+        process.set_kill_switch(&options.kill_switch);
         let attach = |wire: &_| attach(wire, stdout, stdin);
         let out = stream(&client);
         let failed = match Self::open_client(client, out, options, parts, attach).await {
@@ -259,7 +262,10 @@ impl Connection {
         self.handle.shut_down(grace);
         // The input of the server is closed once everything is written. If that fails, the server is gone,
         // which is what this is for.
-        self.handle.ended().await;
+        match &self.process {
+            Some(process) => either(self.handle.ended(), process.kill_switch().pulled()).await,
+            None => self.handle.ended().await,
+        }
         let ended = match self.process.take() {
             Some(mut process) => process.end(&*self.sleep).await.map(Some),
             None => Ok(None),
@@ -267,6 +273,16 @@ impl Connection {
         self.handle.wire().stop_reading();
         ended
     }
+}
+
+/// Waits for whichever comes first.
+async fn either(one: Raised<'_>, other: Raised<'_>) {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    poll_fn(|context| match one.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => other.as_mut().poll(context),
+    })
+    .await;
 }
 
 impl Drop for Connection {

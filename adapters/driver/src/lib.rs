@@ -38,6 +38,7 @@ mod hosting;
 mod http_client;
 mod http_server;
 mod jobs;
+mod kill_switch;
 mod machine;
 mod offers;
 mod open_error;
@@ -68,6 +69,7 @@ pub use exchange::{Exchange, Place};
 pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
 pub use handle::{Handle, Room};
+pub use kill_switch::KillSwitch;
 pub use machine::Machine;
 #[cfg(feature = "schemars")]
 pub use offers::Typed;

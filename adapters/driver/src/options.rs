@@ -2,6 +2,7 @@
 
 use mcp_sansio::{ConnectionNumber, Listening, ServerConfig};
 
+use crate::kill_switch::KillSwitch;
 use crate::process::ProcessOptions;
 use crate::tasks::SharedTasks;
 
@@ -19,6 +20,7 @@ pub struct ConnectionOptions {
     pub(crate) tasks: Option<SharedTasks>,
     pub(crate) handlers: Option<usize>,
     pub(crate) process: ProcessOptions,
+    pub(crate) kill_switch: KillSwitch,
 }
 
 impl ConnectionOptions {
@@ -58,6 +60,13 @@ impl ConnectionOptions {
     #[must_use]
     pub const fn process(mut self, options: ProcessOptions) -> Self {
         self.process = options;
+        self
+    }
+
+    /// What ends the patience with a server that is a child process.
+    #[must_use]
+    pub fn kill_switch(mut self, switch: &KillSwitch) -> Self {
+        self.kill_switch = switch.clone();
         self
     }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::connection::Sleep;
 use crate::family::Family;
+use crate::kill_switch::KillSwitch;
 
 /// How often to look whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);
@@ -68,6 +69,7 @@ pub struct Process {
     child: Child,
     family: Family,
     options: ProcessOptions,
+    kill_switch: KillSwitch,
     stderr: Arc<Tail>,
 }
 
@@ -92,7 +94,8 @@ impl Process {
         let family = Family::of(&child, options.own_group);
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let process = Self { child, family, options, stderr: Arc::default() };
+        let (kill_switch, stderr_tail) = (KillSwitch::default(), Arc::default());
+        let process = Self { child, family, options, kill_switch, stderr: stderr_tail };
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(io::Error::other("the process has no standard input or output"));
         };
@@ -117,6 +120,16 @@ impl Process {
             }
         };
         thread::Builder::new().name("mcp stderr".into()).spawn(read).map(|_| ())
+    }
+
+    /// What ends the patience with it.
+    pub(crate) const fn kill_switch(&self) -> &KillSwitch {
+        &self.kill_switch
+    }
+
+    /// The same, to be another one.
+    pub(crate) fn set_kill_switch(&mut self, switch: &KillSwitch) {
+        self.kill_switch = switch.clone();
     }
 
     /// The number that the system has given it.
@@ -146,7 +159,7 @@ impl Process {
         };
         let family = &mut self.family;
         if let Some(status) = status
-            && within(patience, sleep, || !family.is_alive()).await
+            && within(patience, sleep, &self.kill_switch, || !family.is_alive()).await
         {
             return Ok(status);
         }
@@ -165,7 +178,7 @@ impl Process {
         sleep: &dyn Sleep,
     ) -> io::Result<Option<ExitStatus>> {
         let mut status = Ok(None);
-        within(patience, sleep, || {
+        within(patience, sleep, &self.kill_switch, || {
             status = self.child.try_wait();
             !matches!(status, Ok(None))
         })
@@ -183,10 +196,12 @@ impl Process {
     }
 }
 
-/// Looks again and again whether something has come about, at most so long. Says whether it has.
+/// Looks again and again whether something has come about, at most so long, and no longer than anybody wants to
+/// wait. Says whether it has.
 async fn within(
     patience: Duration,
     sleep: &dyn Sleep,
+    kill_switch: &KillSwitch,
     mut come_about: impl FnMut() -> bool,
 ) -> bool {
     let started = Instant::now();
@@ -194,7 +209,7 @@ async fn within(
         if come_about() {
             return true;
         }
-        if patience <= started.elapsed() {
+        if patience <= started.elapsed() || kill_switch.is_pulled() {
             return false;
         }
         sleep.sleep(LOOK).await;

@@ -42,9 +42,10 @@ pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
-    ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, Sleep, Stderr,
-    TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    Json, KillSwitch, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process,
+    ProcessOptions, ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room,
+    SharedTasks, Sleep, Stderr, TaskHandle, TaskInputs, ToolOutput, Waiting, new_task,
+    random_bytes,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};

@@ -48,9 +48,9 @@ pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
     Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process, ProcessOptions,
-    ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, Stderr,
-    TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    Json, KillSwitch, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process,
+    ProcessOptions, ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room,
+    SharedTasks, Stderr, TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
