@@ -12,7 +12,7 @@ use mcp_sansio_std::{Handle, KillSwitch, Waiting};
 use crate::say::say;
 
 /// How long the end may take when we are told to end for the second time.
-const MOMENT: Duration = Duration::from_secs(1);
+const MOMENT: Duration = Duration::from_secs(3);
 
 /// Whether the session is over, and how to end it.
 #[derive(Default)]
@@ -44,7 +44,8 @@ impl State {
 impl Ending {
     /// Ends the session when this process is told to end, and the server with it, which does not hear of a Ctrl-C
     /// itself, because it leads a group of its own. Who says so again does not wait for a server that takes its time:
-    /// it is killed. Whatever else takes longer than a moment then, or after a third time, is left as it is.
+    /// it is killed, if that is what we wait for. If it is something else we end all the same, a little later or at
+    /// the third time.
     pub(crate) fn on_signals() -> Arc<Self> {
         let ending = Arc::new(Self::default());
         let told = Arc::clone(&ending);
@@ -75,10 +76,13 @@ impl Ending {
             1 => {}
             2 => {
                 self.kill_switch.pull();
-                thread::spawn(|| {
+                let late = thread::Builder::new().spawn(|| {
                     thread::sleep(MOMENT);
                     std::process::exit(130)
                 });
+                if late.is_err() {
+                    std::process::exit(130);
+                }
             }
             _ => std::process::exit(130),
         }

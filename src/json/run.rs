@@ -126,8 +126,8 @@ mod tests {
     fn every_byte_is_found_at_every_distance() {
         for byte in 0..=u8::MAX {
             for distance in 0..300 {
-                // A space is the smallest of the bytes that do not count.
-                for plain in [b'a', b' '] {
+                // The last three are the nearest to bytes that count.
+                for plain in [b'a', b' ', b'#', b']'] {
                     let mut bytes = vec![plain; 301];
                     bytes[distance] = byte;
                     let expected = if is_marked(byte) { distance } else { bytes.len() };

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::http::{HttpClientConfig, Posts};
@@ -23,7 +22,6 @@ use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::process::Process;
 use crate::run::Run;
-use crate::signal::Raised;
 use crate::tasks::SharedTasks;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
@@ -136,7 +134,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As for [`open`](Self::open). The process has been ended then, as the options say.
+    /// As for [`open`](Self::open). The process has been ended then, as the options say, or killed if their
+    /// [`KillSwitch`](crate::KillSwitch) has been pulled.
     pub async fn spawn(
         config: ClientConfig,
         options: &ConnectionOptions,
@@ -152,8 +151,8 @@ impl Connection {
             match spawned {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => match failed.successor {
-                    Some(successor) => client = successor,
-                    None => return Err(failed.error),
+                    Some(successor) if !options.kill_switch.is_pulled() => client = successor,
+                    _ => return Err(failed.error),
                 },
             }
         }
@@ -171,12 +170,17 @@ impl Connection {
         process.set_kill_switch(&options.kill_switch);
         let attach = |wire: &_| attach(wire, stdout, stdin);
         let out = stream(&client);
-        let failed = match Self::open_client(client, out, options, parts, attach).await {
-            Ok(mut connection) => {
+        let opening = Self::open_client(client, out, options, parts, attach);
+        let failed = match options.kill_switch.unless_pulled(opening).await {
+            Some(Ok(mut connection)) => {
                 connection.process = Some(process);
                 return Ok(connection);
             }
-            Err(failed) => failed,
+            Some(Err(failed)) => failed,
+            None => {
+                let failure = ConnectFailure::Closed(Cause::ShutDown);
+                Failed::with(OpenError::Connect(failure))
+            }
         };
         if matches!(failed.error, OpenError::Connect(ConnectFailure::Closed(_)))
             && let Ok(Some(status)) = process.wait(EXIT, &*parts.sleep).await
@@ -249,8 +253,9 @@ impl Connection {
     }
 
     /// Ends the session when nothing is in flight, at the latest after `grace`, and writes what is left
-    /// to write, as long as the server reads, but no longer than 2 s; then ends the process: its input is closed, it is asked to terminate, it is killed, as
-    /// [`ProcessOptions`](crate::ProcessOptions) says. `await` it, or [`wait`](Waiting::wait) for it.
+    /// to write, as long as the server reads, but no longer than 2 s; then ends the process: its input is closed, it is
+    /// asked to terminate, it is killed, as [`ProcessOptions`](crate::ProcessOptions) says. It is killed at once if
+    /// the [`KillSwitch`](crate::KillSwitch) of the options is pulled. `await` it, or [`wait`](Waiting::wait) for it.
     ///
     /// Gives the exit status of the process, if there is one, or what the system says if it cannot tell
     /// what became of it.
@@ -263,7 +268,7 @@ impl Connection {
         // The input of the server is closed once everything is written. If that fails, the server is gone,
         // which is what this is for.
         match &self.process {
-            Some(process) => either(self.handle.ended(), process.kill_switch().pulled()).await,
+            Some(process) => _ = process.kill_switch().unless_pulled(self.handle.ended()).await,
             None => self.handle.ended().await,
         }
         let ended = match self.process.take() {
@@ -273,16 +278,6 @@ impl Connection {
         self.handle.wire().stop_reading();
         ended
     }
-}
-
-/// Waits for whichever comes first.
-async fn either(one: Raised<'_>, other: Raised<'_>) {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    poll_fn(|context| match one.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => other.as_mut().poll(context),
-    })
-    .await;
 }
 
 impl Drop for Connection {

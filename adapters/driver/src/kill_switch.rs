@@ -1,16 +1,23 @@
 //! Ends the patience with servers that are child processes.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
-use crate::signal::{Raised, Signal};
+use crate::signal::Signal;
 
-/// Ends the patience with a server that is a child process: once it has been pulled, nobody waits for the server to
-/// end. It is killed, with everything that it has started.
+/// Ends the patience with a server that is a child process: once it has been pulled, nobody waits for the server any
+/// more, neither to open a connection nor to end. It is killed, with everything that ends with it
+/// ([`own_group`](crate::ProcessOptions::own_group)).
 ///
-/// For whoever is told to end for the second time, while a connection is being opened or
-/// [closed](crate::Connection::close). Clones are the same switch, and one switch may be given to any number of
-/// connections.
+/// For whoever is told to end for the second time. Somebody has to be waiting: [`Connection::close`], or whatever opens
+/// the connection. What is opened afterwards is closed at once, with
+/// [`Cause::ShutDown`](mcp_sansio::Cause::ShutDown). Clones are the same switch, and one switch may be given to any
+/// number of connections.
+///
+/// [`Connection::close`]: crate::Connection::close
 ///
 /// ```
 /// use mcp_sansio_driver::{ConnectionOptions, KillSwitch};
@@ -27,7 +34,7 @@ pub struct KillSwitch {
 }
 
 impl KillSwitch {
-    /// Kills every server that is waited for, or will be, instead of waiting for it. Returns at once.
+    /// Has every server killed that is waited for, or will be. Returns at once.
     pub fn pull(&self) {
         self.pulled.raise();
     }
@@ -36,9 +43,14 @@ impl KillSwitch {
         self.pulled.is_raised()
     }
 
-    /// Waits until it has been pulled.
-    pub(crate) fn pulled(&self) -> Raised<'_> {
-        self.pulled.raised()
+    /// What comes of some work, unless the switch is pulled meanwhile. Then the work is dropped.
+    pub(crate) async fn unless_pulled<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let (mut work, mut pulled) = (pin!(work), pin!(self.pulled.raised()));
+        poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+            Poll::Pending => pulled.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 }
 

@@ -16,7 +16,8 @@ use crate::kill_switch::KillSwitch;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How a server that is a child process is run and ended
-/// ([shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown)).
+/// ([shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown)), unless a
+/// [`KillSwitch`](crate::KillSwitch) ends the patience with it.
 ///
 /// Its arguments, environment and working directory are those of the
 /// [`Command`](std::process::Command) that starts it.
@@ -127,7 +128,7 @@ impl Process {
         &self.kill_switch
     }
 
-    /// The same, to be another one.
+    /// Has its end waited for no longer once this is pulled.
     pub(crate) fn set_kill_switch(&mut self, switch: &KillSwitch) {
         self.kill_switch = switch.clone();
     }

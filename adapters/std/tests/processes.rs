@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::{CallOptions, ClientConfig, ConnectFailure, RevisionSet};
 use mcp_sansio_std::{
-    Connection, ConnectionOptions, KillSwitch, OpenError, ProcessOptions, RefuseAll, spawn_with,
+    Connection, ConnectionOptions, OpenError, ProcessOptions, RefuseAll, spawn_with,
 };
 
 fn client_config() -> ClientConfig {
@@ -75,27 +75,6 @@ fn a_server_that_does_not_go_is_made_to() {
         assert_eq!(status.signal(), signal, "{script}");
         assert!(started.elapsed() < Duration::from_secs(20));
     }
-}
-
-/// One that nobody wants to wait for any more is killed, whatever the options say: while the connection is closed, and
-/// while it is opened. Proves M-STDIO-08.
-#[test]
-fn a_server_that_nobody_waits_for_is_killed() {
-    use std::os::unix::process::ExitStatusExt;
-    let switch = KillSwitch::default();
-    let options = patient().kill_switch(&switch);
-    let stubborn = "trap '' TERM; while true; do sleep 0.05; done";
-    let connection = spawn_with(config(), &options, shell(stubborn), RefuseAll::new()).unwrap();
-    let closing = std::thread::spawn(move || connection.close(Duration::ZERO).wait());
-    switch.pull();
-    assert_eq!(closing.join().unwrap().unwrap().unwrap().signal(), Some(9));
-
-    let mut silent = Command::new("sh");
-    silent.args(["-c", stubborn]);
-    let mut config = config();
-    config.connection.timeouts.handshake = Some(Duration::from_millis(100));
-    let opened = spawn_with(config, &options, silent, RefuseAll::new());
-    assert!(matches!(opened, Err(OpenError::Connect(ConnectFailure::TimedOut))), "{opened:?}");
 }
 
 /// What the server started goes with it: `npx` and `uvx` put a process in between, which can end

@@ -88,6 +88,8 @@ suite! {
     processes:
         a_server_that_ends_with_its_input
         a_server_that_has_to_be_told
+        a_server_that_nobody_waits_for
+        a_server_that_nobody_waits_for_any_longer
         what_a_server_has_started_ends_with_it
         a_server_that_was_dropped_is_gone
         a_server_that_is_killed

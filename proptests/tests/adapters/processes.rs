@@ -1,13 +1,16 @@
 //! Servers that are child processes.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::{CallOptions, ConnectFailure};
-use mcp_sansio_driver::{CallFailure, ConnectionOptions, OpenError, ProcessOptions, Stderr};
+use mcp_sansio_driver::{
+    CallFailure, Connection, ConnectionOptions, KillSwitch, OpenError, ProcessOptions, Stderr,
+};
 
 use crate::kit::{A_LONG_TIME, client_config};
 use crate::runtimes::Adapter;
@@ -49,12 +52,25 @@ fn is_alive(process: u32) -> bool {
     status.is_ok_and(|status| !status.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
 }
 
+/// Waits until the file is there, and gives what is in it.
+fn content(file: &Path) -> String {
+    let started = Instant::now();
+    loop {
+        if let Ok(content) = std::fs::read_to_string(file) {
+            std::fs::remove_file(file).unwrap();
+            return content;
+        }
+        assert!(started.elapsed() < A_LONG_TIME, "there is no {}", file.display());
+        thread::yield_now();
+    }
+}
+
 /// Waits until a process is gone: a signal takes its time.
 fn wait_gone(process: u32) {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     while is_alive(process) {
         assert!(started.elapsed() < A_LONG_TIME, "{process} is still there");
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
@@ -79,6 +95,70 @@ pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
     }
 }
 
+/// Says in a file that it has come to this, and goes on for ever, whatever it is told.
+fn stubborn(file: &Path) -> String {
+    let said = "echo $$ > FILE.new; mv FILE.new FILE; while true; do sleep 0.01; done";
+    said.replace("FILE", &file.to_string_lossy())
+}
+
+/// Closes a connection on another thread, and pulls the switch when the file is there.
+fn pulled(connection: Connection, grace: Duration, file: &Path, switch: &KillSwitch) -> ExitStatus {
+    let closing = thread::spawn(move || connection.close(grace).wait());
+    content(file);
+    switch.pull();
+    let started = Instant::now();
+    while !closing.is_finished() {
+        assert!(started.elapsed() < A_LONG_TIME / 2, "it is still waited for");
+        thread::yield_now();
+    }
+    closing.join().unwrap().unwrap().unwrap()
+}
+
+/// One that nobody wants to wait for any more is killed, whatever the options say.
+pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
+    let adapter = A::new();
+    let start = |rest: &str, file: &Path, switch: &KillSwitch| {
+        let command = shell(&format!("trap '' TERM; {rest} {}", stubborn(file)));
+        let options = patient().kill_switch(switch);
+        adapter.spawn_with(client_config(), options, command).unwrap()
+    };
+    // It knows that its input has ended.
+    let (path, switch) = (file(), KillSwitch::default());
+    let connection = start("cat > /dev/null;", &path, &switch);
+    let status = pulled(connection, Duration::ZERO, &path, &switch);
+    assert_eq!(status.signal(), Some(9));
+    // It has been asked for something, which there would be much time for.
+    let (path, switch) = (file(), KillSwitch::default());
+    let connection = start("", &path, &switch);
+    let call = connection.handle().call_method("ping", &(), CallOptions::new());
+    let status = pulled(connection, 2 * A_LONG_TIME, &path, &switch);
+    assert_eq!(status.signal(), Some(9));
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+}
+
+/// Nor is it waited for while it starts.
+pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
+    let (path, switch) = (file(), KillSwitch::default());
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' TERM; {}", stubborn(&path))]);
+    let options = patient().kill_switch(&switch);
+    let pulling = thread::spawn(move || {
+        let server = content(&path).trim().parse().unwrap();
+        switch.pull();
+        server
+    });
+    let mut config = client_config();
+    config.connection.timeouts.handshake = Some(A_LONG_TIME);
+    let error = A::new().spawn_with(config, options.clone(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::Closed(_))), "{error}");
+    assert!(!is_alive(pulling.join().unwrap()));
+    // From now on there is no time for anybody.
+    let mut command = Command::new("sleep");
+    command.arg("600");
+    let error = A::new().spawn_with(client_config(), options, command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::Closed(_))), "{error}");
+}
+
 /// Pain 83: `npx` and `uvx` put a process in between.
 pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
     let scripts = [
@@ -92,16 +172,10 @@ pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
         let command = shell(&script.replace("FILE", &file.to_string_lossy()));
         let adapter = A::new();
         let connection = adapter.spawn_with(client_config(), impatient(), command).unwrap();
-        let child = loop {
-            match std::fs::read_to_string(&file) {
-                Ok(number) => break number.trim().parse().unwrap(),
-                Err(_) => std::thread::yield_now(),
-            }
-        };
+        let child = content(&file).trim().parse().unwrap();
         assert!(is_alive(child));
         connection.close(Duration::ZERO).wait().unwrap();
         wait_gone(child);
-        std::fs::remove_file(&file).unwrap();
     }
 }
 
@@ -146,7 +220,7 @@ pub(crate) fn standard_error_never_fills_up<A: Adapter>() {
         if let Stderr::Capture(most) = policy {
             // It is read by somebody else, who may not be done yet.
             while !kept().ends_with(b"\0the end\n") {
-                std::thread::yield_now();
+                thread::yield_now();
             }
             assert_eq!(kept().len(), most);
         } else {

@@ -149,8 +149,11 @@ fn a_second_interrupt_kills_the_server() {
     interrupt(&inspecting);
     std::thread::sleep(Duration::from_millis(500));
     assert!(inspecting.try_wait().unwrap().is_none(), "it waits for its server");
+    let told = Instant::now();
     interrupt(&inspecting);
     assert_eq!(inspecting.wait().unwrap().code(), Some(130));
+    // It would have been killed three and a half seconds later by itself.
+    assert!(told.elapsed() < Duration::from_millis(2500), "{:?}", told.elapsed());
     assert!(!is_alive(&server));
 }
 
