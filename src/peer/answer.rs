@@ -6,7 +6,7 @@ use core::fmt;
 use serde::ser::Serialize;
 
 use super::detail::Detail;
-use super::exchanges::{Said, observe_bytes, send};
+use super::exchanges::{Exchange, Said, observe_bytes, send};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;
@@ -31,8 +31,7 @@ impl Peer {
         result: &T,
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
-        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+        if let Some(need) = self.answerable(id)?.need {
             return self.give_input(config, id, need, result, out);
         }
         self.answer(config, id, out, |payload| result.serialize(payload))
@@ -46,8 +45,7 @@ impl Peer {
         result: &Prepared,
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
-        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+        if let Some(need) = self.answerable(id)?.need {
             return self.give_input(config, id, need, result, out);
         }
         self.answer(config, id, out, |payload| payload.prepared(result))
@@ -97,8 +95,7 @@ impl Peer {
         fault: Fault<'_, T>,
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
-        if let Some(need) = self.inbound.get(id.0).and_then(|exchange| exchange.need) {
+        if let Some(need) = self.answerable(id)?.need {
             self.refuse_input(id, need, fault.code);
             return Ok(());
         }
@@ -173,8 +170,7 @@ impl Peer {
         needed: CapabilitySet,
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
-        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        let exchange = self.answerable(id)?;
         let missing = needed.minus(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
         if exchange.stands_alone() {
@@ -238,12 +234,12 @@ impl Peer {
         Ok(Form { record: &shapes::URL_REQUIRED, revision: context.revision })
     }
 
-    /// Whether a request can still be answered.
-    pub(super) fn answerable(&self, id: InboundId) -> Result<(), RespondError> {
+    /// A request, if it can still be answered.
+    pub(super) fn answerable(&self, id: InboundId) -> Result<&Exchange, RespondError> {
         match self.inbound.get(id.0) {
             Some(_) if self.phase == Phase::Closed => Err(RespondError::Closed),
             Some(exchange) if exchange.marked => Err(RespondError::Cancelled),
-            Some(_) => Ok(()),
+            Some(exchange) => Ok(exchange),
             None => Err(match self.inbound.ending(id.0) {
                 Some(Ending::Answered) => RespondError::Answered,
                 Some(Ending::Cancelled) => RespondError::Cancelled,
@@ -253,9 +249,9 @@ impl Peer {
         }
     }
 
-    /// The same, for a role.
+    /// Whether a request can still be answered, for a role.
     pub(crate) fn check_answerable(&self, id: InboundId) -> Result<(), RespondError> {
-        self.answerable(id)
+        self.answerable(id).map(|_| ())
     }
 
     /// Takes a request out of the table that was never told to anybody.
