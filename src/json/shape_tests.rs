@@ -98,6 +98,25 @@ fn an_integer_is_neither_a_fraction_nor_a_string() {
 }
 
 #[test]
+fn a_member_that_came_is_found_wherever_it_is_and_however_it_is_written() {
+    let wrong = |field| Some(Misfit::at(field, Problem::WrongType));
+    let cases = [
+        (r#"{"integer":1,"natural":2,"share":1}"#, None),
+        (r#"{"share":1,"natural":2,"integer":"1"}"#, wrong("integer")),
+        (r#"{"share":1,"x":2,"integer":"1","natural":2}"#, wrong("integer")),
+        (r#"{"integer":1,"natural":2,"integer":"1"}"#, wrong("integer")),
+        (r#"{"\u0069nteger":"1"}"#, wrong("integer")),
+        (r#"{"share":1,"int\u0065ger":"1"}"#, wrong("integer")),
+        (r#"{"integer ":"1","Integer":"1","\\u0069nteger":"1"}"#, None),
+        (r#"{"integer":null,"\u0069nteger":null}"#, None),
+    ];
+    let form = Form { record: &NUMBERS, revision: LATE };
+    for (object, misfit) in cases {
+        assert_eq!(fits(form, Some(&Object::of(object))).err(), misfit, "{object}");
+    }
+}
+
+#[test]
 fn nothing_is_left_out_that_has_to_be_there() {
     assert_eq!(write(&(), &NEEDY, &[]), refused("needed", Problem::Missing));
     assert_eq!(write(&(), &NUMBERS, &[]).as_deref(), Ok(""));
