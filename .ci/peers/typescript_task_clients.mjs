@@ -59,6 +59,23 @@ export class Questions {
   }
 }
 
+/**
+ * Keeps from a client the answers to what it has given up meanwhile: they may cross its
+ * `notifications/cancelled`, and it takes them for answers to nothing. One is kept of each request.
+ */
+function withoutCrossing(transport) {
+  const cancelled = new Set();
+  const [send, deliver] = [transport.send, transport.onmessage];
+  transport.send = (message, ...more) => {
+    if (message.method === "notifications/cancelled") cancelled.add(message.params.requestId);
+    return send.call(transport, message, ...more);
+  };
+  transport.onmessage = (message, ...more) => {
+    const answers = message.method === undefined;
+    if (!answers || !cancelled.delete(message.id)) deliver(message, ...more);
+  };
+}
+
 /** The client of one of the lines. What goes wrong out of sight goes into `wrong`. */
 export function connect(line, command, questions, notified, wrong) {
   const answer = (params) => questions.answer(params).catch((error) => {
@@ -77,7 +94,9 @@ async function connectV1(options, capabilities, { answer, notified, wrong }) {
   client.setRequestHandler(types.ElicitRequestSchema, ({ params }) => answer(params));
   client.setNotificationHandler(types.TaskStatusNotificationSchema, ({ params }) => notified(params));
   client.onerror = (error) => wrong.push(error);
-  await client.connect(new StdioClientTransport(options));
+  const transport = new StdioClientTransport(options);
+  await client.connect(transport);
+  withoutCrossing(transport);
   const { tasks } = client.experimental;
   return {
     capabilities: client.getServerCapabilities(),
@@ -114,7 +133,9 @@ async function connectV2(options, capabilities, { questions, answer, notified, w
   client.fallbackNotificationHandler = async ({ method, params }) => {
     if (method === "notifications/tasks/status") notified(params);
   };
-  await client.connect(new StdioClientTransport(options));
+  const transport = new StdioClientTransport(options);
+  await client.connect(transport);
+  withoutCrossing(transport);
   const session = createTaskSessionFromClient(client, {
     endpointId: "everything",
     async onInputRequest({ kind, params }, { scope, delivery, taskId }) {
