@@ -11,6 +11,7 @@ mod ladder;
 mod listening;
 mod message;
 mod one_stream;
+mod own_store;
 mod resuming;
 mod sessions;
 mod site;

@@ -291,6 +291,38 @@ fn events_that_are_not_kept_any_more_cannot_be_passed_over() {
     }
 }
 
+/// Nor while its client is reading them.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn a_slow_reader_is_not_led_past_events_that_are_not_kept_any_more() {
+    let (mut site, session, turn, id) = calling(|_| {});
+    site.progress(id, 2);
+    site.progress(id, 3);
+    site.hear(turn);
+    site.disconnect(turn);
+    let slow = resume(&mut site, &session, "3-0");
+    assert!(matches!(site.part(slow).0, ResponsePart::Head(_)));
+    assert_eq!(site.part(slow), (ResponsePart::Body, numbered("3-1", progress("7", 1))));
+    // Meanwhile others fill the memory, all but two events of it.
+    let (beside, other) = site.ask(&in_session(&session), &call("8"));
+    for number in 1..=1_022 {
+        site.progress(other.id, number);
+        site.hear(beside);
+    }
+    assert_eq!(site.part(slow), (ResponsePart::Body, numbered("3-2", progress("7", 2))));
+    site.progress(other.id, 1_023);
+    site.progress(other.id, 1_024);
+    site.hear(beside);
+    assert_eq!(site.part(slow), (ResponsePart::End, String::new()), "and not what comes behind");
+    let turn = resume(&mut site, &session, "3-2");
+    assert_eq!(site.hear(turn), no_event());
+    // Whoever has got further goes on.
+    let turn = resume(&mut site, &session, "3-3");
+    site.respond(id, CONTENT);
+    assert_eq!(site.hear(turn), stream(&[numbered("3-4", answer("7"))], true));
+}
+
 /// Proves H-HTTP-199.
 #[test]
 fn what_nobody_reads_of_a_stream_that_broke_off_is_bounded() {

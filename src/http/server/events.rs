@@ -10,7 +10,9 @@ use crate::time::Instant;
 
 /// Keeps the events of one session. Every event is kept before it is sent.
 ///
-/// [`MemoryEvents`] is one. Another one can write them down elsewhere; it is asked often and must not block.
+/// [`MemoryEvents`] is one. Another one can write them down elsewhere; it is asked often and must not block. It may
+/// let go of any of them at any time: no client passes one over without knowing. A response that comes to an event
+/// that is not kept ends there, and its client is refused when it comes back for it.
 pub trait EventStore {
     /// Keeps an event: the message it brings. The events of a stream count up from 1.
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant);

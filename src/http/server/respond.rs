@@ -183,7 +183,14 @@ impl<E: EventStore> Streams<E> {
         let name = is_named.then_some("message");
         if let Some((name, data)) = response.preface.take() {
             write_event(buffer, Some(name), None, None, data.as_bytes());
-        } else if let Some((event, message)) = replayed(response, events, number) {
+        } else if let Some(after) = response.behind(*latest) {
+            let event = after + 1;
+            let next = events.after(number, after);
+            let Some((_, message)) = next.filter(|(next, _)| *next == event) else {
+                // It is not kept any more. The client finds that out when it comes back for it.
+                return self.end(number, now);
+            };
+            response.replays_after = Some(event);
             let id = EventId { stream: number, event };
             write_event(buffer, name, Some(&id as &dyn Display), None, message);
         } else if core::mem::take(&mut response.primes) {
@@ -231,18 +238,6 @@ impl<E: EventStore> Streams<E> {
         }
         ResponsePart::End
     }
-}
-
-/// The next event that was sent before and is sent again.
-fn replayed<'e, E: EventStore>(
-    response: &mut Response,
-    events: &'e E,
-    number: u32,
-) -> Option<(u64, &'e [u8])> {
-    let after = response.replays_after?;
-    let next = events.after(number, after);
-    response.replays_after = next.map(|(event, _)| event);
-    next
 }
 
 /// How this side writes notifications.

@@ -119,6 +119,12 @@ impl Response {
             is_closing: false,
         }
     }
+
+    /// The event behind which the client still is, if it is behind the latest one of the stream.
+    pub(super) fn behind(&mut self, latest: Option<u64>) -> Option<u64> {
+        self.replays_after = self.replays_after.filter(|after| Some(*after) < latest);
+        self.replays_after
+    }
 }
 
 impl Stream {

@@ -1,0 +1,183 @@
+//! A host that keeps the events of a session itself.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mcp_sansio::http::{
+    EventStore, Gate, HttpServerConfig, ResponseId, ResponsePart, SessionId, Streams,
+};
+use mcp_sansio::json::Raw;
+use mcp_sansio::{ConnectionNumber, Frame, InboundId, Instant, Progress, Server, ServerEvent};
+use mcp_sansio_proptests::config;
+
+use super::message::{initialize, notification, plain, progress, result};
+use super::site::{numbered, priming};
+
+const NOW: Instant = Instant::from_millis(1_000_000);
+
+/// Writes down what it is told, and keeps everything until it is told to forget, but for what has been lost.
+struct Shelf {
+    kept: Vec<(u32, u64, Vec<u8>)>,
+    told: Rc<RefCell<Vec<String>>>,
+    /// The number of the event that is lost, on whichever stream.
+    lost: Rc<Cell<u64>>,
+}
+
+impl EventStore for Shelf {
+    fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant) {
+        assert_eq!(now, NOW);
+        let text = String::from_utf8(message.into()).unwrap();
+        self.told.borrow_mut().push(format!("keep {stream}-{event} {text}"));
+        self.kept.push((stream, event, message.into()));
+    }
+
+    fn after(&self, stream: u32, event: u64) -> Option<(u64, &[u8])> {
+        let lost = self.lost.get();
+        let later = |kept: &&(u32, u64, _)| kept.0 == stream && event < kept.1 && kept.1 != lost;
+        let (_, number, message) = self.kept.iter().find(later)?;
+        Some((*number, message))
+    }
+
+    fn forget(&mut self, stream: u32) {
+        self.told.borrow_mut().push(format!("forget {stream}"));
+        self.kept.retain(|kept| kept.0 != stream);
+    }
+}
+
+/// A machine behind a gate, with a store of the host's own.
+struct Host {
+    server: Server,
+    streams: Streams<Shelf>,
+    told: Rc<RefCell<Vec<String>>>,
+    lost: Rc<Cell<u64>>,
+}
+
+impl Host {
+    /// A session that is open, of which nothing needed to be kept.
+    fn open() -> Self {
+        let gate = Gate::new(
+            Arc::new(HttpServerConfig::default()),
+            Arc::new(config::server_of_both_eras()),
+        );
+        let (told, lost) = <(Rc<RefCell<_>>, Rc<Cell<_>>)>::default();
+        let shelf = Shelf { kept: Vec::new(), told: Rc::clone(&told), lost: Rc::clone(&lost) };
+        let id = SessionId::from_random([7; 16]);
+        let (server, streams) = gate.session_with(ConnectionNumber::new(1), id, shelf);
+        let mut host = Self { server, streams, told, lost };
+        let (opening, _) = host.post(&initialize("1", "2025-11-25"));
+        let (parts, end) = host.hear(opening);
+        assert_eq!((parts.len(), end), (1, ResponsePart::End));
+        let (opened, _) = host.post(&notification("notifications/initialized", ""));
+        assert_eq!(host.hear(opened), (vec![], ResponsePart::End));
+        assert!(host.told().is_empty());
+        host
+    }
+
+    /// Takes in a message. Gives its response, and the request that it was.
+    fn post(&mut self, message: &str) -> (ResponseId, Option<InboundId>) {
+        let response = self.streams.begin(NOW);
+        let arrival = self.streams.arrival(response, NOW);
+        let event = self.server.receive(Frame::from(message), arrival, &mut self.streams);
+        let request = event.as_ref().and_then(|event| match event {
+            ServerEvent::Request(request) => Some(request.id),
+            _ => None,
+        });
+        event.iter().for_each(|event| self.streams.watch(event));
+        self.streams.received(response, false);
+        (response, request)
+    }
+
+    /// A call on whose stream there has been progress, twice.
+    fn calling(&mut self) -> (ResponseId, InboundId) {
+        let call = plain("7", "tools/call", r#""name":"t","_meta":{"progressToken":7}"#);
+        let (response, request) = self.post(&call);
+        let request = request.unwrap();
+        for number in [1, 2] {
+            let progress = Progress::new(number);
+            self.server.progress(request, progress, NOW, &mut self.streams).unwrap();
+        }
+        (response, request)
+    }
+
+    fn answer(&mut self, request: InboundId) {
+        let result = Raw::new(r#"{"content":[]}"#).unwrap();
+        self.server.respond(request, &result, &mut self.streams).unwrap();
+    }
+
+    /// What a response says, a part each, and how it ends.
+    fn hear(&mut self, response: ResponseId) -> (Vec<String>, ResponsePart) {
+        let mut said = Vec::new();
+        loop {
+            let mut buffer = Vec::new();
+            match self.streams.next(response, NOW, &mut buffer) {
+                ResponsePart::Head(_) => {}
+                ResponsePart::Body => said.push(String::from_utf8(buffer).unwrap()),
+                end => return (said, end),
+            }
+        }
+    }
+
+    fn resume(&mut self, last: &str) -> Option<(Vec<String>, ResponsePart)> {
+        let response = self.streams.listen(Some(last), NOW).ok()?;
+        Some(self.hear(response))
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.told.take()
+    }
+}
+
+fn answered() -> String {
+    result("7", r#""content":[]"#)
+}
+
+/// Proves H-HTTP-191, H-HTTP-199.
+#[test]
+fn a_host_keeps_events_itself() {
+    let mut host = Host::open();
+    let (response, request) = host.calling();
+    assert!(host.told().is_empty(), "nothing is sent, and nothing kept, that is not asked for");
+    let mut buffer = Vec::new();
+    assert!(matches!(host.streams.next(response, NOW, &mut buffer), ResponsePart::Head(_)));
+    let part = host.streams.next(response, NOW, &mut buffer);
+    assert_eq!((part, host.told().len()), (ResponsePart::Body, 0), "the first brings no message");
+    let said = [numbered("3-1", progress("7", 1)), numbered("3-2", progress("7", 2))];
+    assert_eq!(host.hear(response), (said.into(), ResponsePart::Nothing));
+    let kept = |event: u64, text: String| format!("keep 3-{event} {text}");
+    assert_eq!(host.told(), [kept(1, progress("7", 1)), kept(2, progress("7", 2))]);
+    assert!(!host.streams.disconnected(response, NOW), "the session goes on");
+    host.answer(request);
+    let rest = [numbered("3-2", progress("7", 2)), numbered("3-3", answered())];
+    assert_eq!(host.resume("3-1"), Some((rest.into(), ResponsePart::End)));
+    assert_eq!(host.told(), [kept(3, answered())], "what is sent again is not kept again");
+    host.streams.close();
+    // Not that on which nothing has ever been sent.
+    assert_eq!(host.told(), ["forget 3"]);
+    assert_eq!(host.resume("3-1"), None);
+}
+
+/// Proves H-HTTP-199.
+#[test]
+fn a_client_is_not_led_past_what_a_host_has_lost() {
+    for lost in 1..=3 {
+        let mut host = Host::open();
+        let (response, request) = host.calling();
+        host.answer(request);
+        let said = [
+            priming("3-0"),
+            numbered("3-1", progress("7", 1)),
+            numbered("3-2", progress("7", 2)),
+            numbered("3-3", answered()),
+        ];
+        assert_eq!(host.hear(response), (said.to_vec(), ResponsePart::End));
+        host.lost.set(lost as u64);
+        for last in 0..=3 {
+            let heard = host.resume(&format!("3-{last}"));
+            let there = (last + 1..=3).take_while(|number| *number != lost);
+            let there = there.map(|number| said[number].clone()).collect();
+            let expected = (last + 1 != lost).then_some((there, ResponsePart::End));
+            assert_eq!(heard, expected, "{lost} is lost, {last} was the last");
+        }
+    }
+}
