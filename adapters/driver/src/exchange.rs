@@ -233,7 +233,7 @@ impl<M: Machine> Exchange<M> {
     fn is_answered(&self) {
         trace::answered(self.inner.id);
         self.inner.answered.store(true, Ordering::Relaxed);
-        self.inner.handle.wire().answered(self.inner.id);
+        self.inner.handle.wire().answered(self.inner.id, &self.inner.signal);
     }
 
     fn answer(

@@ -72,9 +72,12 @@ impl<M: Machine> Requests<M> {
         Some((id, request, signal))
     }
 
-    /// Its answer has been given. Gives what tells that.
-    pub(crate) fn answered(&mut self, id: InboundId) -> Option<Arc<Signal>> {
-        self.signals.remove(&id)
+    /// Its answer has been given to the run of its handler that has this signal. It may run again already, with
+    /// what it needed.
+    pub(crate) fn answered(&mut self, id: InboundId, signal: &Arc<Signal>) {
+        if self.signals.get(&id).is_some_and(|known| Arc::ptr_eq(known, signal)) {
+            self.signals.remove(&id);
+        }
     }
 
     /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.

@@ -299,8 +299,11 @@ impl<M: Machine> Wire<M> {
     }
 
     /// A request has been answered: whoever waits for the end of it need not any more.
-    pub(crate) fn answered(self: &Arc<Self>, id: InboundId) {
-        self.act(|state| state.follow.signals.extend(state.requests.answered(id)));
+    pub(crate) fn answered(self: &Arc<Self>, id: InboundId, signal: &Arc<Signal>) {
+        self.act(|state| {
+            state.requests.answered(id, signal);
+            state.follow.signals.push(Arc::clone(signal));
+        });
     }
 
     /// A request has become a task: others need not wait until its handler has returned.
