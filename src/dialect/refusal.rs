@@ -28,6 +28,9 @@ pub enum NotAllowed {
     /// The carrier has no way to bring a request to the peer now.
     #[error("the carrier cannot bring a request to the peer now")]
     Carrier,
+    /// The connection is closing: what is open can be answered, and nothing new can be asked.
+    #[error("the connection is closing, and nothing can be asked any more")]
+    Closing,
 }
 
 /// Why a request could not be answered or reported on. Nothing was sent.

@@ -16,7 +16,7 @@ use crate::dialect::methods::RequestKind;
 use crate::dialect::{NotAllowed, RespondError, features::Feature, shapes};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
-use crate::handle::InboundId;
+use crate::handle::{InboundId, Place};
 use crate::json::shape::Form;
 use crate::json::{EncodeError, Member, Misfit, Payload, Prepared, Problem, Writer, member};
 use crate::model::{CallToolResult, LoggingLevel};
@@ -303,9 +303,19 @@ impl Peer {
         out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let Some(batch) = arrival.batch else {
-            return self.send_own(arrival.lane, said, out, write);
-        };
+        self.answer_into(config, (arrival.batch, arrival.lane), said, out, write)
+    }
+
+    /// The same for a request that came in this batch or none, on this lane.
+    pub(super) fn answer_into(
+        &mut self,
+        config: &ConnectionConfig,
+        (batch, lane): (Option<Place>, Lane),
+        said: Said<'_>,
+        out: &mut dyn Outlets,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        let Some(batch) = batch else { return self.send_own(lane, said, out, write) };
         let limits = &config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
         self.batches.append(batch, room, write).is_ok()

@@ -26,8 +26,11 @@ use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId, Place};
 use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw, object_of};
 use crate::model::{CallToolResult, InputRequired};
-use crate::rpc::{Ending, Fault, GivenUp, write_result};
+use crate::rpc::{Answer, Ending, Fault, GivenUp, write_error, write_result};
 use crate::time::Instant;
+
+/// What is said of a request when its client has refused, or has not answered in time.
+const NOT_GIVEN: &str = "the client did not give what was needed for this";
 
 /// Requests that wait for what their clients are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -236,9 +239,8 @@ impl Peer {
                     return Err(match error {
                         CallError::NotAllowed(reason) => reason.into(),
                         CallError::Encode(error) => error.into(),
-                        CallError::Closed | CallError::Reserved | CallError::NotATask => {
-                            RespondError::Closed
-                        }
+                        CallError::Closed => NotAllowed::Closing.into(),
+                        CallError::Reserved | CallError::NotATask => RespondError::Closed,
                         CallError::TooManyCalls => RespondError::TooManyRounds,
                     });
                 }
@@ -344,19 +346,39 @@ impl Peer {
         id: InboundId,
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
-        const TEXT: &str = "the client did not give what was needed for this";
         let is_tool = self.inbound.get(id.0)?.kind == Some(RequestKind::CallTool);
         let answered = if is_tool {
-            self.respond(config, id, &CallToolResult::error(TEXT), out)
+            self.respond(config, id, &CallToolResult::error(NOT_GIVEN), out)
         } else {
-            self.reject(config, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &TEXT), out)
+            self.reject(config, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN), out)
         };
-        if answered.is_err() {
-            self.abandon_input(id, out);
-            self.drop_exchange(id.0, Ending::Closed);
+        match answered {
+            Ok(()) => {}
+            Err(RespondError::Encode(_)) => {
+                self.fail_in_reserve(config, id, out);
+                self.answered(id, out);
+            }
+            Err(_) => {
+                self.abandon_input(id, out);
+                self.drop_exchange(id.0, Ending::Closed);
+            }
         }
         let cause = CancelCause::InputFailed;
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
+    }
+
+    /// Says that a request has failed where there is no room for answers: the application has not chosen this one,
+    /// and cannot give it again later.
+    fn fail_in_reserve(&mut self, config: &ConnectionConfig, id: InboundId, out: &mut dyn Outlets) {
+        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+            return;
+        };
+        let (batch, wire) = (exchange.batch, wire.into_owned());
+        let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN);
+        let (lane, said) = (Lane::Exchange(id), Said::Error(fault.code));
+        self.answer_into(config, (batch, lane), said, out, |writer| {
+            write_error(writer, Answer::To(&wire), fault, None)
+        });
     }
 
     /// Gives up what was asked for on behalf of a request, because it has ended.

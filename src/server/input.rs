@@ -28,7 +28,8 @@ impl Server {
     /// # Errors
     ///
     /// [`RespondError::NotAllowed`] if the request is not of these methods, or if the client has not
-    /// declared what is asked for ([`reject_missing`](Self::reject_missing) tells it so);
+    /// declared what is asked for ([`reject_missing`](Self::reject_missing) tells it so), or if it cannot be
+    /// asked any more because the connection is closing;
     /// [`RespondError::Encode`] if neither anything is asked for nor a state is given, or if something
     /// that is asked for does not fit the revision. The request is still open.
     pub fn require_input(

@@ -4,6 +4,7 @@
 
 mod both_eras;
 mod bridging;
+mod bridging_troubles;
 mod claims;
 mod context;
 mod discovery;
