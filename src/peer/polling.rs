@@ -84,12 +84,26 @@ impl Peer {
             let asked = self.take_step(config, call, (StepKind::Result, None), Some(now), out);
             self.note_step(call, asked, now, |tracked, step| tracked.result = Some(step));
         }
-        let has_result = self.tracked_part(call).is_some_and(|tracked| tracked.result.is_some());
-        if standing.is_final() && in_session && has_result {
-            self.ask_later(call, None);
-        } else {
-            self.ask_in_a_while(call, now);
+        let result = self.tracked_part(call).and_then(|tracked| tracked.result);
+        match result.filter(|_| standing.is_final() && in_session) {
+            Some(step) => {
+                self.ask_later(call, None);
+                self.hurry_result(config, step, now);
+            }
+            None => self.ask_in_a_while(call, now),
         }
+    }
+
+    /// What was asked for while the task went on can be answered now that it has ended: from now on there is a
+    /// limit to how long that may take.
+    fn hurry_result(&mut self, config: &ConnectionConfig, step: CallId, now: Instant) {
+        let now = self.clock.at(now);
+        let Some(entry) = self.outbound.get_mut(step.0).filter(|entry| entry.idle.is_none()) else {
+            return;
+        };
+        entry.idle = config.timeouts.idle;
+        entry.idle_deadline = entry.idle.map(|idle| now + idle);
+        self.set_deadline(step);
     }
 
     /// Sends a question about a task.

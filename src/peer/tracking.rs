@@ -254,6 +254,15 @@ impl fmt::Debug for Tracked {
     }
 }
 
+/// The whole part of a number that is not negative, however it is written: some write an integer with a fraction, or
+/// with an exponent.
+fn whole(literal: &str) -> Option<u64> {
+    literal.parse().ok().or_else(|| {
+        let number: f64 = literal.parse().ok()?;
+        (0.0..u64::MAX as f64).contains(&number).then_some(number as u64)
+    })
+}
+
 /// A task as its peer describes it.
 pub(super) struct Snapshot<'a> {
     pub(super) id: Str<'a>,
@@ -274,10 +283,8 @@ impl<'a> Snapshot<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let string = |name| member(text, name).and_then(Str::from_literal);
         let millis = |in_session, alone| {
-            let literal = member(text, alone).or_else(|| member(text, in_session))?;
-            // Some write an integer as a number with a fraction.
-            let whole = literal.split_once('.').map_or(literal, |(whole, _)| whole);
-            whole.parse().ok().map(Duration::from_millis)
+            whole(member(text, alone).or_else(|| member(text, in_session))?)
+                .map(Duration::from_millis)
         };
         let status = string("status")?;
         Some(Self {

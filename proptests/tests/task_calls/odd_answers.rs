@@ -38,6 +38,31 @@ fn tasks_may_lack_all_but_a_name_and_a_status() {
     }
 }
 
+/// Proves L-TASK-23: a number is one however it is written, and only its whole part counts.
+#[test]
+fn times_may_be_written_with_a_fraction_or_an_exponent() {
+    for (ttl, milliseconds, interval) in [
+        ("8000", 8_000, "2000"),
+        ("8000.0", 8_000, "2000.9"),
+        ("8E3", 8_000, "2.0e3"),
+        ("8.0E+3", 8_000, "20000e-1"),
+        ("7999.9", 7_999, "2.0009E3"),
+    ] {
+        let mut side = in_session();
+        _ = call(&mut side);
+        _ = side.sent();
+        let odd = format!(
+            r#"{{"taskId":"t-1","status":"working","ttl":{ttl},"pollInterval":{interval}}}"#
+        );
+        assert_eq!(told(side.receive(&created_with(&odd))), "task t-1 working", "{odd}");
+        assert_eq!((side.elapse(1_999), side.sent()), (vec![], vec![]), "{odd}");
+        assert_eq!((side.elapse(1), side.sent()), (vec![], vec![about(3, "get")]), "{odd}");
+        assert_eq!(side.elapse(milliseconds - 2_001), [], "{odd}");
+        let events: Vec<String> = side.elapse(1).into_iter().map(|one| told(Some(one))).collect();
+        assert_eq!(events, ["TaskLost"], "{odd}");
+    }
+}
+
 /// Proves L-TASK-28, M-TASKX-13: a status that nobody knows is no end; a task without a name or a status is none.
 #[test]
 fn an_unknown_status_is_no_end() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Instant, TaskOptions, Timeout};
+use mcp_sansio::{CallOptions, Instant, Revision, TaskOptions, Timeout};
 use mcp_sansio_proptests::ClientSide;
 
 use super::kit::*;
@@ -323,6 +323,30 @@ fn a_call_that_has_a_time_of_its_own_keeps_it_as_a_task() {
         let expected: &[&str] = if ends { &["TimedOut(Total)"] } else { &[] };
         assert_eq!(ended, expected);
     }
+}
+
+/// Nor if it was asked for that while the task went on, when it may take as long as it likes.
+#[test]
+fn a_result_that_was_asked_for_early_is_not_waited_for_for_ever() {
+    let mut config = of_sessions();
+    config.connection.timeouts.total = None;
+    let idle = config.connection.timeouts.idle.unwrap();
+    let mut side = in_session_with(config, Revision::V2025_11_25, TASKS);
+    let call = call(&mut side);
+    _ = side.sent();
+    drop(side.receive(&created(2, "input_required")));
+    assert_eq!(side.sent(), [about(3, "result")]);
+    drop(side.receive(&status(&task("completed"))));
+    let mut asked = vec![about(3, "result")];
+    for _ in 0..100 {
+        if !side.client.is_pending(call) {
+            break;
+        }
+        drop(side.elapse(u64::try_from(idle.as_millis()).unwrap()));
+        asked.extend(side.sent());
+    }
+    assert!(!side.client.is_pending(call), "{asked:?}");
+    is_over(&mut side);
 }
 
 /// A server that says that a task has ended, and never what it came to, does not keep the call for ever.
