@@ -5,7 +5,7 @@
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
     Call, CallId, Cancellation, ChangedList, ClientConfig, ClientEvent, ConnectionNumber, Delivery,
-    Era, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
+    Era, Revision, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -287,6 +287,107 @@ fn an_early_subscription_waits() {
         let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["a:1"]} not {}"#;
         assert_eq!(both.heard(), [(call, granted.into())]);
     }
+}
+
+const LATEST: Revision = Revision::V2025_11_25;
+const GRANTED: &str = r#"granted {"resourceSubscriptions":["x:y"]} not {}"#;
+
+/// A client in a session. Its next call has id 2; so have its subscriptions ids.
+fn subscribing(side: &mut ClientSide, filter: &SubscriptionFilter<'_>) -> CallId {
+    side.client.subscribe(filter, side.now, &mut side.out).unwrap()
+}
+
+fn about(id: u64, method: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{method}","params":{{"uri":"x:y"}}}}"#
+    )
+}
+
+fn done(id: u64) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// What a client is told of its subscriptions.
+fn told(side: &mut ClientSide) -> Vec<(CallId, String)> {
+    let news = |event| match event {
+        ClientEvent::Subscription(update) => (update.call, in_words(&update.news)),
+        other => panic!("{other:?}"),
+    };
+    side.outcomes().into_iter().map(news).collect()
+}
+
+/// Two want the same, and have asked for it at the same time. One of them gives it up.
+#[test]
+fn a_subscription_is_not_deafened_by_the_end_of_another_one() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    for is_granted_first in [true, false] {
+        let mut side = ClientSide::ready(LATEST);
+        let first = subscribing(&mut side, &filter);
+        let second = subscribing(&mut side, &filter);
+        assert_eq!(side.sent(), [about(3, "subscribe"), about(5, "subscribe")]);
+        if is_granted_first {
+            assert_eq!(side.receive(&done(3)), None);
+            assert_eq!(told(&mut side), [(first, GRANTED.into())]);
+        }
+        side.client.cancel(first, None, &mut side.out).unwrap();
+        if !is_granted_first {
+            assert_eq!(side.receive(&done(3)), None);
+        }
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!(side.receive(&done(5)), None);
+        assert_eq!(told(&mut side), [(second, GRANTED.into())]);
+        side.client.cancel(second, None, &mut side.out).unwrap();
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![about(6, "unsubscribe")]));
+    }
+}
+
+/// What is given up before it is granted is given back when it has been, and not if it was refused.
+#[test]
+fn a_subscription_that_is_cancelled_early_is_unsubscribed_from() {
+    let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}"#;
+    for (answer, expected) in
+        [(done(3), vec![about(4, "unsubscribe")]), (refused.to_owned(), vec![])]
+    {
+        let mut side = ClientSide::ready(LATEST);
+        let filter = SubscriptionFilter::new().with_resource("x:y");
+        let call = subscribing(&mut side, &filter);
+        assert_eq!(side.sent(), [about(3, "subscribe")]);
+        side.client.cancel(call, None, &mut side.out).unwrap();
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!(side.receive(&answer), None);
+        assert_eq!((told(&mut side), side.sent()), (vec![], expected));
+    }
+}
+
+/// As much is kept as is kept of a subscription of the other era, and it comes out in order.
+#[test]
+fn what_comes_before_a_subscription_is_open_is_bounded() {
+    const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let mut config = config::client();
+    config.connection.limits.early_notifications = 3;
+    let mut side = ClientSide::ready_with(config, LATEST);
+    let call = subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
+    for _ in 0..5 {
+        assert_eq!(side.receive(TOOLS), None);
+        assert_eq!(told(&mut side), []);
+    }
+    side.receive(&done(3));
+    // What comes now, before anything has been told, comes last.
+    let update =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
+    assert_eq!(side.receive(update), None);
+    let words: Vec<String> = told(&mut side)
+        .into_iter()
+        .map(|(of, words)| {
+            assert_eq!(of, call);
+            words
+        })
+        .collect();
+    let changed = "notifications/tools/list_changed ";
+    let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["x:y"]} not {}"#;
+    assert_eq!(words, [granted, changed, changed, changed, "Lagged { lost: 3 }"]);
+    // Nothing is in the way any more.
+    assert!(matches!(side.receive(update), Some(ClientEvent::Subscription(_))));
 }
 
 /// A connection that is shut down does not wait for what lasts.

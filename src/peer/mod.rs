@@ -228,6 +228,8 @@ struct Unsettled {
     early: VecDeque<CallId>,
     /// Resources that no subscription wants any more.
     unwanted: VecDeque<String>,
+    /// Requests for resources of subscriptions that have ended meanwhile, with those resources.
+    orphaned: Vec<(CallId, String)>,
     /// What subscriptions asked for that were lost.
     lost_subscriptions: Vec<Filter<()>>,
 }
@@ -240,6 +242,7 @@ impl Empty for Unsettled {
         undated: VecDeque::new(),
         early: VecDeque::new(),
         unwanted: VecDeque::new(),
+        orphaned: Vec::new(),
         lost_subscriptions: Vec::new(),
     };
 }

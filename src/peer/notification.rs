@@ -63,7 +63,7 @@ impl Peer {
                         if let Some(kind) = kind
                             && self.may_be_for_subscription(kind)
                         {
-                            match self.told_in_session(kind, notification) {
+                            match self.told_in_session(config, kind, notification) {
                                 Ok(event) => return event.map(Incoming::Event),
                                 Err(unwanted) => notification = unwanted,
                             }

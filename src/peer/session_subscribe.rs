@@ -132,6 +132,12 @@ impl Peer {
         self.make(config, &mut order, method, &UriParams::new(uri), Sink::Outlets(out))
     }
 
+    /// Whether some subscription has been granted a resource, or waits for it.
+    fn is_wanted(&self, uri: &str) -> bool {
+        let waits = |one: &InSession| one.asked.iter().any(|(_, asked)| asked == uri);
+        self.is_subscribed_to(uri) || self.in_session().any(|(_, one)| waits(one))
+    }
+
     /// Whether some subscription has been granted a resource.
     fn is_subscribed_to(&self, uri: &str) -> bool {
         self.in_session().any(|(_, one)| one.granted.resources.contains_key(uri))
@@ -153,6 +159,15 @@ impl Peer {
     /// A request of a subscription has ended.
     pub(super) fn interest_ended(&mut self, asked: CallId, outcome: &Outcome<'_>) {
         self.end_call(asked);
+        let is_granted = matches!(outcome, Outcome::Result(_));
+        let orphan = self.unsettled.orphaned.iter().position(|(call, _)| *call == asked);
+        if let Some(at) = orphan {
+            let (_, uri) = self.unsettled.orphaned.remove(at);
+            if is_granted {
+                self.unsettled.unwanted.push_back(uri);
+            }
+            return;
+        }
         let waits =
             |(_, one): &(CallId, &InSession)| one.asked.iter().any(|(call, _)| *call == asked);
         let Some(call) = self.in_session().find(waits).map(|(call, _)| call) else { return };
@@ -160,7 +175,7 @@ impl Peer {
         let Some(in_session) = &mut subscription.in_session else { return };
         let Some(at) = in_session.asked.iter().position(|(call, _)| *call == asked) else { return };
         let (_, uri) = in_session.asked.remove(at);
-        if matches!(outcome, Outcome::Result(_)) {
+        if is_granted {
             in_session.granted.resources.insert(uri, ());
         }
         if in_session.asked.is_empty() {
@@ -188,6 +203,7 @@ impl Peer {
     /// there is none.
     pub(super) fn told_in_session<'a>(
         &mut self,
+        config: &ConnectionConfig,
         kind: NotificationKind,
         notification: Notification<'a>,
     ) -> Result<Option<PeerEvent<'a>>, Notification<'a>> {
@@ -206,11 +222,10 @@ impl Peer {
             .map(|(call, _)| call)
             .collect();
         let Some((first, others)) = wanting.split_first() else { return Err(notification) };
-        let is_open = |subscription: &Subscription| subscription.acknowledged;
-        let now = self.subscription(*first).is_some_and(is_open);
+        let now = self.subscription(*first).is_some_and(Subscription::is_ready);
         for call in others.iter().chain((!now).then_some(first)) {
             if let Some(subscription) = self.subscription_mut(*call) {
-                subscription.early.push_back((kind, params.clone()));
+                subscription.keep(config.limits.early_notifications, kind, params.as_deref());
                 let is_open = subscription.acknowledged;
                 if is_open {
                     self.unsettled.early.push_back(*call);
@@ -230,9 +245,16 @@ impl Peer {
     pub(super) fn leave_session(&mut self, subscription: &Subscription) {
         let Some(in_session) = &subscription.in_session else { return };
         for uri in in_session.granted.resources.keys() {
-            if !self.is_subscribed_to(uri) {
+            if !self.is_wanted(uri) {
                 self.unsettled.unwanted.push_back(uri.clone());
             }
+        }
+        if !in_session.asked.is_empty() {
+            // What is being asked for can only be given back once it has been granted.
+            let outbound = &self.outbound;
+            let orphaned = &mut self.unsettled.orphaned;
+            orphaned.extend(in_session.asked.iter().cloned());
+            orphaned.retain(|(call, _)| outbound.get(call.0).is_some());
         }
     }
 
@@ -247,7 +269,7 @@ impl Peer {
             let offered = self.session.is_some_and(|terms| {
                 terms.theirs.contains(Capability::ResourcesSubscribe) && self.phase.is_ready()
             });
-            if offered && !self.is_subscribed_to(&uri) {
+            if offered && !self.is_wanted(&uri) {
                 // Without room the server goes on telling, and nobody listens.
                 let kind = RequestKind::Unsubscribe;
                 _ = self.call_about_resource(config, kind, &uri, now, out);

@@ -42,6 +42,22 @@ pub(super) struct Subscription {
     pub(super) is_automatic: bool,
 }
 
+impl Subscription {
+    /// Whether what comes now can be told at once: it is open, and nothing waits that came before.
+    pub(super) fn is_ready(&self) -> bool {
+        self.acknowledged && self.early.is_empty() && self.lost == 0
+    }
+
+    /// Keeps what cannot be told at once, unless too much is kept already.
+    pub(super) fn keep(&mut self, most: u32, kind: NotificationKind, params: Option<&str>) {
+        if (most as usize) <= self.early.len() {
+            self.lost = self.lost.saturating_add(1);
+        } else {
+            self.early.push_back((kind, params.map(String::from)));
+        }
+    }
+}
+
 /// News of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -242,17 +258,11 @@ impl Peer {
             self.changes.note(list);
         }
         let subscription = self.outbound.get_mut(call.0)?.subscription.as_mut()?;
-        // What came before it comes out before it.
-        let is_first = subscription.early.is_empty() && subscription.lost == 0;
-        if subscription.acknowledged && is_first {
+        if subscription.is_ready() {
             return Some(changed(call, notification));
         }
-        if (config.limits.early_notifications as usize) < subscription.early.len() + 1 {
-            subscription.lost = subscription.lost.saturating_add(1);
-        } else {
-            let params = notification.params.map(|params| String::from(params.as_json()));
-            subscription.early.push_back((kind, params));
-        }
+        let params = notification.params.as_ref().map(Raw::as_json);
+        subscription.keep(config.limits.early_notifications, kind, params);
         if !subscription.acknowledged {
             self.note(ViolationKind::NotAcknowledged);
         }
