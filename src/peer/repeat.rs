@@ -51,6 +51,7 @@ impl Peer {
             return false;
         }
         entry.whereabouts = Whereabouts::Answered;
+        entry.progress = None;
         self.outbound.renew(call.0);
         self.ask_again(call, Some(now), out);
         true

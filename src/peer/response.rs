@@ -47,7 +47,9 @@ impl Peer {
             Lane::Call(call) if self.awaits_answer(call) => Some(call),
             _ => None,
         };
-        match by_lane.or(self.initialize) {
+        let is_of_another =
+            matches!(reception.arrival.lane, Lane::Call(call) if Some(call) != self.initialize);
+        match by_lane.or_else(|| self.initialize.filter(|_| !is_of_another)) {
             Some(call) => self.ended(call, Outcome::PeerError(error), bytes, reception),
             None => Some(Incoming::Event(PeerEvent::PeerFault(error))),
         }

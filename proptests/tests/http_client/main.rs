@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod answers;
+mod broken_off;
 mod eras;
 mod kit;
 mod one_stream;

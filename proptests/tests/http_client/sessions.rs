@@ -8,8 +8,8 @@ use mcp_sansio::{
 use mcp_sansio_proptests::config;
 
 use super::kit::{
-    Act, INITIALIZED, JSON, Sent, Side, URL, complete, ended, error, get, post, request, result,
-    session,
+    Act, EVENTS, INITIALIZED, JSON, Sent, Side, URL, complete, ended, error, get, post, request,
+    result, session,
 };
 
 const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
@@ -194,8 +194,12 @@ fn a_session_that_is_lost_is_followed_by_another() {
         // That can be lost in its turn, if it was good for anything.
         assert_eq!(side.answer(&initialized, 202, &[], ""), []);
         let listening = side.sent_one();
-        lost(&mut side, &listening);
-        assert_eq!(side.due(), []);
+        let stream = side.head(&listening, 200, &[EVENTS]).unwrap();
+        let (_, call) = side.asks("tools/list", "{}");
+        lost(&mut side, &call);
+        drop(stream);
+        side.aborts(listening.exchange);
+        assert!(matches!(&side.due()[..], [ClientEvent::CallEnded(_)]));
         let opening = side.sent_one();
         assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));
         // A server that knows no session that it has opened will not know the next one either.

@@ -70,6 +70,16 @@ pub(super) enum Step {
     Other(Arrived<'static>),
 }
 
+impl Step {
+    /// What there is to tell if no message has come.
+    pub(super) fn without_message(self) -> Option<Arrived<'static>> {
+        match self {
+            Self::Other(arrived) => Some(arrived),
+            Self::Message(_) | Self::Error(..) => None,
+        }
+    }
+}
+
 impl Posts {
     /// What a step means, with what the reader holds.
     pub(super) fn arrived<'r>(

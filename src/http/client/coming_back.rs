@@ -1,16 +1,66 @@
-//! Streams that have broken off are asked for again, and servers of 2024-11-05 in their own way.
+//! Exchanges that have broken off: streams are asked for again, and servers of 2024-11-05 in their own way.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::arrived::Arrived;
+use super::arrived::{Arrived, Step};
 use super::config::OneStream;
-use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use super::exchange::{Exchange, ExchangeNumber, Purpose, Verdict};
 use super::posts::{Action, Manner, Posts};
+use super::reader::{Form, ResponseReader};
 use super::request::HttpRequest;
 use crate::http::name;
 use crate::peer::{CarrierFailure, CarrierFailureKind};
 use crate::time::Instant;
+
+/// # Receiving
+impl Posts {
+    /// The request could not be made: nothing of it can have reached the server.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, CarrierFailureKind::Unreachable, now)
+    }
+
+    /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
+    /// request.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn broken(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, CarrierFailureKind::BrokenOff, now)
+    }
+
+    fn ended_without(
+        &mut self,
+        exchange: ExchangeNumber,
+        kind: CarrierFailureKind,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        self.has_begun(exchange);
+        let known = self.exchanges.get_mut(&exchange)?;
+        match known.verdict.take() {
+            Some(Verdict::Taken) => {
+                self.exchanges.remove(&exchange);
+                return None;
+            }
+            Some(Verdict::Refused(status, refusal)) => {
+                // Without a body there is no message in it.
+                let mut reader = ResponseReader::new(exchange, status, Form::Unusable, 0);
+                return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
+            }
+            None => {}
+        }
+        if known.has_head || known.last_event.is_some() {
+            return self.broke_off(exchange, now);
+        }
+        match known.purpose {
+            Purpose::Standalone => {
+                self.try_again(exchange, now);
+                None
+            }
+            Purpose::OneStream => self.fall_short(exchange, CarrierFailure::new(kind)),
+            _ => self.fail(exchange, CarrierFailure::new(kind)),
+        }
+    }
+}
 
 /// # Time
 impl Posts {

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::refresh::{CalledTool, Refresh};
 use crate::handle::CallId;
+use crate::peer::CarrierFailure;
 use crate::time::Instant;
 
 /// The number of an exchange: a request of HTTP and its response. They count up and are never used again.
@@ -22,6 +23,10 @@ pub(super) struct Exchange {
     pub(super) names_session: bool,
     /// The response has begun.
     pub(super) has_head: bool,
+    /// A response has been an event stream.
+    pub(super) was_open: bool,
+    /// What the head of the response has said that settles it, whatever becomes of the body.
+    pub(super) verdict: Option<Verdict>,
     /// The answer has come.
     pub(super) is_answered: bool,
     /// The id of the last event, by which the server can go on where it broke off.
@@ -34,6 +39,15 @@ pub(super) struct Exchange {
     pub(super) empty_streams: u32,
     /// When to ask, if nothing is being asked now.
     pub(super) due: Option<Instant>,
+}
+
+/// What the head of a response says of the request.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Verdict {
+    /// The server has taken it, and there is nothing more to say on this exchange.
+    Taken,
+    /// It has refused it, with this status.
+    Refused(u16, CarrierFailure<'static>),
 }
 
 /// What an exchange is for.
@@ -107,6 +121,8 @@ impl Exchange {
             in_session,
             names_session: false,
             has_head: false,
+            was_open: false,
+            verdict: None,
             is_answered: false,
             last_event: None,
             retry: None,

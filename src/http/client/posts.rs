@@ -328,6 +328,16 @@ impl Posts {
         !is_opening && !matches!(self.manner, Manner::OneStream { endpoint: None })
     }
 
+    /// A request is cancelled: its answer need not be read any more. Says whether that says it all, as it does
+    /// without a session.
+    fn is_broken_off(&mut self, cancellation: &Said<'_>) -> bool {
+        let id = cancellation.params.and_then(|params| member(params, "requestId"));
+        let Some(exchange) = id.and_then(|id| self.carries(id)) else { return false };
+        let stands_alone = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
+        self.abort(exchange);
+        stands_alone
+    }
+
     /// Sends a message, or does instead what HTTP has for it.
     fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
         if message.starts_with(b"[") {
@@ -342,14 +352,10 @@ impl Posts {
             Some(revision) => revision.is_stateless(),
             None => said.version.is_some(),
         };
-        if said.method.as_ref().is_some_and(|method| *method == "notifications/cancelled") {
-            let id = said.params.and_then(|params| member(params, "requestId"));
-            let exchange = id.and_then(|id| self.carries(id));
-            // It need not be read any more. Without a session that says it all.
-            exchange.into_iter().for_each(|exchange| self.abort(exchange));
-            if stands_alone {
-                return;
-            }
+        let cancels =
+            said.method.as_ref().is_some_and(|method| *method == "notifications/cancelled");
+        if cancels && (self.is_broken_off(&said) || stands_alone) {
+            return;
         }
         let purpose = match (tag, said.id) {
             (Tag::Call(call), Some(id)) => {

@@ -44,6 +44,25 @@ pub(super) enum Form {
 }
 
 impl ResponseReader {
+    pub(super) const fn new(
+        exchange: ExchangeNumber,
+        status: u16,
+        form: Form,
+        most_bytes: usize,
+    ) -> Self {
+        Self {
+            exchange,
+            status,
+            form,
+            most_bytes,
+            message: Vec::new(),
+            rest: None,
+            has_more: false,
+            refusal: None,
+            is_done: false,
+        }
+    }
+
     /// The exchange that it belongs to.
     pub const fn exchange(&self) -> ExchangeNumber {
         self.exchange

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::arrived::{Arrived, Step};
-use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use super::exchange::{Exchange, ExchangeNumber, Purpose, Verdict};
 use super::posts::{Manner, Posts};
 use super::reader::{Form, ResponseReader};
 use super::url::resolve;
@@ -44,8 +44,9 @@ impl Posts {
                 Form::Ignored
             }
             _ if has_content_type(headers, "text/event-stream") && is_fine => {
-                known.attempts = 0;
-                Form::Events(SseDecoder::new(self.limits.frame_bytes))
+                (known.attempts, known.was_open) = (0, true);
+                let last_event = known.last_event.as_deref().unwrap_or_default();
+                Form::Events(SseDecoder::new(self.limits.frame_bytes).behind(last_event))
             }
             Purpose::Request(_) | Purpose::Refresh(_) | Purpose::Batch | Purpose::Notice { .. }
                 if has_content_type(headers, "application/json") && status != 202 =>
@@ -55,8 +56,14 @@ impl Posts {
             _ => Form::Unusable,
         };
         self.has_worked |= known.names_session && is_fine;
-        let opens =
-            matches!(&known.purpose, Purpose::Request(asked) if asked.opens.is_some()) && is_fine;
+        let opens = matches!(&known.purpose, Purpose::Request(asked) if asked.opens.is_some())
+            && known.last_event.is_none()
+            && is_fine;
+        let refusal = (!is_fine).then(|| failure(status, headers));
+        known.verdict = match &refusal {
+            Some(refusal) => Some(Verdict::Refused(status, refusal.clone())),
+            None => matches!(form, Form::Ignored).then_some(Verdict::Taken),
+        };
         if opens && self.manner == Manner::Streamable {
             self.session = match headers.get(name::SESSION_ID) {
                 Field::Once(id) if is_session_id(id) => Some(String::from(id)),
@@ -67,21 +74,8 @@ impl Posts {
         if started && is_fine && self.manner == Manner::Streamable {
             self.listen(now);
         }
-        let mut reader = ResponseReader {
-            exchange,
-            status,
-            form,
-            most_bytes: self.limits.frame_bytes,
-            message: Vec::new(),
-            rest: None,
-            has_more: false,
-            is_done: false,
-            refusal: None,
-        };
-        if !is_fine {
-            reader.refusal = Some(failure(status, headers));
-        }
-        Some(reader)
+        let reader = ResponseReader::new(exchange, status, form, self.limits.frame_bytes);
+        Some(ResponseReader { refusal, ..reader })
     }
 
     /// A part of the body has come. Takes as much of it as it needs for the next thing it has to say; ask until that
@@ -102,40 +96,6 @@ impl Posts {
     pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
         let step = self.take_end(reader, now)?;
         self.arrived(step, reader)
-    }
-
-    /// The request could not be made: nothing of it can have reached the server.
-    #[must_use = "what has arrived is lost unless the machine receives it"]
-    pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, CarrierFailureKind::Unreachable, now)
-    }
-
-    /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
-    /// request.
-    #[must_use = "what has arrived is lost unless the machine receives it"]
-    pub fn broken(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, CarrierFailureKind::BrokenOff, now)
-    }
-
-    fn ended_without(
-        &mut self,
-        exchange: ExchangeNumber,
-        kind: CarrierFailureKind,
-        now: Instant,
-    ) -> Option<Arrived<'static>> {
-        self.has_begun(exchange);
-        let known = self.exchanges.get(&exchange)?;
-        if known.has_head || known.last_event.is_some() {
-            return self.broke_off(exchange, now);
-        }
-        match known.purpose {
-            Purpose::Standalone => {
-                self.try_again(exchange, now);
-                None
-            }
-            Purpose::OneStream => self.fall_short(exchange, CarrierFailure::new(kind)),
-            _ => self.fail(exchange, CarrierFailure::new(kind)),
-        }
     }
 }
 
@@ -344,14 +304,17 @@ impl Posts {
     }
 
     /// The server has refused a request with a status.
-    fn refused(
+    pub(super) fn refused(
         &mut self,
         reader: &mut ResponseReader,
         refusal: CarrierFailure<'static>,
         now: Instant,
     ) -> Option<Step> {
         let known = self.exchanges.get(&reader.exchange)?;
-        let is_session_lost = reader.status == 404 && known.names_session;
+        // Many a server that has no such stream says 404 to the first GET. If it is the session that is not there,
+        // that shows with the next request.
+        let is_no_stream = known.purpose == Purpose::Standalone && !known.was_open;
+        let is_session_lost = reader.status == 404 && known.names_session && !is_no_stream;
         if is_session_lost && known.purpose != Purpose::Farewell {
             self.exchanges.remove(&reader.exchange);
             return Some(Step::Other(Arrived::SessionLost));
@@ -360,6 +323,11 @@ impl Posts {
             Purpose::Notice { .. } => {
                 self.exchanges.remove(&reader.exchange);
                 Some(Step::Other(Arrived::NotTaken { status: Some(reader.status) }))
+            }
+            // It may be busy, or be starting again.
+            Purpose::Standalone if known.was_open && 500 <= reader.status => {
+                self.try_again(reader.exchange, now);
+                None
             }
             Purpose::Standalone | Purpose::Farewell | Purpose::Batch => {
                 // A server need not have such a stream.
@@ -382,13 +350,13 @@ impl Posts {
                 if !has_error {
                     self.note_refusal("POST", &refusal);
                 }
-                if may_be_older && self.ask_in_the_old_way(reader.exchange, now) {
-                    return None;
-                }
                 if known_to_resume(&self.exchanges, reader.exchange) {
                     // It was to go on with what had broken off, and cannot.
                     let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
                     return self.fail(reader.exchange, failure).map(Step::Other);
+                }
+                if may_be_older && self.ask_in_the_old_way(reader.exchange, now) {
+                    return None;
                 }
                 if has_error && self.refreshes(reader.exchange, reader.status, &reader.message) {
                     return None;

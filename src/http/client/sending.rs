@@ -44,8 +44,9 @@ impl Posts {
         mut request: HttpRequest,
     ) -> ExchangeNumber {
         if self.manner == Manner::Streamable {
-            let opens =
-                matches!(&exchange.purpose, Purpose::Request(asked) if asked.opens.is_some());
+            // A GET goes on with the answer to that, which has named the session.
+            let opens = request.method == "POST"
+                && matches!(&exchange.purpose, Purpose::Request(asked) if asked.opens.is_some());
             let session = self.session.as_deref().filter(|_| !opens);
             if let Some(session) = session {
                 request.add(name::SESSION_ID, session);

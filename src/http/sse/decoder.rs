@@ -131,6 +131,15 @@ impl SseDecoder {
         }
     }
 
+    /// The same for a stream that goes on where another one broke off, behind the event with this id: it stands
+    /// for the events without one.
+    #[must_use]
+    pub fn behind(mut self, last_event_id: &str) -> Self {
+        self.last_id.clear();
+        self.last_id.push_str(last_event_id);
+        self
+    }
+
     /// Takes bytes off the front of the chunk, up to the end of the next event. `None` when the chunk
     /// is used up.
     ///

@@ -1,0 +1,246 @@
+//! What has been said holds, wherever the rest of it breaks off.
+
+use mcp_sansio::http::{HttpClientConfig, OneStream};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, Revision};
+use mcp_sansio_proptests::config;
+
+use super::kit::*;
+
+const D: Revision = Revision::V2025_11_25;
+const SESSION: (&str, &str) = ("Mcp-Session-Id", "s-1");
+const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+/// What an event without an id says of the place in a stream: nothing, also at the beginning of a response.
+///
+/// Proves H-HTTP-188, H-HTTP-190.
+#[test]
+fn a_stream_that_was_resumed_keeps_its_place() {
+    for first in ["retry: 20\n\n".to_owned(), format!("data: {CHANGED}\n\n")] {
+        let mut side = Side::session(D);
+        let (call, sent) = side.asks("tools/list", "{}");
+        let mut stream = side.stream(&sent);
+        assert_eq!(side.chunk(&mut stream, b"id: e1\n\n"), []);
+        for _ in 0..3 {
+            side.chunk(&mut stream, first.as_bytes());
+            assert_eq!(side.end(&mut stream), [], "{first:?}");
+            side.elapse(1_000);
+            let resumed = side.sent_one();
+            assert_eq!(resumed.header("Last-Event-ID"), Some("e1"), "{first:?}");
+            stream = side.stream(&resumed);
+        }
+        let answer = result(sent.id(), r#"{"tools":[]}"#);
+        assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
+    }
+    let (mut side, mut listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut first: &[u8] = b"id: e1\n\n";
+    for _ in 0..3 {
+        let mut stream = side.stream(&listening);
+        side.chunk(&mut stream, first);
+        assert_eq!(side.end(&mut stream), []);
+        side.elapse(1_000);
+        listening = side.sent_one();
+        assert_eq!(listening.header("Last-Event-ID"), Some("e1"));
+        first = b"retry: 20\n\n";
+    }
+    // Only an id that is empty takes it back.
+    let mut stream = side.stream(&listening);
+    side.chunk(&mut stream, b"id:\n\n");
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(1_000);
+    assert_eq!(side.sent_one().header("Last-Event-ID"), None);
+}
+
+/// A client whose `initialize` was answered by a stream that has broken off, and the request for the rest of it.
+fn opening_that_broke_off() -> (Side, Sent) {
+    let mut side = Side::begun(config::client());
+    let opening = side.sent_one();
+    let mut stream = side.head(&opening, 200, &[EVENTS, SESSION]).unwrap();
+    assert_eq!(side.chunk(&mut stream, b"id: e1\nretry: 10\ndata:\n\n"), []);
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(10);
+    let resumed = side.sent_one();
+    (side, resumed)
+}
+
+/// Proves H-HTTP-163, H-HTTP-188: the session has a name from the first head on.
+#[test]
+fn the_answer_to_initialize_can_be_resumed() {
+    let (mut side, resumed) = opening_that_broke_off();
+    assert_eq!(resumed.text(), get(&[("Last-Event-ID", "e1"), SESSION]));
+    let mut stream = side.stream(&resumed);
+    let events = side.says(&mut stream, &result(1, &session(D)));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    let version = ("MCP-Protocol-Version", "2025-11-25");
+    assert_eq!(side.sent_one().text(), post(&[SESSION, version], INITIALIZED));
+}
+
+/// Proves H-HTTP-198: whoever has named a session is no server of 2024-11-05.
+#[test]
+fn an_answer_to_initialize_that_cannot_be_resumed_is_the_end() {
+    for status in [400, 405] {
+        let (mut side, resumed) = opening_that_broke_off();
+        let mut events = side.answer(&resumed, status, &[], "");
+        events.extend(side.due());
+        assert!(matches!(&events[..], [ClientEvent::ConnectFailed(_), ..]), "{status}: {events:?}");
+        let sent: Vec<String> = side.sent().iter().map(Sent::text).collect();
+        // The session that was opened is not left behind.
+        assert_eq!(sent, [request("DELETE", URL, &[SESSION], "")], "{status}");
+    }
+}
+
+/// A server that knows nothing but POST has no stream, and is not asked for another session because of that.
+///
+/// Proves H-HTTP-153, H-HTTP-170.
+#[test]
+fn a_404_to_the_first_get_says_that_there_is_no_stream() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    assert_eq!(side.answer(&listening, 404, &[], "Cannot GET /mcp"), []);
+    assert_eq!((side.due(), side.waits()), (vec![], None));
+    let (call, sent) = side.asks("tools/list", "{}");
+    let events = side.json(&sent, &result(sent.id(), r#"{"tools":[]}"#));
+    assert_eq!(complete(events).0, call);
+    // If there was one, the session is not there any more.
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(1_000);
+    let again = side.sent_one();
+    assert_eq!(side.answer(&again, 404, &[], ""), []);
+    assert_eq!(side.due(), []);
+    assert!(side.sent_one().body().contains("\"initialize\""));
+}
+
+/// A server that starts again is asked again for a stream that it had.
+#[test]
+fn a_stream_that_was_open_survives_a_503() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    side.chunk(&mut stream, b"id: e1\n\n");
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(1_000);
+    let busy = side.sent_one();
+    assert_eq!(side.answer(&busy, 503, &[], "busy"), []);
+    side.elapse(1_500);
+    let again = side.sent_one();
+    assert_eq!(again.header("Last-Event-ID"), Some("e1"));
+    // Where there never was one, there is none.
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    assert_eq!(side.answer(&listening, 503, &[], ""), []);
+    assert_eq!(side.waits(), None);
+}
+
+/// Proves H-HTTP-168, H-HA-02, H-HTTP-153: the status alone decides, though nothing comes behind it.
+#[test]
+fn a_refusal_whose_body_breaks_off_is_one() {
+    let broken = |side: &mut Side, sent: &Sent| {
+        let event = side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned);
+        assert_eq!(event, None);
+        side.due()
+    };
+    let mut side = Side::session(D);
+    let (_, sent) = side.asks("tools/list", "{}");
+    let _body = side.head(&sent, 404, &[JSON]).unwrap();
+    assert!(matches!(&broken(&mut side, &sent)[..], [ClientEvent::CallEnded(_)]));
+    assert!(side.sent_one().body().contains("\"initialize\""));
+
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let _body = side.head(&listening, 405, &[]).unwrap();
+    assert_eq!(broken(&mut side, &listening), []);
+    assert_eq!(side.waits(), None, "there is no such stream");
+
+    let mut side = Side::session(D);
+    let (_, sent) = side.asks("tools/list", "{}");
+    let _body = side.head(&sent, 503, &[("Retry-After", "9")]).unwrap();
+    let event = side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned);
+    let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
+    let Outcome::Undelivered(failure) = ended.outcome else { panic!("{:?}", ended.outcome) };
+    assert_eq!((failure.status, failure.retry_after), (Some(503), Some("9".into())));
+}
+
+/// Proves H-HTTP-215: what has been taken is answered on the one stream.
+#[test]
+fn a_202_whose_body_breaks_off_is_one() {
+    let mut http = HttpClientConfig::new("http://h/sse");
+    http.one_stream = OneStream::Always;
+    let mut side = Side::begun_with(config::client(), http);
+    let listening = side.sent_one();
+    let mut stream = side.stream(&listening);
+    side.chunk(&mut stream, b"event: endpoint\ndata: /m\n\n");
+    let opening = side.sent_one();
+    side.answer(&opening, 202, &[], "");
+    let events = side.says(&mut stream, &result(1, &session(Revision::V2024_11_05)));
+    assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
+    let initialized = side.sent_one();
+    side.answer(&initialized, 202, &[], "");
+    let (call, sent) = side.asks("tools/list", "{}");
+    let _body = side.head(&sent, 202, &[]).unwrap();
+    assert_eq!(side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned), None);
+    let answer = result(sent.id(), r#"{"tools":[]}"#);
+    assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
+}
+
+/// A client that takes a server for one without sessions, and has not heard of it.
+fn known() -> (Side, Sent) {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(Revision::V2026_07_28);
+    let mut side = Side::begun(config);
+    assert!(matches!(&side.due()[..], [ClientEvent::Connected(_)]));
+    let probe = side.sent_one();
+    (side, probe)
+}
+
+/// An error without an id is about the request that it answers, though that was cancelled.
+#[test]
+fn an_error_for_a_cancelled_call_does_not_end_the_probe() {
+    let (mut side, probe) = known();
+    let (call, sent) = side.asks("tools/list", "{}");
+    let mut reader = side.head(&sent, 200, &[JSON]).unwrap();
+    side.http.with(|client, out| client.cancel(call, None, out)).unwrap();
+    // It crosses the cancellation.
+    assert_eq!(side.chunk(&mut reader, error(None, -32603).as_bytes()), []);
+    let mut events = side.end(&mut reader);
+    events.extend(side.due());
+    assert!(matches!(&events[..], [ClientEvent::PeerFault(_)]), "{events:?}");
+    assert!(side.sent().is_empty());
+    assert_eq!(side.answer(&probe, 200, &[JSON], &result(1, DISCOVERY)), []);
+}
+
+/// Proves H-HTTP-123: without a session a cancellation is the end of the exchange, also before anything is known.
+#[test]
+fn a_cancellation_before_anything_is_known_is_no_post() {
+    let mut config = config::client_of_both_eras();
+    config.known = Some(Revision::V2026_07_28);
+    let mut side = Side::begun(config);
+    let call = side.call("tools/list", "{}");
+    let [_probe, sent] = &side.sent()[..] else { panic!("two requests") };
+    side.http.with(|client, out| client.cancel(call, None, out)).unwrap();
+    let acts = side.acts();
+    assert!(matches!(&acts[..], [Act::Abort(one)] if *one == sent.exchange), "{acts:?}");
+}
+
+/// Progress of a request that is made again counts from the beginning.
+#[test]
+fn progress_of_a_request_that_is_made_again_begins_anew() {
+    let mut side = Side::modern();
+    let options = CallOptions::new().progress();
+    side.call_with("tools/call", r#"{"name":"t","arguments":{}}"#, options);
+    let progress = |sent: &Sent, progress: u32| {
+        let message: serde_json::Value = serde_json::from_str(sent.body()).unwrap();
+        let token = &message["params"]["_meta"]["progressToken"];
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+        )
+    };
+    let sent = side.sent_one();
+    let mut stream = side.stream(&sent);
+    assert_eq!(side.says(&mut stream, &progress(&sent, 50)).len(), 1);
+    let refused = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32022,"message":"m","data":{{"supported":["2026-07-28"],"requested":"2026-07-28"}}}}}}"#,
+        sent.id()
+    );
+    assert_eq!(side.says(&mut stream, &refused), []);
+    let again = side.sent_one();
+    let mut stream = side.stream(&again);
+    let events = side.says(&mut stream, &progress(&again, 1));
+    assert!(matches!(&events[..], [ClientEvent::Progress(_)]), "{events:?}");
+}
