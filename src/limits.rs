@@ -69,7 +69,8 @@ pub struct Limits {
     pub batch_elements: u32,
     /// Most requests of the peer that may be unanswered at the same time.
     ///
-    /// Default 1024. One more is refused with its own id and `-32603`.
+    /// Default 1024. One more is refused with its own id and `-32603`. Behind HTTP a client has no more requests open
+    /// than these for what nobody answers, such as answers of its own; what comes next waits in the outbox.
     pub inbound_requests: u32,
     /// Most calls of ours that may be pending at the same time. Default 1024. What is asked about those
     /// that have become tasks comes on top, up to three times as many.

@@ -340,3 +340,29 @@ fn a_session_that_is_not_opened_in_time_is_not_cancelled() {
     side.aborts(opening.exchange);
     assert!(side.http.is_over());
 }
+
+/// A server that has its client say ever more, and takes none of it, is like one that does not read.
+#[test]
+fn what_nobody_waits_for_is_bounded() {
+    let (mut side, listening) = Side::listening(D, HttpClientConfig::new(URL));
+    let mut stream = side.stream(&listening);
+    let mut sent = Vec::new();
+    for id in 0..1_100 {
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        assert_eq!(side.says(&mut stream, &ping), []);
+        sent.extend(side.sent());
+    }
+    // As many as it may have in flight itself, and the stream.
+    assert_eq!((sent.len(), side.http.posts().exchanges()), (1_024, 1_025));
+    let (call, nothing) = (side.call("tools/list", "{}"), side.sent());
+    assert!(nothing.is_empty(), "what comes later waits as well");
+    // As soon as it takes one the next one goes.
+    for answered in 0..77 {
+        assert_eq!(side.answer(&sent[answered], 202, &[], ""), []);
+        sent.push(side.sent_one());
+    }
+    assert!(sent[1_099].body().contains(r#""id":1099"#), "{}", sent[1_099].body());
+    assert!(sent[1_100].body().contains("tools/list"));
+    let answer = result(sent[1_100].id(), r#"{"tools":[]}"#);
+    assert_eq!(complete(side.json(&sent[1_100], &answer)).0, call);
+}

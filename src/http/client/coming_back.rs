@@ -66,16 +66,15 @@ impl Posts {
 impl Posts {
     /// When to ask for the next [action](Self::poll_action) although nothing has happened.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let due = self.exchanges.values().filter_map(|exchange| exchange.due);
+        let due = self.exchanges.next_due().map(|(due, _)| due);
         let opening = self.opening.into_iter().chain(self.completing);
-        due.chain(opening.map(|(_, until)| until)).min()
+        due.into_iter().chain(opening.map(|(_, until)| until)).min()
     }
 
     /// Asks again for the streams whose time has come. Says whether there was one.
     pub(super) fn come_back(&mut self, now: Instant) -> bool {
-        let is_due = |exchange: &Exchange| exchange.due.is_some_and(|due| due <= now);
-        let found = self.exchanges.iter().find(|(_, exchange)| is_due(exchange));
-        let Some(number) = found.map(|(number, _)| *number) else { return false };
+        let due = self.exchanges.next_due().filter(|(due, _)| *due <= now);
+        let Some((_, number)) = due else { return false };
         let Some(mut exchange) = self.exchanges.remove(&number) else { return false };
         if exchange.purpose == Purpose::OneStream {
             // It has not said in time where messages go.
@@ -84,7 +83,8 @@ impl Posts {
             _ = self.fall_short(number, failure);
             return true;
         }
-        (exchange.due, exchange.has_head) = (None, false);
+        exchange.set_due(None);
+        exchange.has_head = false;
         let mut request = HttpRequest::get(&self.config.url);
         if let Some(event) = &exchange.last_event {
             request.add(name::LAST_EVENT_ID, event);
@@ -133,7 +133,7 @@ impl Posts {
         let delay = known.retry.map_or(usual, |retry| retry.max(least));
         known.empty_streams += 1;
         known.attempts += 1;
-        known.due = Some(now + delay);
+        self.exchanges.set_due(exchange, Some(now + delay));
     }
 
     /// Asks for the event stream of a session.
@@ -177,7 +177,7 @@ impl Posts {
         let timeout = self.config.endpoint_timeout;
         let request = HttpRequest::get(&self.config.url);
         let mut exchange = Exchange::new(Purpose::OneStream, true);
-        exchange.due = Some(now + timeout);
+        exchange.set_due(Some(now + timeout));
         self.send_in_session(exchange, request);
     }
 
@@ -189,10 +189,10 @@ impl Posts {
 
     /// Says what was refused in the newer way, now that it is known where to.
     pub(super) fn say_again(&mut self) {
-        for exchange in self.exchanges.values_mut() {
-            if exchange.purpose == Purpose::OneStream {
-                exchange.due = None;
-            }
+        let is_one = |exchange: &Exchange| exchange.purpose == Purpose::OneStream;
+        let one = self.exchanges.iter().find(|(_, exchange)| is_one(exchange));
+        if let Some(one) = one.map(|(number, _)| *number) {
+            self.exchanges.set_due(one, None);
         }
         let Manner::OneStream { endpoint: Some(endpoint) } = &self.manner else { return };
         let endpoint = endpoint.clone();

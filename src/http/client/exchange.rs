@@ -38,7 +38,7 @@ pub(super) struct Exchange {
     /// How many streams in a row have brought nothing.
     pub(super) empty_streams: u32,
     /// When to ask, if nothing is being asked now.
-    pub(super) due: Option<Instant>,
+    due: Option<Instant>,
 }
 
 /// What the head of a response says of the request.
@@ -130,6 +130,15 @@ impl Exchange {
             empty_streams: 0,
             due: None,
         }
+    }
+
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// For one that is not [open](super::exchanges::Exchanges), or not open any more.
+    pub(super) const fn set_due(&mut self, due: Option<Instant>) {
+        self.due = due;
     }
 
     /// The call whose request it carries, unless that has been answered.

@@ -4,6 +4,7 @@ mod arrived;
 mod coming_back;
 mod config;
 mod exchange;
+mod exchanges;
 mod http_client;
 mod posts;
 mod reader;

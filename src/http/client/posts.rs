@@ -1,6 +1,6 @@
 //! Where the output of a client goes: each message in a request of its own.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,6 +8,7 @@ use core::fmt;
 
 use super::config::{HttpClientConfig, OneStream};
 use super::exchange::{Asked, Exchange, ExchangeNumber, Purpose};
+use super::exchanges::Exchanges;
 use super::refresh::CalledTool;
 use super::request::{HttpRequest, Said};
 use super::tools::Tools;
@@ -34,7 +35,7 @@ pub struct Posts {
     pub(super) config: Arc<HttpClientConfig>,
     pub(super) limits: Limits,
     pub(super) outbox: Outbox,
-    pub(super) exchanges: BTreeMap<ExchangeNumber, Exchange>,
+    pub(super) exchanges: Exchanges,
     pub(super) next_number: u64,
     pub(super) actions: VecDeque<Action>,
     pub(super) manner: Manner,
@@ -64,7 +65,7 @@ impl fmt::Debug for Posts {
             .field("revision", &self.revision)
             .field("has_session", &self.session.is_some())
             .field("outbox", &self.outbox)
-            .field("exchanges", &self.exchanges)
+            .field("exchanges", &*self.exchanges)
             .field("actions", &self.actions)
             .finish_non_exhaustive()
     }
@@ -128,7 +129,7 @@ impl Posts {
             config,
             limits: limits.clone(),
             outbox: Outbox::new(Framing::Messages, limits),
-            exchanges: BTreeMap::new(),
+            exchanges: Exchanges::default(),
             next_number: 0,
             actions: VecDeque::new(),
             manner,
@@ -226,7 +227,7 @@ impl Posts {
     /// Nobody wants to know any more whether there need not be a session.
     fn give_up_probes(&mut self) {
         let mut probes = Vec::new();
-        for (number, exchange) in &self.exchanges {
+        for (number, exchange) in self.exchanges.iter() {
             if matches!(&exchange.purpose, Purpose::Request(asked) if asked.probes) {
                 probes.push(*number);
             }
@@ -266,9 +267,7 @@ impl Posts {
             // There all answers come elsewhere.
             return;
         }
-        let is_it = |exchange: &Exchange| exchange.waiting_call() == Some(call);
-        let found = self.exchanges.iter().find(|(_, exchange)| is_it(exchange));
-        if let Some(number) = found.map(|(number, _)| *number) {
+        if let Some(number) = self.exchanges.waits_for(call) {
             self.abort(number);
         }
     }
@@ -325,7 +324,9 @@ impl Posts {
 
     fn can_post(&self) -> bool {
         let is_opening = self.completing.is_some() || self.opening.is_some();
-        !is_opening && !matches!(self.manner, Manner::OneStream { endpoint: None })
+        // A server that has a client say ever more, and does not take it, waits like one that does not read.
+        let has_room = self.exchanges.notices() < self.limits.inbound_requests.max(1);
+        !is_opening && has_room && !matches!(self.manner, Manner::OneStream { endpoint: None })
     }
 
     /// A request is cancelled: its answer need not be read any more. Says whether that says it all, as it does

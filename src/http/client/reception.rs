@@ -6,6 +6,7 @@ use core::mem::take;
 
 use super::arrived::{Arrived, Step};
 use super::exchange::{Exchange, ExchangeNumber, Purpose, Verdict};
+use super::exchanges::Exchanges;
 use super::posts::{Manner, Posts};
 use super::reader::{Form, ResponseReader};
 use super::url::resolve;
@@ -430,10 +431,7 @@ struct Looked {
     is_rewritten: bool,
 }
 
-fn known_to_resume(
-    exchanges: &alloc::collections::BTreeMap<ExchangeNumber, Exchange>,
-    exchange: ExchangeNumber,
-) -> bool {
+fn known_to_resume(exchanges: &Exchanges, exchange: ExchangeNumber) -> bool {
     exchanges.get(&exchange).is_some_and(|known| known.last_event.is_some())
 }
 

@@ -109,7 +109,7 @@ impl Posts {
     pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
         let Some(known) = self.exchanges.remove(&exchange) else { return };
         // One that waits to be made again is not there.
-        if known.due.is_none() || known.purpose == Purpose::OneStream {
+        if known.due().is_none() || known.purpose == Purpose::OneStream {
             self.actions.push_back(Action::Abort { exchange });
         }
     }
