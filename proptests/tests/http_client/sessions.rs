@@ -122,7 +122,7 @@ fn the_id_is_what_the_answer_to_initialize_says() {
 fn a_session_opens_by_json_or_by_events() {
     let mut side = Side::begun(config::client());
     let opening = side.sent_one();
-    let mut stream = side.head(&opening, 200, &[super::kit::EVENTS, SESSION]).unwrap();
+    let mut stream = side.head(&opening, 200, &[EVENTS, SESSION]).unwrap();
     let events = side.says(&mut stream, &result(1, &session(D)));
     assert!(matches!(&events[..], [ClientEvent::Connected(_)]), "{events:?}");
     assert_eq!(side.sent_one().text(), post(&[SESSION, VERSION], INITIALIZED));
