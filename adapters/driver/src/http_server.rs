@@ -148,11 +148,11 @@ impl Wire<Server> {
         });
     }
 
-    /// Whether the client or this side is about something: see [`Streams::is_in_use`].
-    pub fn is_in_use(&self) -> bool {
+    /// When the client or this side was about something last: see [`Streams::used_until`].
+    pub fn used_until(&self, now: Instant) -> Option<Instant> {
         match &self.lock().out {
-            Out::Responses(streams) => streams.is_in_use(),
-            Out::Stream(_) | Out::Requests(_) => true,
+            Out::Responses(streams) => streams.used_until(now),
+            Out::Stream(_) | Out::Requests(_) => Some(now),
         }
     }
 }

@@ -356,7 +356,7 @@ impl Inner {
     fn end_idle_sessions(&self) -> Option<Duration> {
         let now = self.clock.now();
         loop {
-            let expired = self.sessions().expire(now, |wire| wire.is_in_use());
+            let expired = self.sessions().expire(now, |wire| wire.used_until(now));
             let Some(wire) = expired else { break };
             wire.end_now();
         }

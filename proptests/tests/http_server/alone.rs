@@ -362,7 +362,12 @@ fn one_endpoint_serves_everybody_at_once() {
     assert_eq!(site.hear(new), json(200, complete("1", r#""content":[]"#)));
     site.respond(in_it.id, r#"{"content":[]}"#);
     assert_eq!(site.hear(old), json(200, message::result("1", r#""content":[]"#)));
-    let closed = site.elapse(1_000);
+    site.elapse(5_000);
+    let lines = format!("{}\nMcp-Session-Id: {session}", alone(DISCOVER));
+    assert_eq!(site.post(&lines, discover()).status, 200);
+    site.elapse(4_999);
+    assert_eq!(site.http.sessions(), 1);
+    let closed = site.elapse(1);
     assert!(matches!(closed[..], [.., ServerEvent::Closed { .. }]), "{closed:?}");
     let gone = site.post(&in_session(&session), plain("2", "ping", ""));
     assert_eq!(gone.status, 404);

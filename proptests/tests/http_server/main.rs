@@ -17,5 +17,6 @@ mod sessions;
 mod site;
 mod standalone;
 mod streaming;
+mod troubles;
 mod versions;
 mod working;

@@ -64,6 +64,10 @@ impl Default for MemoryEvents {
 
 impl EventStore for MemoryEvents {
     fn keep(&mut self, stream: u32, event: u64, message: &[u8], now: Instant) {
+        // Nothing is let go of for one that cannot be kept.
+        if self.most_bytes < message.len() {
+            return;
+        }
         self.bytes += message.len();
         self.kept.push_back(Kept { stream, event, message: message.into(), since: now });
         while let Some(oldest) = self.kept.front()

@@ -385,11 +385,9 @@ impl HttpServer {
         now: Instant,
     ) -> Option<(ConnectionNumber, ServerEvent<'static>)> {
         let Self { sessions, connections, .. } = self;
-        let is_in_use = |number: &u32| {
-            connections.get(number).is_some_and(|connection| connection.streams.is_in_use())
-        };
+        let used_until = |number: &u32| connections.get(number)?.streams.used_until(now);
         let mut expired = Vec::new();
-        while let Some(number) = sessions.expire(now, is_in_use) {
+        while let Some(number) = sessions.expire(now, used_until) {
             expired.push(number);
         }
         for number in expired {

@@ -40,6 +40,7 @@ impl<E: EventStore> Streams<E> {
                 if let Some(stream) = self.streams.get_mut(&response.stream) {
                     stream.response = None;
                 }
+                self.used_until = Some(now);
                 self.keep_for_later(response.stream, now);
                 false
             }
@@ -51,7 +52,8 @@ impl<E: EventStore> Streams<E> {
     /// (2025-11-25). Says whether that can be; if the client could not come back nothing happens.
     pub fn close_response(&mut self, request: InboundId) -> bool {
         let Some(number) = self.stream_of_request(request) else { return false };
-        if !self.is_resumable() {
+        // What is waited for and not kept could not be come back for.
+        if !self.is_resumable() || self.config.kept_streams <= self.waited_for() {
             return false;
         }
         let Some(stream) = self.streams.get_mut(&number) else { return false };
@@ -139,6 +141,11 @@ impl<E: EventStore> Streams<E> {
     pub fn is_in_use(&self) -> bool {
         self.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
     }
+
+    /// When the session was in use last: now, or when its latest response ended. `None` if there was none.
+    pub fn used_until(&self, now: Instant) -> Option<Instant> {
+        if self.is_in_use() { Some(now) } else { self.used_until }
+    }
 }
 
 impl<E: EventStore> Streams<E> {
@@ -154,6 +161,15 @@ impl<E: EventStore> Streams<E> {
         self.set_deadline(number, None);
         self.wake(number);
         Some(id)
+    }
+
+    /// How many streams are waiting for their clients, or are about to, with more to say.
+    fn waited_for(&self) -> usize {
+        let is_waiting = |stream: &Stream| match &stream.response {
+            Some(response) => response.is_closing,
+            None => stream.purpose != Purpose::Standalone && !stream.has_said_all(),
+        };
+        self.streams.values().filter(|stream| is_waiting(stream)).count()
     }
 
     /// A stream has lost its response. It waits for its client, if that can come back; if not, what is on it is
@@ -173,11 +189,8 @@ impl<E: EventStore> Streams<E> {
         if self.config.kept_streams < self.kept.len() {
             // First one of which the client most likely has everything.
             let streams = &self.streams;
-            let is_told = |number: &u32| {
-                streams
-                    .get(number)
-                    .is_none_or(|stream| stream.is_complete() && stream.outbox.is_empty())
-            };
+            let is_told =
+                |number: &u32| streams.get(number).is_none_or(|stream| stream.has_said_all());
             let at = self.kept.iter().position(is_told).unwrap_or_default();
             let oldest = self.kept.remove(at);
             oldest.into_iter().for_each(|oldest| self.forget(oldest));
@@ -206,6 +219,11 @@ impl<E: EventStore> Streams<E> {
 }
 
 impl Stream {
+    /// Whether nothing will be said on it that has not been said.
+    fn has_said_all(&self) -> bool {
+        self.is_complete() && self.outbox.is_empty()
+    }
+
     /// Whether the client has gone and cannot come back for it.
     pub(super) const fn is_lost(&self) -> bool {
         self.response.is_none()

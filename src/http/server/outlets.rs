@@ -6,6 +6,7 @@ use super::stream::Purpose;
 use super::streams::{Manner, STANDALONE, Streams};
 use crate::error::ErrorCode;
 use crate::frame::Outbox;
+use crate::handle::InboundId;
 use crate::peer::{Lane, Observation, Outlets};
 use crate::session::Phase;
 
@@ -22,6 +23,12 @@ impl<E: EventStore> Streams<E> {
             // Nothing else reaches the client of a session that there is not.
             _ => Some(STANDALONE),
         }
+    }
+
+    /// Whether what is said about a request reaches nobody: its stream has broken off for good.
+    fn is_nobody_there(&self, id: InboundId) -> bool {
+        let Some(number) = self.stream_of_request(id) else { return false };
+        self.streams.get(&number).is_none_or(|stream| stream.is_lost())
     }
 
     /// Status of an answer: transport faults have one of their own; without sessions so have others.
@@ -102,6 +109,7 @@ impl<E: EventStore> Outlets for Streams<E> {
         match (self.manner, lane) {
             (Manner::OneStream, _) => true,
             (Manner::Alone | Manner::Assumed, _) => false,
+            (Manner::Session(_), Lane::Exchange(id)) if self.is_nobody_there(id) => false,
             (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
             (Manner::Session(_), _) => true,
         }

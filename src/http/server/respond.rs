@@ -117,7 +117,8 @@ impl<E: EventStore> Streams<E> {
         let is_late = late.is_some_and(|late| late <= now);
         let (status, content, form) = match stream.beginning(mode, is_late) {
             Beginning::Later => {
-                self.set_deadline(id.stream, late);
+                // What is not begun when it is late is not begun because of the time.
+                self.set_deadline(id.stream, late.filter(|late| now < *late));
                 return ResponsePart::Nothing;
             }
             Beginning::Reply(Reply { status, body, .. }) => {
@@ -226,6 +227,7 @@ impl<E: EventStore> Streams<E> {
 
     /// The response ends. If it has carried everything, so does the stream.
     fn end(&mut self, number: u32, now: Instant) -> ResponsePart {
+        self.used_until = Some(now);
         let Some(stream) = self.streams.get_mut(&number) else { return ResponsePart::End };
         let is_over = stream.is_complete()
             && stream.outbox.is_empty()
@@ -241,6 +243,6 @@ impl<E: EventStore> Streams<E> {
 }
 
 /// How this side writes notifications.
-const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
+pub(super) const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
 /// How it says that it does not wait for an answer any more.
 const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

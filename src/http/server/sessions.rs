@@ -107,17 +107,23 @@ impl<T> Sessions<T> {
         self.sessions.iter_mut().map(|(id, entry)| (*id, &mut entry.value))
     }
 
-    /// Takes out the next session whose time has run out, unless it is in use
-    /// ([`Streams::is_in_use`](super::Streams::is_in_use)), which gives it more time.
-    pub fn expire(&mut self, now: Instant, is_in_use: impl Fn(&T) -> bool) -> Option<T> {
+    /// Takes out the next session whose time has run out. That begins when it was used last, which is told by
+    /// [`Streams::used_until`](super::Streams::used_until).
+    pub fn expire(
+        &mut self,
+        now: Instant,
+        used_until: impl Fn(&T) -> Option<Instant>,
+    ) -> Option<T> {
         while let Some((deadline, id)) = self.deadlines.first().copied()
             && deadline <= now
         {
             let entry = self.sessions.get_mut(&id)?;
-            if !is_in_use(&entry.value) {
+            let used = used_until(&entry.value);
+            let until = used.zip(self.idle).map(|(used, idle)| used + idle);
+            if used != Some(now) && until.is_none_or(|until| until <= now) {
                 return self.take(id);
             }
-            renew(entry, &mut self.deadlines, id, self.idle.map(|idle| now + idle));
+            renew(entry, &mut self.deadlines, id, until);
             // Without any time at all a session that is in use would be looked at for ever.
             if self.idle == Some(Duration::ZERO) {
                 return None;

@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::config::ResponseMode;
 use super::reply::Reply;
+use super::respond::NOTIFICATION;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::limits::Limits;
@@ -184,7 +185,10 @@ impl Stream {
                 None => Beginning::Events,
             };
         }
-        let is_answer = self.is_complete() && self.outbox.messages_left() == 1;
+        // A request that was cancelled may leave a notification behind, and no answer.
+        let is_answer = self.is_complete()
+            && self.outbox.messages_left() == 1
+            && !self.outbox.unsent().starts_with(NOTIFICATION);
         match mode {
             _ if is_answer && self.status != 200 => Beginning::Json(self.status),
             ResponseMode::EventStream => Beginning::Events,

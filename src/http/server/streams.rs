@@ -57,6 +57,8 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) revision: Option<Revision>,
     /// The stream whose answer opens the session.
     pub(super) opening: Option<u32>,
+    /// When a response ended last.
+    pub(super) used_until: Option<Instant>,
     pub(super) events: E,
     /// What is said to nobody.
     pub(super) nowhere: Outbox,
@@ -159,6 +161,7 @@ impl<E: EventStore> Streams<E> {
             woken: Vec::new(),
             revision: None,
             opening: None,
+            used_until: None,
             events,
             nowhere,
             most_bytes: limits.outbox_bytes,

@@ -1,0 +1,152 @@
+//! Clients that go away, do not listen, or take their time.
+
+use std::time::Duration;
+
+use mcp_sansio::http::ResponseMode;
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::{CallError, Log, NotAllowed};
+
+use super::message::{notification, plain, result};
+use super::site::{Site, get, in_session, json, numbered, stream};
+use super::standalone::{elicit, listen};
+
+const TOOLS: &str = r#"{"tools":[]}"#;
+
+fn call(id: &str) -> String {
+    plain(id, "tools/call", r#""name":"t""#)
+}
+
+fn come_back(session: &str, last: &str) -> String {
+    format!("{}\nLast-Event-ID: {last}", get(session))
+}
+
+/// Where there is nothing but JSON an answer that takes long is waited for, and not looked for all the time.
+#[test]
+fn a_response_of_json_has_no_deadline() {
+    let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    assert_eq!(site.hear(turn).status, 0);
+    for _ in 0..3 {
+        site.elapse(15_000);
+        site.http.woken().for_each(drop);
+        assert_eq!(site.hear(turn).status, 0);
+        assert_eq!(site.settle(), []);
+        assert_eq!(site.http.woken().count(), 0);
+    }
+    site.respond(request.id, TOOLS);
+    assert_eq!(site.hear(turn), json(200, result("1", r#""tools":[]"#)));
+}
+
+/// The time of a session begins when it is used no more.
+///
+/// Proves H-HTTP-175.
+#[test]
+fn a_session_that_was_just_used_does_not_end() {
+    let idle = |http: &mut mcp_sansio::http::HttpServerConfig| {
+        http.session_idle = Some(Duration::from_secs(60));
+    };
+    // With an answer.
+    let mut site = Site::with(|http, _| idle(http));
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    site.elapse(59_000);
+    site.respond(request.id, TOOLS);
+    assert!(site.hear(turn).is_over);
+    site.elapse(59_999);
+    assert_eq!(site.http.sessions(), 1);
+    site.elapse(1);
+    assert_eq!(site.http.sessions(), 0);
+    // With an event stream that breaks off.
+    let mut site = Site::with(|http, _| idle(http));
+    let session = site.open("2025-11-25");
+    let listening = listen(&mut site, &session);
+    site.elapse(119_000);
+    site.disconnect(listening);
+    site.elapse(59_999);
+    let turn = site.send("GET", &come_back(&session, "0-0"), "");
+    assert_eq!(site.hear(turn).status, 200, "it comes back");
+}
+
+/// What a cancelled request leaves behind is no answer to it.
+///
+/// Proves H-HTTP-138.
+#[test]
+fn a_notification_is_no_json_response() {
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let (turn, request) = site.ask(&lines, &plain("1", "tools/list", ""));
+    site.with_machine(request.id, |server, out| {
+        let log = Log::new(LoggingLevel::Error, "busy").about(request.id);
+        server.log(&log, out).unwrap();
+    });
+    site.post(&lines, notification("notifications/cancelled", r#""requestId":1"#));
+    let log = notification("notifications/message", r#""level":"error","data":"busy""#);
+    assert_eq!(site.hear(turn), stream(&[super::site::event(log)], true));
+}
+
+/// A client is sent away only if it can come back.
+///
+/// Proves H-HTTP-186.
+#[test]
+fn no_more_responses_are_closed_than_streams_are_kept() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut closed = Vec::new();
+    for id in 1..=17 {
+        let (turn, request) = site.ask(&in_session(&session), &call(&id.to_string()));
+        let is_closed = site.with_machine(request.id, |_, out| out.close_response(request.id));
+        assert_eq!(is_closed, id <= 16, "{id}");
+        assert_eq!(site.hear(turn).is_over, is_closed);
+        if is_closed {
+            closed.push((request.id, id));
+        }
+    }
+    for (request, id) in closed {
+        site.respond(request, r#"{"content":[]}"#);
+        let turn = site.send("GET", &come_back(&session, &format!("{}-0", id + 2)), "");
+        let answer = result(&id.to_string(), r#""content":[]"#);
+        let answer = numbered(&format!("{}-1", id + 2), answer);
+        assert_eq!(site.hear(turn), stream(&[answer], true), "call {id}");
+    }
+}
+
+/// Nobody is asked about a request whose client has gone for good.
+#[test]
+fn a_question_that_nobody_would_hear_is_refused() {
+    let refused = Err(CallError::NotAllowed(NotAllowed::Carrier).to_string());
+    let mut site = Site::new();
+    let session = site.open("2025-06-18");
+    let standalone = listen(&mut site, &session);
+    let (turn, request) = site.ask(&in_session(&session), &call("1"));
+    site.disconnect(turn);
+    assert_eq!(elicit(&mut site, request.id).map(drop), refused);
+    assert_eq!(site.news(standalone), [""; 0]);
+    // Another one can be asked about.
+    let (turn, request) = site.ask(&in_session(&session), &call("2"));
+    assert!(elicit(&mut site, request.id).is_ok());
+    assert_eq!(site.hear(turn).chunks.len(), 1);
+}
+
+/// An answer that is too large to be kept costs others nothing that has been.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn an_event_that_cannot_be_kept_leaves_the_others() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &call("7"));
+    site.with_machine(request.id, |_, out| out.close_response(request.id));
+    site.hear(turn);
+    site.respond(request.id, r#"{"content":[]}"#);
+    let answer = [numbered("3-1", result("7", r#""content":[]"#))];
+    let turn = site.send("GET", &come_back(&session, "3-0"), "");
+    assert_eq!(site.hear(turn), stream(&answer, true));
+    let (beside, other) = site.ask(&in_session(&session), &call("8"));
+    let large = "x".repeat(1 << 20);
+    site.respond(other.id, &format!(r#"{{"content":[{{"type":"text","text":"{large}"}}]}}"#));
+    assert!(site.hear(beside).is_over);
+    let turn = site.send("GET", &come_back(&session, "3-0"), "");
+    assert_eq!(site.hear(turn), stream(&answer, true), "once more, if it was lost on the way");
+}
