@@ -97,6 +97,11 @@ impl Peer {
         }
         match self.silence.ping.take() {
             Some(ping) => self.ping_missed(policy, ping, now, out),
+            // Whoever does not listen has not been asked.
+            None if !out.is_heard(Lane::Connection) => {
+                self.silence.next_ping = Some(now + policy.every);
+                None
+            }
             None => {
                 self.send_ping(policy, now, out);
                 None
@@ -137,7 +142,7 @@ impl Peer {
             self.give_up(call, GivenUp::TimedOut, None, out);
         }
         self.silence.next_ping = Some(now + policy.every);
-        if ping.heard_since {
+        if ping.heard_since || !out.is_heard(Lane::Connection) {
             return None;
         }
         self.silence.missed = self.silence.missed.saturating_add(1);

@@ -50,6 +50,13 @@ pub trait Outlets {
         _ = lane;
         true
     }
+
+    /// Whether the peer reads this lane now. Where it does not, it is not asked whether it is still there
+    /// ([`KeepAlive`](crate::KeepAlive)). By default it does.
+    fn is_heard(&self, lane: Lane) -> bool {
+        _ = lane;
+        true
+    }
 }
 
 impl Outlets for Outbox {

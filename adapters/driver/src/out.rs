@@ -131,4 +131,12 @@ impl Outlets for Out {
             Self::Requests(posts) => posts.can_ask(lane),
         }
     }
+
+    fn is_heard(&self, lane: Lane) -> bool {
+        match self {
+            Self::Stream(outbox) => outbox.is_heard(lane),
+            Self::Responses(streams) => streams.is_heard(lane),
+            Self::Requests(posts) => posts.is_heard(lane),
+        }
+    }
 }

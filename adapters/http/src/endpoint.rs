@@ -274,17 +274,21 @@ impl Inner {
     ) -> Result<Carried, Reply> {
         let number = server.connection();
         let wire = self.connect(server, streams);
-        let response = wire.post(body, principal).ok_or_else(Gate::closing)?;
         let (known, number) = (Arc::downgrade(&wire), number.get());
-        let carried = Carried::alone(wire, response);
         let mut open = lock(&self.open);
-        // Whoever shuts down finds it in there, or it finds that out here.
+        // Whoever shuts down finds it in there, or it finds that out here. What is refused is not begun.
         if self.is_closing() || self.options.most_open <= open.len() {
             drop(open);
+            wire.end_now();
             return Err(if self.is_closing() { Gate::closing() } else { crowded() });
         }
         open.insert(number, known);
         drop(open);
+        let Some(response) = wire.post(body, principal) else {
+            lock(&self.open).remove(&number);
+            return Err(Gate::closing());
+        };
+        let carried = Carried::alone(wire, response);
         let inner = Arc::downgrade(self);
         Ok(carried.then(move || {
             if let Some(inner) = inner.upgrade() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::http::ResponseMode;
 use mcp_sansio::model::LoggingLevel;
-use mcp_sansio::{CallError, Log, NotAllowed};
+use mcp_sansio::{CallError, KeepAlive, Log, NotAllowed, ServerEvent};
 
 use super::message::{notification, plain, result};
 use super::site::{Site, get, in_session, json, numbered, stream};
@@ -61,11 +61,26 @@ fn a_session_that_was_just_used_does_not_end() {
     let mut site = Site::with(|http, _| idle(http));
     let session = site.open("2025-11-25");
     let listening = listen(&mut site, &session);
-    site.elapse(119_000);
+    site.elapse(60_000);
+    site.elapse(59_000);
     site.disconnect(listening);
     site.elapse(59_999);
     let turn = site.send("GET", &come_back(&session, "0-0"), "");
     assert_eq!(site.hear(turn).status, 200, "it comes back");
+    // With work for somebody who has been waited for long enough.
+    let mut site = Site::with(|http, _| {
+        idle(http);
+        http.kept_for = Duration::from_secs(10);
+    });
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    site.elapse(15_000);
+    site.hear(turn);
+    site.disconnect(turn);
+    site.elapse(10_000);
+    assert_eq!(site.elapse(600_000), []);
+    site.respond(request.id, TOOLS);
+    assert!(matches!(site.elapse(60_000)[..], [ServerEvent::Closed { .. }]));
 }
 
 /// What a cancelled request leaves behind is no answer to it.
@@ -84,6 +99,77 @@ fn a_notification_is_no_json_response() {
     site.post(&lines, notification("notifications/cancelled", r#""requestId":1"#));
     let log = notification("notifications/message", r#""level":"error","data":"busy""#);
     assert_eq!(site.hear(turn), stream(&[super::site::event(log)], true));
+    // Nor is a question.
+    let (turn, request) = site.ask(&lines, &plain("2", "tools/list", ""));
+    elicit(&mut site, request.id).unwrap();
+    site.post(&lines, notification("notifications/cancelled", r#""requestId":2"#));
+    let heard = site.hear(turn);
+    assert!(heard.headers.contains(&"Content-Type: text/event-stream".into()), "{heard:?}");
+}
+
+/// Whoever opens the stream of a session and does not read it is not asked ever more.
+///
+/// Proves H-HTTP-08.
+#[test]
+fn what_a_stalled_listener_is_asked_is_bounded() {
+    let mut site = Site::with(|http, _| {
+        http.responses = ResponseMode::Json;
+        http.standalone_bytes = 1_000;
+    });
+    let session = site.open("2025-06-18");
+    let lines = in_session(&session);
+    let standalone = listen(&mut site, &session);
+    let mut asked = Vec::new();
+    for id in 1..40 {
+        let (turn, request) = site.ask(&lines, &call(&id.to_string()));
+        asked.push(elicit(&mut site, request.id).is_ok());
+        site.hear(turn);
+        let cancelled = notification("notifications/cancelled", &format!(r#""requestId":{id}"#));
+        site.post(&lines, cancelled);
+        site.with_machine(request.id, |server, out| {
+            server.cancel_calls_made_for(request.id, None, out);
+        });
+        site.hear(turn);
+        site.settle();
+    }
+    assert!(asked[0] && !asked[38]);
+    let waited: usize = site.hear(standalone).chunks.iter().map(String::len).sum();
+    assert!((1_000..1_300).contains(&waited), "{waited} bytes");
+    // It reads again, and can be asked again.
+    let (_, request) = site.ask(&lines, &call("40"));
+    assert!(elicit(&mut site, request.id).is_ok());
+}
+
+/// A client need not listen, and is there all the same.
+#[test]
+fn a_client_that_does_not_listen_is_not_unresponsive() {
+    let mut site = Site::with(|_, server| {
+        let mut keep_alive = KeepAlive::every(Duration::from_secs(20));
+        keep_alive.close_after = Some(2);
+        server.connection.keep_alive = Some(keep_alive);
+    });
+    let session = site.open("2025-11-25");
+    let (turn, request) = site.ask(&in_session(&session), &plain("1", "tools/list", ""));
+    for _ in 0..40 {
+        assert_eq!(site.elapse(5_000), []);
+        site.hear(turn);
+    }
+    site.respond(request.id, TOOLS);
+    assert!(site.hear(turn).is_over);
+    // One that does is asked, and has to answer.
+    let listening = listen(&mut site, &session);
+    let mut events = Vec::new();
+    for _ in 0..40 {
+        events.extend(site.elapse(5_000));
+        site.hear(listening);
+    }
+    assert!(
+        matches!(
+            events[..],
+            [.., ServerEvent::Unresponsive { missed: 2 }, ServerEvent::Closed { .. }]
+        ),
+        "{events:?}"
+    );
 }
 
 /// A client is sent away only if it can come back.

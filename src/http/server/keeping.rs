@@ -53,7 +53,7 @@ impl<E: EventStore> Streams<E> {
     pub fn close_response(&mut self, request: InboundId) -> bool {
         let Some(number) = self.stream_of_request(request) else { return false };
         // What is waited for and not kept could not be come back for.
-        if !self.is_resumable() || self.config.kept_streams <= self.waited_for() {
+        if !self.is_resumable() || self.config.kept_streams <= self.waited_for_beside(number) {
             return false;
         }
         let Some(stream) = self.streams.get_mut(&number) else { return false };
@@ -140,6 +140,7 @@ impl<E: EventStore> Streams<E> {
     /// of the session runs out.
     pub fn is_in_use(&self) -> bool {
         self.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
+            || self.has_requests()
     }
 
     /// When the session was in use last: now, or when its latest response ended. `None` if there was none.
@@ -163,13 +164,17 @@ impl<E: EventStore> Streams<E> {
         Some(id)
     }
 
-    /// How many streams are waiting for their clients, or are about to, with more to say.
-    fn waited_for(&self) -> usize {
+    /// How many other streams are waiting for their clients, or are about to, with more to say.
+    fn waited_for_beside(&self, number: u32) -> usize {
         let is_waiting = |stream: &Stream| match &stream.response {
             Some(response) => response.is_closing,
-            None => stream.purpose != Purpose::Standalone && !stream.has_said_all(),
+            None => {
+                let can_be_kept = stream.purpose != Purpose::Standalone && !stream.is_lost();
+                can_be_kept && !stream.has_said_all()
+            }
         };
-        self.streams.values().filter(|stream| is_waiting(stream)).count()
+        let others = self.streams.iter().filter(|(other, _)| **other != number);
+        others.filter(|(_, stream)| is_waiting(stream)).count()
     }
 
     /// A stream has lost its response. It waits for its client, if that can come back; if not, what is on it is

@@ -89,7 +89,7 @@ impl<E: EventStore> Outlets for Streams<E> {
         if let Some(stream) = self.streams.get_mut(&number)
             && method.is_none()
         {
-            stream.was_asked = true;
+            (stream.was_asked, stream.is_answered) = (true, true);
             stream.status = status;
         }
         self.wake(number);
@@ -103,9 +103,16 @@ impl<E: EventStore> Outlets for Streams<E> {
         }
     }
 
+    fn is_heard(&self, lane: Lane) -> bool {
+        lane != Lane::Connection
+            || !matches!(self.manner, Manner::Session(_))
+            || self.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some())
+    }
+
     fn can_ask(&self, lane: Lane) -> bool {
-        let has_listener =
-            self.streams.get(&STANDALONE).is_some_and(|stream| stream.response.is_some());
+        let has_listener = self.streams.get(&STANDALONE).is_some_and(|stream| {
+            stream.response.is_some() && stream.outbox.len() < self.config.standalone_bytes
+        });
         match (self.manner, lane) {
             (Manner::OneStream, _) => true,
             (Manner::Alone | Manner::Assumed, _) => false,

@@ -243,6 +243,6 @@ impl<E: EventStore> Streams<E> {
 }
 
 /// How this side writes notifications.
-pub(super) const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
 /// How it says that it does not wait for an answer any more.
 const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

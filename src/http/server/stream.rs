@@ -6,7 +6,6 @@ use core::fmt;
 
 use super::config::ResponseMode;
 use super::reply::Reply;
-use super::respond::NOTIFICATION;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
 use crate::limits::Limits;
@@ -25,6 +24,8 @@ pub(super) struct Stream {
     pub(super) brought_request: bool,
     /// There was a request, and it was taken or answered.
     pub(super) was_asked: bool,
+    /// An answer has been put on it.
+    pub(super) is_answered: bool,
     /// The requests came as a batch, whose answers go back together.
     pub(super) is_batch: bool,
     /// What it is for.
@@ -136,6 +137,7 @@ impl Stream {
             open: 0,
             brought_request: false,
             was_asked: false,
+            is_answered: false,
             is_batch: false,
             purpose: Purpose::Requests,
             status: 200,
@@ -185,10 +187,8 @@ impl Stream {
                 None => Beginning::Events,
             };
         }
-        // A request that was cancelled may leave a notification behind, and no answer.
-        let is_answer = self.is_complete()
-            && self.outbox.messages_left() == 1
-            && !self.outbox.unsent().starts_with(NOTIFICATION);
+        // A request that was cancelled may leave other things behind, and no answer.
+        let is_answer = self.is_complete() && self.is_answered && self.outbox.messages_left() == 1;
         match mode {
             _ if is_answer && self.status != 200 => Beginning::Json(self.status),
             ResponseMode::EventStream => Beginning::Events,

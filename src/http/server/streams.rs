@@ -333,6 +333,11 @@ impl<E: EventStore> Streams<E> {
         self.drop_if_unwanted(number);
     }
 
+    /// Whether a request has not ended, also if its stream is kept no more.
+    pub(super) fn has_requests(&self) -> bool {
+        self.requests.iter().flatten().any(|(_, number)| *number != NOWHERE)
+    }
+
     /// Everything that came with this stream has been answered at once.
     pub(super) fn ended_together(&mut self, number: u32) {
         for (_, stream) in self.requests.iter_mut().flatten() {

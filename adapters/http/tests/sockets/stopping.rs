@@ -100,3 +100,20 @@ async fn a_server_that_is_dropped_is_gone() {
     assert_eq!(served.log.sorted(2).await, ["cancelled 1", "cancelled 2"]);
     assert!(raw.is_over().await && alone.is_over().await);
 }
+
+/// What is refused because there is too much of it is not done all the same.
+#[tokio::test]
+async fn what_is_refused_for_want_of_room_is_not_done() {
+    let mut options = EndpointOptions::new();
+    options.most_open = 1;
+    let mut served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut first = Raw::connect(served.address).await;
+    first.send(modern(1, "gate", "1")).await;
+    assert_eq!(served.log.next().await, "at the gate 1");
+    let mut second = Raw::connect(served.address).await;
+    second.send(modern(2, "note", "2")).await;
+    assert_eq!(second.answer().await.status(), "503");
+    // If it had been begun it would be done by now.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(served.log.is_silent());
+}
