@@ -84,7 +84,7 @@ impl Posts {
             return true;
         }
         exchange.set_due(None);
-        exchange.has_head = false;
+        (exchange.has_head, exchange.verdict) = (false, None);
         let mut request = HttpRequest::get(&self.config.url);
         if let Some(event) = &exchange.last_event {
             request.add(name::LAST_EVENT_ID, event);
