@@ -390,6 +390,25 @@ fn what_comes_before_a_subscription_is_open_is_bounded() {
     assert!(matches!(side.receive(update), Some(ClientEvent::Subscription(_))));
 }
 
+/// What comes while something earlier has not been told is told after it.
+#[test]
+fn what_comes_early_is_told_in_order() {
+    const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    const UPDATE: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
+    let mut side = ClientSide::ready(LATEST);
+    subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
+    assert_eq!(side.receive(TOOLS), None);
+    assert_eq!(side.receive(&done(3)), None);
+    // It is said to be open, and nothing else yet.
+    let granted = side.client.handle_timeout(side.now, &mut side.out);
+    assert!(matches!(granted, Some(ClientEvent::Subscription(_))), "{granted:?}");
+    assert_eq!(side.receive(UPDATE), None);
+    let words: Vec<String> = told(&mut side).into_iter().map(|(_, words)| words).collect();
+    let expected = ["notifications/tools/list_changed ", "notifications/resources/updated \"x:y\""];
+    assert_eq!(words, expected);
+}
+
 /// A connection that is shut down does not wait for what lasts.
 #[test]
 fn a_subscription_does_not_hold_up_the_end() {

@@ -256,7 +256,7 @@ impl fmt::Debug for Tracked {
 
 /// The whole part of a number that is not negative, however it is written: some write an integer with a fraction, or
 /// with an exponent.
-fn whole(literal: &str) -> Option<u64> {
+fn whole_part(literal: &str) -> Option<u64> {
     literal.parse().ok().or_else(|| {
         let number: f64 = literal.parse().ok()?;
         (0.0..u64::MAX as f64).contains(&number).then_some(number as u64)
@@ -283,7 +283,7 @@ impl<'a> Snapshot<'a> {
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let string = |name| member(text, name).and_then(Str::from_literal);
         let millis = |in_session, alone| {
-            whole(member(text, alone).or_else(|| member(text, in_session))?)
+            whole_part(member(text, alone).or_else(|| member(text, in_session))?)
                 .map(Duration::from_millis)
         };
         let status = string("status")?;
