@@ -1,4 +1,4 @@
-//! Clients and servers of all eras under faults, from seeds: what `proptests/src/world` has happen, with
+//! Clients and servers of all eras under faults, from seeds: what `proptests/kit/world` has happen, with
 //! the promises of this crate checked at each step.
 //!
 //! ```sh

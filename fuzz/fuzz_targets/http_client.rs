@@ -4,6 +4,6 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::http_oracle::answer_anything;
+use mcp_sansio_proptests::oracles::http::answer_anything;
 
 fuzz_target!(|bytes: &[u8]| answer_anything(&mut Choices::from_bytes(bytes)));

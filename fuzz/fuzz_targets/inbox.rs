@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::frames_oracle::check_frames;
+use mcp_sansio_proptests::oracles::frames::check_frames;
 
 fuzz_target!(|bytes: &[u8]| {
     let (head, rest) = bytes.split_at(bytes.len().min(8));

@@ -6,7 +6,7 @@
 use arbitrary::{Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::model;
-use mcp_sansio_proptests::model_oracle::check_model;
+use mcp_sansio_proptests::oracles::model::check_model;
 use serde::Serialize;
 
 fuzz_target!(|bytes: &[u8]| {

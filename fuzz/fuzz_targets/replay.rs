@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::replay_oracle::check_replay;
+use mcp_sansio_proptests::oracles::replay::check_replay;
 
 fuzz_target!(|bytes: &[u8]| {
     let (head, mut lines) = bytes.split_at(bytes.len().min(64));

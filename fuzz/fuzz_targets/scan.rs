@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::json::Envelope;
-use mcp_sansio_proptests::json_oracle::{
+use mcp_sansio_proptests::oracles::json::{
     check_envelope, check_object, check_value, serde_accepts, we_accept,
 };
 

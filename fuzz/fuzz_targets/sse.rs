@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_sansio_proptests::sse_oracle::check;
+use mcp_sansio_proptests::oracles::sse::check;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some((cuts, text)) = bytes.split_first_chunk::<4>() {

@@ -4,6 +4,6 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::tasks_oracle::check_tasks;
+use mcp_sansio_proptests::oracles::tasks::check_tasks;
 
 fuzz_target!(|bytes: &[u8]| check_tasks(&mut Choices::from_bytes(bytes), 200));

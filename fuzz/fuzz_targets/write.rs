@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::json_oracle::check_text;
+use mcp_sansio_proptests::oracles::json::check_text;
 use serde_json::{Map, Number, Value};
 
 fuzz_target!(|bytes: &[u8]| check_text(&value(&mut Choices::from_bytes(bytes), 6)));

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
-use mcp_sansio_proptests::json_oracle::{
+use mcp_sansio_proptests::oracles::json::{
     check_envelope, check_object, check_text, check_value, serde_accepts, we_accept,
 };
 use proptest::prelude::*;

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::frames_oracle::check_frames;
-use mcp_sansio_proptests::http_oracle;
-use mcp_sansio_proptests::tasks_oracle::check_tasks;
+use mcp_sansio_proptests::oracles;
+use mcp_sansio_proptests::oracles::frames::check_frames;
+use mcp_sansio_proptests::oracles::tasks::check_tasks;
 use mcp_sansio_proptests::world::hostile;
 
 fn seeds() -> std::ops::Range<u64> {
@@ -47,13 +47,13 @@ fn tasks_are_what_their_model_is() {
 /// Whatever is asked over HTTP, a server answers in good order and keeps nothing.
 #[test]
 fn any_request_of_http_is_answered_in_order() {
-    seeds().for_each(|seed| http_oracle::ask_anything(&mut Choices::seeded(seed)));
+    seeds().for_each(|seed| oracles::http::ask_anything(&mut Choices::seeded(seed)));
 }
 
 /// Whatever is answered over HTTP, every call of a client ends once.
 #[test]
 fn any_response_of_http_ends_calls_once() {
-    seeds().for_each(|seed| http_oracle::answer_anything(&mut Choices::seeded(seed)));
+    seeds().for_each(|seed| oracles::http::answer_anything(&mut Choices::seeded(seed)));
 }
 
 proptest::proptest! {
@@ -63,6 +63,6 @@ proptest::proptest! {
         lines in proptest::collection::vec("(data|event|id|retry|x|):? ?[ -~é\0]{0,6}(\n|\r|\r\n|\n\n|\r\r|)", 0..12),
         cuts in proptest::collection::vec(1_u8..9, 1..6),
     ) {
-        mcp_sansio_proptests::sse_oracle::check(lines.concat().as_bytes(), &cuts);
+        oracles::sse::check(lines.concat().as_bytes(), &cuts);
     }
 }

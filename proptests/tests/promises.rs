@@ -24,7 +24,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::allocations::{Counting, count, refuse};
 use mcp_sansio_proptests::alone::{Act, Alone, connection};
-use mcp_sansio_proptests::replay_oracle::check_replay;
+use mcp_sansio_proptests::oracles::replay::check_replay;
 use mcp_sansio_proptests::world::{Trial, hostile, schedule};
 use mcp_sansio_proptests::{ServerSide, config};
 

@@ -9,15 +9,9 @@ mod side;
 pub mod allocations;
 pub mod alone;
 pub mod exploration;
-pub mod frames_oracle;
-pub mod http_oracle;
 pub mod http_world;
-pub mod json_oracle;
-pub mod model_oracle;
+pub mod oracles;
 pub mod payload;
-pub mod replay_oracle;
-pub mod sse_oracle;
-pub mod tasks_oracle;
 pub mod world;
 
 pub use machine::{Machine, Meaning};
