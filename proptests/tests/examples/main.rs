@@ -7,5 +7,6 @@ mod adapters;
 mod gateway;
 mod inspect;
 mod kit;
+mod replay;
 #[cfg(unix)]
 mod troubles;

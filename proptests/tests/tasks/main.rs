@@ -1,24 +1,13 @@
-//! Tasks that a side hosts, in sessions of 2025-11-25.
+//! Tasks: calls that become one, those that a side hosts in a session, and the extension.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod asking;
-mod beginning;
-mod cancelling;
-#[allow(dead_code, reason = "another test uses the rest")]
-#[path = "../schemas/closed.rs"]
-mod closed;
-mod connections;
-mod forms;
-mod gating;
-mod input;
-mod keeping;
-mod kit;
-mod listing;
-mod looking;
-mod news;
-mod quiet;
-mod results;
-mod schema;
-mod time;
-mod words;
+mod calls;
+mod extension;
+mod sessions;
+
+use mcp_sansio_proptests::allocations::Counting;
+
+// Some of these tests count what a thread allocates.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();

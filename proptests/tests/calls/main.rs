@@ -1,0 +1,20 @@
+//! Requests that this side sends: correlation, cancellation, progress, timeouts, pages, subscriptions.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod cache;
+mod crossing;
+mod crossing_session;
+mod mishaps;
+mod outcomes;
+mod pages;
+mod races;
+mod stateless;
+mod subscribing;
+mod waiting;
+
+use mcp_sansio_proptests::allocations::Counting;
+
+// Some of these tests count what a thread allocates.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();

@@ -1,0 +1,6 @@
+//! Lists in pages, on both sides: a client walks them under one handle, a server cuts them.
+
+mod changes;
+mod cursors;
+mod served;
+mod walk;

@@ -1,0 +1,16 @@
+//! Clients without sessions, and how they find out that they need none.
+
+mod input;
+mod input_checks;
+mod input_limits;
+mod kit;
+mod memory;
+mod opening;
+mod pages;
+mod probing;
+mod probing_late;
+mod races;
+mod requests;
+mod results;
+mod subscriptions;
+mod subscriptions_ended;

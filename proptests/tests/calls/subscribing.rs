@@ -1,0 +1,438 @@
+//! One way to subscribe, whatever the server belongs to: a session stands for what it does not have.
+
+use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
+use mcp_sansio::{
+    Call, CallId, Cancellation, ChangedList, ClientConfig, ClientEvent, ConnectionNumber, Delivery,
+    Era, Revision, RevisionSet, ServerEvent, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+/// A client and a server, and what the client has heard of its subscriptions.
+struct Both {
+    client: ClientSide,
+    server: ServerSide,
+    heard: Vec<(CallId, String)>,
+    /// Everything else that the client was told, and what it has sent.
+    others: Vec<String>,
+    sent: Vec<String>,
+}
+
+impl Both {
+    fn of(revisions: RevisionSet, client: ClientConfig) -> Self {
+        let mut server = config::server_of_both_eras();
+        server.revisions = revisions;
+        let mut both = Self {
+            client: ClientSide::with(client),
+            server: ServerSide::with(server),
+            heard: Vec::new(),
+            others: Vec::new(),
+            sent: Vec::new(),
+        };
+        both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
+        both.settle();
+        both.others.clear();
+        both.sent.clear();
+        both
+    }
+
+    /// Carries everything both ways. The server grants whatever is asked for.
+    fn settle(&mut self) {
+        loop {
+            let (to_server, to_client) = (self.client.sent(), self.server.sent());
+            for message in &to_server {
+                if let Some(ServerEvent::Request(request)) = self.server.receive(message) {
+                    assert!(matches!(
+                        request.call,
+                        Call::Subscribe { .. } | Call::Unsubscribe { .. } | Call::SetLevel(_)
+                    ));
+                    self.server.server.respond(request.id, &(), &mut self.server.out).unwrap();
+                }
+            }
+            for message in &to_client {
+                let event = self.client.receive(message);
+                self.note(event);
+            }
+            while let Some(event) =
+                self.client.client.handle_timeout(self.client.now, &mut self.client.out)
+            {
+                self.note(Some(event));
+            }
+            let is_quiet = to_server.is_empty() && to_client.is_empty();
+            self.sent.extend(to_server);
+            if is_quiet && self.client.out.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn note(&mut self, event: Option<ClientEvent<'static>>) {
+        match event {
+            Some(ClientEvent::Subscription(SubscriptionUpdate { call, news, .. })) => {
+                self.heard.push((call, in_words(&news)));
+            }
+            Some(event) => self.others.push(format!("{event:?}")),
+            None => {}
+        }
+    }
+
+    fn subscribe(&mut self, filter: &SubscriptionFilter<'_>) -> CallId {
+        let Self { client, .. } = self;
+        let call = client.client.subscribe(filter, client.now, &mut client.out).unwrap();
+        self.settle();
+        call
+    }
+
+    fn cancel(&mut self, call: CallId) -> Cancellation {
+        let Self { client, .. } = self;
+        let cancelled = client.client.cancel(call, None, &mut client.out).unwrap();
+        self.settle();
+        cancelled
+    }
+
+    fn heard(&mut self) -> Vec<(CallId, String)> {
+        std::mem::take(&mut self.heard)
+    }
+}
+
+fn in_words(news: &SubscriptionNews<'_>) -> String {
+    match news {
+        SubscriptionNews::Granted { granted, refused } => {
+            format!("granted {granted} not {refused}")
+        }
+        SubscriptionNews::Changed(notification) => {
+            let uri = notification.params.as_ref().and_then(|params| params.get("uri"));
+            format!(
+                "{} {}",
+                notification.method,
+                uri.map(|uri| uri.to_string()).unwrap_or_default()
+            )
+        }
+        SubscriptionNews::Ended(SubscriptionEnd::Lost(cause)) => format!("lost: {cause}"),
+        news => format!("{news:?}"),
+    }
+}
+
+const ERAS: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+
+/// Proves M-ERA-28: the same calls give the same events against a server of either era.
+#[test]
+fn subscriptions_are_the_same_in_both_eras() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let everything =
+            SubscriptionFilter::new().with_tools().with_resource("a:1").with_resource("a:2");
+        let first = both.subscribe(&everything);
+        let second = both.subscribe(&SubscriptionFilter::new().with_resource("a:1").with_prompts());
+        assert_eq!(
+            both.heard(),
+            [
+                (
+                    first,
+                    r#"granted {"toolsListChanged":true,"resourceSubscriptions":["a:1","a:2"]} not {}"#.into()
+                ),
+                (
+                    second,
+                    r#"granted {"promptsListChanged":true,"resourceSubscriptions":["a:1"]} not {}"#.into()
+                ),
+            ]
+        );
+        let ServerSide { server, out, .. } = &mut both.server;
+        assert_eq!(server.list_changed(ChangedList::Tools, out), Ok(Delivery::Sent));
+        assert_eq!(server.resource_updated("a:1", out), Ok(Delivery::Sent));
+        assert_eq!(server.resource_updated("a:2", out), Ok(Delivery::Sent));
+        assert_eq!(server.resource_updated("a:3", out), Ok(Delivery::NotWanted));
+        both.settle();
+        let updated =
+            |call, uri: &str| (call, format!("notifications/resources/updated \"{uri}\""));
+        let mut heard = both.heard();
+        // What belongs to several comes once for each; in which order is the era's.
+        heard.sort();
+        let mut expected = [
+            (first, "notifications/tools/list_changed ".into()),
+            updated(first, "a:1"),
+            updated(second, "a:1"),
+            updated(first, "a:2"),
+        ];
+        expected.sort();
+        assert_eq!(heard, expected);
+        assert_eq!(both.cancel(first), Cancellation::Notified);
+        let ServerSide { server, out, .. } = &mut both.server;
+        assert_eq!(server.resource_updated("a:2", out), Ok(Delivery::NotWanted));
+        assert_eq!(server.resource_updated("a:1", out), Ok(Delivery::Sent));
+        both.settle();
+        assert_eq!(both.heard(), [updated(second, "a:1")]);
+        assert_eq!(both.client.client.subscriptions().collect::<Vec<_>>(), [second]);
+        assert_eq!(both.client.client.counts().outbound, 1);
+        assert_eq!(both.others, [""; 0]);
+    }
+}
+
+/// Proves M-ERA-26, M-ERA-27: what goes over the wire is what the era has.
+#[test]
+fn each_era_has_its_own_words_for_a_subscription() {
+    let filter = SubscriptionFilter::new().with_tools().with_resource("a:1");
+    let mut both = Both::of(RevisionSet::HANDSHAKE, config::client_of_both_eras());
+    let call = both.subscribe(&filter);
+    both.cancel(call);
+    let sent: Vec<&str> = both.sent.iter().map(|message| &**message).collect();
+    assert_eq!(
+        sent,
+        [
+            r#"{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"a:1"}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":"resources/unsubscribe","params":{"uri":"a:1"}}"#,
+        ]
+    );
+    let mut both = Both::of(RevisionSet::STATELESS, config::client_of_both_eras());
+    let call = both.subscribe(&filter);
+    both.cancel(call);
+    assert_eq!(both.sent.len(), 2);
+    assert!(both.sent[0].contains(r#""id":2,"method":"subscriptions/listen""#));
+    assert_eq!(
+        both.sent[1],
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#
+    );
+}
+
+/// Proves M-SUB-34, M-SUB-22: what is configured is subscribed to at once, and what was lost is asked for
+/// again on the next connection.
+#[test]
+fn what_was_wanted_is_asked_for_again() {
+    for revisions in ERAS {
+        let mut client = config::client_of_both_eras();
+        client.listen = Some(SubscriptionFilter::new().with_tools());
+        let mut both = Both::of(revisions, client);
+        let automatic = both.client.client.subscriptions().next().unwrap();
+        let own = both.subscribe(&SubscriptionFilter::new().with_resource("a:1"));
+        let heard: Vec<CallId> = both.heard().into_iter().map(|(call, _)| call).collect();
+        assert_eq!(heard, [automatic, own]);
+        let cause = mcp_sansio::Cause::EndOfInput;
+        both.client.client.disconnected(cause, both.client.now);
+        both.settle();
+        let lost = format!("lost: {cause}");
+        assert_eq!(both.heard(), [(automatic, lost.clone()), (own, lost)]);
+        let mut server = config::server_of_both_eras();
+        server.revisions = revisions;
+        both.server = ServerSide::with(server);
+        both.client.client = both.client.client.successor(ConnectionNumber::new(1));
+        both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
+        both.settle();
+        let granted: Vec<String> = both.heard().into_iter().map(|(_, news)| news).collect();
+        assert_eq!(
+            granted,
+            [
+                r#"granted {"toolsListChanged":true} not {}"#,
+                r#"granted {"resourceSubscriptions":["a:1"]} not {}"#,
+            ]
+        );
+    }
+}
+
+/// What a server does not offer is refused, and nothing is sent for it.
+#[test]
+fn what_is_not_offered_is_refused() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let mut bare = config::server_of_both_eras();
+        bare.revisions = revisions;
+        bare.capabilities.resources = None;
+        bare.capabilities.prompts = None;
+        both.server = ServerSide::with(bare);
+        both.client = ClientSide::with(config::client_of_both_eras());
+        both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
+        both.settle();
+        let filter = SubscriptionFilter::new().with_tools().with_prompts().with_resource("a:1");
+        let call = both.subscribe(&filter);
+        let refused = r#"{"promptsListChanged":true,"resourceSubscriptions":["a:1"]}"#;
+        let granted = format!(r#"granted {{"toolsListChanged":true}} not {refused}"#);
+        assert_eq!(both.heard(), [(call, granted)]);
+    }
+}
+
+/// Proves M-ERA-28 for log levels: one command, in a session a request, without one a word in each.
+#[test]
+fn a_level_is_set_in_both_eras() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let ClientSide { client, out, now, .. } = &mut both.client;
+        let call = client.set_log_level(LoggingLevel::Error, *now, out).unwrap();
+        both.settle();
+        let is_session = both.client.client.revision().unwrap().era() == Era::Handshake;
+        assert_eq!(call.is_some(), is_session);
+        if let Some(call) = call {
+            assert!(both.others[0].contains(&format!("{call:?}")), "{:?}", both.others);
+            assert_eq!(both.server.server.log_level(), LoggingLevel::Error);
+        }
+        let ClientSide { client, out, now, .. } = &mut both.client;
+        let options = mcp_sansio::CallOptions::new();
+        client.call_method("tools/list", &(), options, *now, out).unwrap();
+        let sent = both.client.sent();
+        let says = sent[0].contains(r#""io.modelcontextprotocol/logLevel":"error""#);
+        assert_eq!(says, !is_session, "{sent:?}");
+    }
+}
+
+/// A subscription that is made before anything is known waits like any call, in both eras.
+#[test]
+fn an_early_subscription_waits() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let mut server = config::server_of_both_eras();
+        server.revisions = revisions;
+        both.server = ServerSide::with(server);
+        both.client = ClientSide::with(config::client_of_both_eras());
+        both.client.client.connect(both.client.now, &mut both.client.out).unwrap();
+        let call = both.subscribe(&SubscriptionFilter::new().with_tools().with_resource("a:1"));
+        let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["a:1"]} not {}"#;
+        assert_eq!(both.heard(), [(call, granted.into())]);
+    }
+}
+
+const LATEST: Revision = Revision::V2025_11_25;
+const GRANTED: &str = r#"granted {"resourceSubscriptions":["x:y"]} not {}"#;
+
+/// A client in a session. Its next call has id 2; so have its subscriptions ids.
+fn subscribing(side: &mut ClientSide, filter: &SubscriptionFilter<'_>) -> CallId {
+    side.client.subscribe(filter, side.now, &mut side.out).unwrap()
+}
+
+fn about(id: u64, method: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{method}","params":{{"uri":"x:y"}}}}"#
+    )
+}
+
+fn done(id: u64) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// What a client is told of its subscriptions.
+fn told(side: &mut ClientSide) -> Vec<(CallId, String)> {
+    let news = |event| match event {
+        ClientEvent::Subscription(update) => (update.call, in_words(&update.news)),
+        other => panic!("{other:?}"),
+    };
+    side.outcomes().into_iter().map(news).collect()
+}
+
+/// Two want the same, and have asked for it at the same time. One of them gives it up.
+#[test]
+fn a_subscription_is_not_deafened_by_the_end_of_another_one() {
+    let filter = SubscriptionFilter::new().with_resource("x:y");
+    for is_granted_first in [true, false] {
+        let mut side = ClientSide::ready(LATEST);
+        let first = subscribing(&mut side, &filter);
+        let second = subscribing(&mut side, &filter);
+        assert_eq!(side.sent(), [about(3, "subscribe"), about(5, "subscribe")]);
+        if is_granted_first {
+            assert_eq!(side.receive(&done(3)), None);
+            assert_eq!(told(&mut side), [(first, GRANTED.into())]);
+        }
+        side.client.cancel(first, None, &mut side.out).unwrap();
+        if !is_granted_first {
+            assert_eq!(side.receive(&done(3)), None);
+        }
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!(side.receive(&done(5)), None);
+        assert_eq!(told(&mut side), [(second, GRANTED.into())]);
+        side.client.cancel(second, None, &mut side.out).unwrap();
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![about(6, "unsubscribe")]));
+    }
+}
+
+/// What is given up before it is granted is given back when it has been, and not if it was refused.
+#[test]
+fn a_subscription_that_is_cancelled_early_is_unsubscribed_from() {
+    let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}"#;
+    for (answer, expected) in
+        [(done(3), vec![about(4, "unsubscribe")]), (refused.to_owned(), vec![])]
+    {
+        let mut side = ClientSide::ready(LATEST);
+        let filter = SubscriptionFilter::new().with_resource("x:y");
+        let call = subscribing(&mut side, &filter);
+        assert_eq!(side.sent(), [about(3, "subscribe")]);
+        side.client.cancel(call, None, &mut side.out).unwrap();
+        assert_eq!((told(&mut side), side.sent()), (vec![], vec![]));
+        assert_eq!(side.receive(&answer), None);
+        assert_eq!((told(&mut side), side.sent()), (vec![], expected));
+    }
+}
+
+/// As much is kept as is kept of a subscription of the other era, and it comes out in order.
+#[test]
+fn what_comes_before_a_subscription_is_open_is_bounded() {
+    const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let mut config = config::client();
+    config.connection.limits.early_notifications = 3;
+    let mut side = ClientSide::ready_with(config, LATEST);
+    let call = subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
+    for _ in 0..5 {
+        assert_eq!(side.receive(TOOLS), None);
+        assert_eq!(told(&mut side), []);
+    }
+    side.receive(&done(3));
+    // What comes now, before anything has been told, comes last.
+    let update =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
+    assert_eq!(side.receive(update), None);
+    let words: Vec<String> = told(&mut side)
+        .into_iter()
+        .map(|(of, words)| {
+            assert_eq!(of, call);
+            words
+        })
+        .collect();
+    let changed = "notifications/tools/list_changed ";
+    let granted = r#"granted {"toolsListChanged":true,"resourceSubscriptions":["x:y"]} not {}"#;
+    assert_eq!(words, [granted, changed, changed, changed, "Lagged { lost: 3 }"]);
+    // Nothing is in the way any more.
+    assert!(matches!(side.receive(update), Some(ClientEvent::Subscription(_))));
+}
+
+/// What comes while something earlier has not been told is told after it.
+#[test]
+fn what_comes_early_is_told_in_order() {
+    const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    const UPDATE: &str =
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:y"}}"#;
+    let mut side = ClientSide::ready(LATEST);
+    subscribing(&mut side, &SubscriptionFilter::new().with_tools().with_resource("x:y"));
+    assert_eq!(side.receive(TOOLS), None);
+    assert_eq!(side.receive(&done(3)), None);
+    // It is said to be open, and nothing else yet.
+    let granted = side.client.handle_timeout(side.now, &mut side.out);
+    assert!(matches!(granted, Some(ClientEvent::Subscription(_))), "{granted:?}");
+    assert_eq!(side.receive(UPDATE), None);
+    let words: Vec<String> = told(&mut side).into_iter().map(|(_, words)| words).collect();
+    let expected = ["notifications/tools/list_changed ", "notifications/resources/updated \"x:y\""];
+    assert_eq!(words, expected);
+}
+
+/// A connection that is shut down does not wait for what lasts.
+#[test]
+fn a_subscription_does_not_hold_up_the_end() {
+    for revisions in ERAS {
+        let mut both = Both::of(revisions, config::client_of_both_eras());
+        let call = both.subscribe(&SubscriptionFilter::new().with_tools());
+        both.heard();
+        let ClientSide { client, out, now, .. } = &mut both.client;
+        client.shut_down(std::time::Duration::from_secs(60), *now);
+        let mut told = Vec::new();
+        while let Some(event) = client.handle_timeout(*now, out) {
+            told.push(match event {
+                ClientEvent::Subscription(update) => in_words(&update.news),
+                event => format!("{event:?}"),
+            });
+        }
+        assert_eq!(
+            told,
+            [
+                "Draining { deadline: 1060s }",
+                "lost: the connection was shut down",
+                "Closed { cause: ShutDown }",
+            ]
+        );
+        assert!(!client.is_pending(call));
+        let sent = both.client.sent();
+        assert_eq!(sent.len(), usize::from(revisions == RevisionSet::STATELESS), "{sent:?}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The server's side of HTTP, by literals: what each request of HTTP is answered with, to the byte.
+
+mod alone;
+mod assumed;
+mod batches;
+mod gate;
+mod headers;
+mod ladder;
+mod listening;
+mod message;
+mod one_stream;
+mod own_store;
+mod resuming;
+mod sessions;
+mod site;
+mod standalone;
+mod streaming;
+mod troubles;
+mod versions;
+mod working;

@@ -1,0 +1,306 @@
+//! What policies make of capabilities, and what is allowed around the handshake and in an older
+//! session.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::{
+    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, ClientEvent,
+    Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome, Outlets, Relay,
+    Revision, ServerEvent, ViolationKind,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
+
+const LATEST: Revision = Revision::V2025_11_25;
+const SAMPLING: &str = "sampling/createMessage";
+const TOOLS: &str = r#"{"messages":[],"maxTokens":1,"tools":[]}"#;
+const CONTEXT: &str = r#"{"messages":[],"maxTokens":1,"includeContext":"allServers"}"#;
+const URL: &str = r#"{"mode":"url","message":"m","url":"https://x.example/","elicitationId":"e"}"#;
+
+/// Watches what is used without having been declared.
+struct Watched<'o> {
+    out: &'o mut Outbox,
+    undeclared: Vec<(String, Capability)>,
+}
+
+impl<'o> Watched<'o> {
+    const fn new(out: &'o mut Outbox) -> Self {
+        Self { out, undeclared: Vec::new() }
+    }
+}
+
+impl Outlets for Watched<'_> {
+    fn lane(&mut self, _lane: Lane) -> &mut Outbox {
+        self.out
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::NotDeclared { method, capability } = observation {
+            self.undeclared.push(((*method).to_string(), *capability));
+        }
+    }
+}
+
+fn initialize(capabilities: &str, revision: Revision) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+fn initialized(capabilities: &str, revision: Revision) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    )
+}
+
+const REFUSED: &str = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not available in this session"}}"#;
+
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// A server that declares nothing, with a client that declares this.
+fn bare_server(policy: CapabilityPolicy, capabilities: &str) -> ServerSide {
+    let mut config = config::bare_server();
+    config.connection.capability_policy = policy;
+    let mut side = ServerSide::with(config);
+    assert!(matches!(
+        side.receive(&initialize(capabilities, LATEST)),
+        Some(ServerEvent::Opened(_))
+    ));
+    assert_eq!(side.receive(READY), Some(ServerEvent::Ready));
+    _ = side.sent();
+    side
+}
+
+/// A client that declares nothing, with a server that declares nothing.
+fn bare_client(policy: CapabilityPolicy, revision: Revision) -> ClientSide {
+    let mut config = config::bare_client();
+    config.connection.capability_policy = policy;
+    let mut side = ClientSide::with(config);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    let event = side.receive(&initialized("{}", revision));
+    assert!(matches!(event, Some(ClientEvent::Connected(_))));
+    _ = side.sent();
+    side
+}
+
+/// What a policy lets happen: whether it is sent, and whether whoever watches is told.
+const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
+    (CapabilityPolicy::Strict, false, false),
+    (CapabilityPolicy::Warn, true, true),
+    (CapabilityPolicy::Off, true, false),
+];
+
+/// Proves L-CAP-03, L-AMB-43: strictness is a switch, and it is on by default.
+#[test]
+fn a_policy_decides_on_calls_of_a_client() {
+    assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);
+    for revision in Revision::HANDSHAKE {
+        for (policy, is_sent, is_told) in POLICIES {
+            let mut side = bare_client(policy, revision);
+            let mut out = Watched::new(&mut side.out);
+            let options = CallOptions::new();
+            let call = side.client.call_method("prompts/list", &(), options, side.now, &mut out);
+            let told = out.undeclared;
+            if is_sent {
+                assert!(call.is_ok(), "{policy:?}");
+                let expected = [r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#];
+                assert_eq!(side.sent(), expected);
+            } else {
+                let missing = NotAllowed::Capability(Capability::Prompts);
+                assert_eq!(call, Err(CallError::NotAllowed(missing)));
+                assert_eq!(side.sent(), [""; 0]);
+            }
+            let expected = vec![("prompts/list".to_string(), Capability::Prompts)];
+            assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        }
+    }
+}
+
+/// Proves L-CAP-14, L-CAP-15, L-CAP-16, L-CAP-03 under every policy.
+#[test]
+fn a_policy_decides_on_calls_of_a_server() {
+    let cases = [
+        ("{}", SAMPLING, r#"{"messages":[],"maxTokens":1}"#, Capability::Sampling),
+        (r#"{"sampling":{}}"#, SAMPLING, TOOLS, Capability::SamplingTools),
+        (r#"{"sampling":{}}"#, SAMPLING, CONTEXT, Capability::SamplingContext),
+        (r#"{"elicitation":{}}"#, "elicitation/create", URL, Capability::ElicitationUrl),
+    ];
+    for (declared, method, params, capability) in cases {
+        for (policy, is_sent, is_told) in POLICIES {
+            let mut side = bare_server(policy, declared);
+            let mut out = Watched::new(&mut side.out);
+            let (params, options) = (Raw::new(params).unwrap(), CallOptions::new());
+            let call = side.server.call_method(method, &params, options, side.now, &mut out);
+            let told = out.undeclared;
+            if is_sent {
+                assert!(call.is_ok(), "{policy:?} {method}");
+                assert_eq!(
+                    side.sent(),
+                    [format!(
+                        r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#,
+                        params = params.as_json()
+                    )]
+                );
+            } else {
+                let missing = NotAllowed::Capability(capability);
+                assert_eq!(call, Err(CallError::NotAllowed(missing)));
+                assert_eq!(side.sent(), [""; 0]);
+            }
+            let expected = vec![(method.to_string(), capability)];
+            assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        }
+    }
+}
+
+/// Proves L-CAP-13 under every policy.
+#[test]
+fn a_policy_decides_on_log_messages() {
+    for (policy, is_sent, is_told) in POLICIES {
+        let mut side = bare_server(policy, "{}");
+        let mut out = Watched::new(&mut side.out);
+        let delivery = side.server.log(&Log::new(LoggingLevel::Info, "x"), &mut out);
+        let told = out.undeclared;
+        if is_sent {
+            assert_eq!(delivery, Ok(Delivery::Sent));
+            assert_eq!(
+                side.sent(),
+                [
+                    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#
+                ]
+            );
+        } else {
+            let missing = NotAllowed::Capability(Capability::Logging);
+            assert_eq!(delivery, Err(NotifyError::NotAllowed(missing)));
+            assert_eq!(side.sent(), [""; 0]);
+        }
+        let expected = vec![("notifications/message".to_string(), Capability::Logging)];
+        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+    }
+}
+
+/// What was held is judged by the same policy when the session is open.
+#[test]
+fn a_policy_decides_on_calls_that_were_held() {
+    for (policy, is_sent, is_told) in POLICIES {
+        let mut config = config::bare_client();
+        config.connection.capability_policy = policy;
+        let mut side = ClientSide::with(config);
+        let call = side.call("prompts/list");
+        side.client.connect(side.now, &mut side.out).unwrap();
+        _ = side.sent();
+        let answer = initialized("{}", LATEST).replace(r#""id":1"#, r#""id":2"#);
+        let mut out = Watched::new(&mut side.out);
+        let event = side.client.receive(answer.as_str(), side.now, &mut out);
+        assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
+        let told = out.undeclared;
+        let mut expected = vec![READY];
+        if is_sent {
+            expected.push(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
+        }
+        assert_eq!(side.sent(), expected, "{policy:?}");
+        let expected = vec![("prompts/list".to_string(), Capability::Prompts)];
+        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+        let events = side.outcomes();
+        assert_eq!(events.is_empty(), is_sent);
+        let missing = CallError::NotAllowed(NotAllowed::Capability(Capability::Prompts));
+        if let [ClientEvent::CallEnded(ended)] = &events[..] {
+            assert_eq!((ended.call, &ended.outcome), (call, &Outcome::NotMade(missing)));
+        }
+    }
+}
+
+/// A batch is sent under the same policy as anything else, and whoever watches is told the same.
+#[test]
+fn a_policy_decides_on_batches() {
+    for (policy, is_sent, is_told) in POLICIES {
+        let mut side = bare_client(policy, Revision::V2025_03_26);
+        let mut out = Watched::new(&mut side.out);
+        let outcome: Result<CallId, BatchError> = side.client.batch(side.now, &mut out, |batch| {
+            batch.notify_method("notifications/roots/list_changed", &())?;
+            Ok(batch.call_method("prompts/list", &(), CallOptions::new())?)
+        });
+        let told = out.undeclared;
+        assert_eq!((outcome.is_ok(), side.sent().len()), (is_sent, usize::from(is_sent)));
+        let expected = vec![
+            ("notifications/roots/list_changed".to_string(), Capability::RootsListChanged),
+            ("prompts/list".to_string(), Capability::Prompts),
+        ];
+        assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
+    }
+}
+
+/// Proves L-AMB-43, L-AMB-29, L-AMB-31, L-ERR-26, L-SAMP-10: a policy is about sending only.
+#[test]
+fn no_policy_serves_what_was_not_declared() {
+    for (policy, ..) in POLICIES {
+        let mut server = bare_server(policy, "{}");
+        let event = server.receive(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
+        assert!(matches!(event, Some(ServerEvent::Violation(_))));
+        assert_eq!(server.sent(), [REFUSED]);
+        let mut client = bare_client(policy, LATEST);
+        for method in ["roots/list", SAMPLING, "elicitation/create"] {
+            let params = payload::params(method);
+            let frame = format!(
+                r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{}}}"#,
+                params.as_json().replace("null", "{}")
+            );
+            let event = client.receive(&frame);
+            assert!(matches!(event, Some(ClientEvent::Violation(_))), "{method}");
+            assert_eq!(client.sent(), [REFUSED], "{method}");
+        }
+        let mut config = config::bare_client();
+        config.connection.capability_policy = policy;
+        config.capabilities.sampling = Some(Default::default());
+        let mut client = ClientSide::ready_with(config, LATEST);
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{SAMPLING}","params":{TOOLS}}}"#);
+        let event = client.receive(&frame);
+        let Some(ClientEvent::Violation(violation)) = event else { panic!("{event:?}") };
+        assert_eq!(violation.kind, ViolationKind::NotOffered);
+        assert_eq!(
+            client.sent(),
+            [
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"the params need a capability that was not declared"}}"#
+            ]
+        );
+    }
+}
+
+/// A gateway hands on what it does not know: nothing has to be declared for what is relayed.
+#[test]
+fn what_is_relayed_needs_no_capability() {
+    let methods = |names: &[&str]| Relay::Methods(names.iter().map(ToString::to_string).collect());
+    let relays = [
+        (Relay::Nothing, false, false),
+        (methods(&["prompts/list", "tools/list"]), true, true),
+        (methods(&["prompts/list"]), true, false),
+        (Relay::Everything, true, true),
+    ];
+    for (relay, relays_prompts, relays_tools) in relays {
+        let mut client = config::bare_client();
+        client.connection.relay = relay.clone();
+        let mut client = ClientSide::with(client);
+        client.client.connect(client.now, &mut client.out).unwrap();
+        assert!(client.receive(&initialized("{}", Revision::V2025_06_18)).is_some());
+        _ = client.sent();
+        let mut server = config::bare_server();
+        server.connection.relay = relay.clone();
+        let mut server = ServerSide::ready_with(server, Revision::V2025_06_18);
+        for (method, is_relayed) in [("prompts/list", relays_prompts), ("tools/list", relays_tools)]
+        {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
+            let event = server.receive(&frame);
+            if is_relayed {
+                let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+                assert!(request.call == Call::Other && request.method == method);
+                server.respond(request.id, "{}");
+                assert_eq!(server.sent(), [r#"{"jsonrpc":"2.0","id":7,"result":{}}"#]);
+            } else {
+                assert!(matches!(event, Some(ServerEvent::Violation(_))), "{relay:?} {method}");
+                assert_eq!(server.sent(), [REFUSED]);
+            }
+            let (now, options) = (client.now, CallOptions::new());
+            let call = client.client.call_method(method, &(), options, now, &mut client.out);
+            assert_eq!(call.is_ok(), is_relayed, "{relay:?} {method}");
+            assert_eq!(client.sent().len(), usize::from(is_relayed));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What is held until the handshake is complete: bounded, in order, on the right lane, and never
+//! forgotten.
+
+use std::time::Duration;
+
+use mcp_sansio::{
+    CallError, CallOptions, ClientEvent, Lane, NotifyError, Outbox, Outcome, Outlets, Phase,
+    Revision, ServerEvent, StrayCause,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+/// The result of the first call. What was held before has the ids in front of it.
+const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// What was held has a limit of its own, so it goes out whole, in order, whatever the outbox holds.
+#[test]
+fn what_was_held_goes_out_at_once_and_in_order() {
+    let mut config = config::client();
+    config.connection.limits.outbox_bytes = 600;
+    let mut side = ClientSide::with(config);
+    let big = "x".repeat(2000);
+    let params = serde_json::json!({"big": big});
+    side.client.notify_method("x/big", &params, None, &mut side.out).unwrap();
+    for _ in 0..20 {
+        side.call("x/call");
+    }
+    side.client.connect(side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent().len(), 1);
+    let result = RESULT.replace("\"id\":1", "\"id\":21");
+    assert!(matches!(side.receive(&result), Some(ClientEvent::Connected(_))));
+    assert_eq!(side.client.counts().held_bytes, 0);
+    let sent = side.sent();
+    let methods: Vec<&str> = sent.iter().map(|message| method(message)).collect();
+    assert_eq!(methods[..2], ["notifications/initialized", "x/big"]);
+    assert_eq!(methods[2..], ["x/call"; 20]);
+    // Everything is as ever from here on.
+    assert!(side.client.notify_method("x/big", &params, None, &mut side.out).is_err());
+}
+
+fn method(message: &str) -> &str {
+    message.split("\"method\":\"").nth(1).unwrap().split('"').next().unwrap()
+}
+
+#[test]
+fn what_is_held_is_bounded() {
+    let mut config = config::client();
+    config.connection.limits.held_bytes = 100;
+    let mut side = ClientSide::with(config);
+    side.call("x/call");
+    side.call("x/call");
+    let options = CallOptions::new();
+    let third = side.client.call_method("x/call", &(), options, side.now, &mut side.out);
+    assert!(matches!(third, Err(CallError::Encode(_))));
+    assert_eq!(side.client.counts().outbound, 2);
+}
+
+/// A session that ends before it began sends nothing of what waited for it, and says so at once.
+#[test]
+fn shutting_down_before_the_session_ends_what_was_held() {
+    for connected in [false, true] {
+        let mut side = ClientSide::fresh();
+        let call = side.call("x/call");
+        side.client.notify_method("x/note", &(), None, &mut side.out).unwrap();
+        if connected {
+            side.client.connect(side.now, &mut side.out).unwrap();
+        }
+        _ = side.sent();
+        side.client.shut_down(Duration::from_secs(5), side.now);
+        let events = side.outcomes();
+        let unsent = |event: &ClientEvent<'_>| {
+            matches!(event, ClientEvent::CallEnded(ended)
+                if ended.call == call && ended.outcome == Outcome::Unsent)
+        };
+        assert!(matches!(&events[0], ClientEvent::Draining { .. }), "{events:?}");
+        assert!(unsent(&events[1]), "{events:?}");
+        assert_eq!(side.client.counts().held_bytes, 0);
+        let late = side.client.notify_method("x/note", &(), None, &mut side.out);
+        assert_eq!(late, Err(NotifyError::Closed));
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
+/// The same for a server: nothing may precede the result of `initialize`.
+#[test]
+fn a_server_that_shuts_down_early_sends_nothing() {
+    let mut side = ServerSide::fresh();
+    let method = "notifications/tools/list_changed";
+    side.server.notify_method(method, &(), None, &mut side.out).unwrap();
+    side.server.shut_down(Duration::from_secs(5), side.now);
+    let late = side.server.notify_method(method, &(), None, &mut side.out);
+    assert_eq!(late, Err(NotifyError::Closed));
+    assert_eq!(side.outcomes().len(), 2, "draining, closed");
+    assert_eq!((side.server.phase(), side.sent().len()), (Phase::Closed, 0));
+    // With a session that is not ready, what belongs to a request may still be said.
+    let mut side = ServerSide::fresh();
+    assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+    let request = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    _ = side.sent();
+    side.server.shut_down(Duration::from_secs(5), side.now);
+    let log = serde_json::json!({"level": "info", "data": 1});
+    let related = Some(request);
+    side.server.notify_method("notifications/message", &log, related, &mut side.out).unwrap();
+    let late = side.server.notify_method(method, &(), None, &mut side.out);
+    assert_eq!(late, Err(NotifyError::Closed));
+    assert_eq!(side.sent().len(), 1);
+}
+
+/// An answer to a call that was never sent cannot be one.
+#[test]
+fn a_call_that_is_held_cannot_be_answered() {
+    let mut side = ServerSide::fresh();
+    let call = side.call("roots/list");
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#;
+    let event = side.receive(answer);
+    let Some(ServerEvent::Stray(stray)) = event else { panic!("{event:?}") };
+    assert_eq!(stray.cause, StrayCause::NeverIssued);
+    assert!(side.server.is_pending(call));
+    assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+    assert_eq!(side.receive(INITIALIZED), Some(ServerEvent::Ready));
+    assert_eq!(method(&side.sent()[1]), "roots/list");
+    assert!(matches!(side.receive(answer), Some(ServerEvent::CallEnded(_))));
+}
+
+/// What belongs to a request stays on the lane of that request.
+#[test]
+fn a_held_notification_keeps_its_lane() {
+    struct Lanes {
+        exchanges: Outbox,
+        others: Outbox,
+    }
+    impl Outlets for Lanes {
+        fn lane(&mut self, lane: Lane) -> &mut Outbox {
+            match lane {
+                Lane::Exchange(_) => &mut self.exchanges,
+                _ => &mut self.others,
+            }
+        }
+    }
+    let mut side = ServerSide::fresh();
+    assert!(matches!(side.receive(INITIALIZE), Some(ServerEvent::Opened(_))));
+    let request = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let empty = side.out.clone();
+    let mut lanes = Lanes { exchanges: empty.clone(), others: empty };
+    lanes.exchanges.sent(usize::MAX);
+    lanes.others.sent(usize::MAX);
+    side.server.notify_method("x/note", &(), Some(request), &mut lanes).unwrap();
+    let options = CallOptions::new().parent(request);
+    side.server.call_method("x/call", &(), options, side.now, &mut lanes).unwrap();
+    side.server.notify_method("x/other", &(), None, &mut lanes).unwrap();
+    assert_eq!(side.server.receive(INITIALIZED, side.now, &mut lanes), Some(ServerEvent::Ready));
+    assert_eq!(lanes.exchanges.messages().count(), 2);
+    assert_eq!(lanes.others.messages().count(), 1);
+}
+
+#[test]
+fn a_held_call_times_out_and_is_never_sent() {
+    let mut side = ClientSide::fresh();
+    let first = side.call("x/one");
+    side.now = side.now + Duration::from_secs(1);
+    side.call("x/two");
+    let events = side.elapse(59_000);
+    let [ClientEvent::CallEnded(ended)] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(ended.call, first);
+    side.client.connect(side.now, &mut side.out).unwrap();
+    _ = side.sent();
+    let result = RESULT.replace("\"id\":1", "\"id\":3");
+    assert!(matches!(side.receive(&result), Some(ClientEvent::Connected(_))));
+    assert_eq!(side.client.revision(), Some(Revision::V2025_11_25));
+    let sent = side.sent();
+    assert_eq!(
+        sent.iter().map(|message| method(message)).collect::<Vec<_>>(),
+        ["notifications/initialized", "x/two"]
+    );
+}

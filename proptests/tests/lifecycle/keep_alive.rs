@@ -1,0 +1,149 @@
+//! Asking a silent peer whether it is still there.
+
+use std::time::Duration;
+
+use mcp_sansio::{
+    Cause, ClientEvent, Instant, KeepAlive, Outcome, Phase, Revision, ServerEvent, StrayCause,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+const REVISION: Revision = Revision::V2025_11_25;
+
+/// A client that asks after 10 s of silence, waits 5 s, and gives up after so many pings.
+fn attentive(close_after: Option<u32>) -> ClientSide {
+    let mut config = config::client();
+    let mut policy = KeepAlive::every(Duration::from_secs(10));
+    policy.answer_within = Duration::from_secs(5);
+    policy.close_after = close_after;
+    config.connection.keep_alive = Some(policy);
+    ClientSide::ready_with(config, REVISION)
+}
+
+fn ping(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)
+}
+
+fn pong(id: u32) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// The machine does not want the answer any more.
+fn given_up(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+    )
+}
+
+fn in_milliseconds(time: Instant, milliseconds: u64) -> Option<Instant> {
+    Some(time + Duration::from_millis(milliseconds))
+}
+
+/// Proves L-PING-04: nobody asks unless told to, and then one ping at a time after silence.
+#[test]
+fn a_silent_peer_is_asked_now_and_then() {
+    let mut quiet = ClientSide::ready(REVISION);
+    assert_eq!(quiet.client.poll_timeout(), None);
+    assert_eq!((quiet.elapse(1_000_000_000), quiet.sent()), (vec![], vec![]));
+
+    let mut side = attentive(None);
+    assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 10_000));
+    assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
+    assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(2)]));
+    assert_eq!(side.client.pending_calls().collect::<Vec<_>>(), [], "it is not the application's");
+    // There is no other one before this one has ended.
+    assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 5_000));
+    assert_eq!((side.elapse(4_999), side.sent()), (vec![], vec![]));
+    assert_eq!(side.receive(&pong(2)), None);
+    assert_eq!(side.client.poll_timeout(), in_milliseconds(side.now, 10_000));
+    // Whatever is heard puts it off, also a part of a message.
+    assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
+    assert!(side.receive(r#"{"jsonrpc":"2.0","method":"x"}"#).is_some());
+    assert_eq!((side.elapse(9_000), side.sent()), (vec![], vec![]));
+    side.client.heard(side.now);
+    assert_eq!((side.elapse(9_999), side.sent()), (vec![], vec![]));
+    assert_eq!((side.elapse(1), side.sent()), (vec![], vec![ping(3)]));
+}
+
+/// Proves L-PING-04 for a server: before the session is open nobody is asked.
+#[test]
+fn a_server_asks_once_the_session_is_open() {
+    let mut config = config::server();
+    config.connection.keep_alive = Some(KeepAlive::every(Duration::from_secs(10)));
+    let mut fresh = ServerSide::with(config.clone());
+    assert_eq!((fresh.elapse(100_000), fresh.sent()), (vec![], vec![]));
+    let mut side = ServerSide::ready_with(config, REVISION);
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(1)]));
+    let events = side.elapse(30_000);
+    assert_eq!(events, [ServerEvent::Unresponsive { missed: 1 }]);
+    assert_eq!(side.sent(), [given_up(1)]);
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
+    // One that does not know the method is there, and is left alone.
+    let unknown = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"m"}}"#;
+    assert_eq!(side.receive(unknown), None);
+    assert_eq!(side.server.poll_timeout(), None);
+    assert_eq!((side.elapse(1_000_000), side.sent()), (vec![], vec![]));
+}
+
+/// Proves L-PING-05: every ping that fails is told, with how many have failed in a row.
+#[test]
+fn unanswered_pings_are_counted() {
+    let mut side = attentive(None);
+    for missed in 1..=3 {
+        let id = 1 + missed;
+        assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(id)]));
+        let events = side.elapse(5_000);
+        assert_eq!(events, [ClientEvent::Unresponsive { missed }]);
+        assert_eq!(side.sent(), [given_up(id)]);
+    }
+    assert_eq!(side.client.phase(), Phase::Ready, "nothing ends unless the configuration says so");
+    // An answer that comes too late is a sign of life.
+    let Some(ClientEvent::Stray(stray)) = side.receive(&pong(4)) else { panic!() };
+    assert_eq!(stray.cause, StrayCause::TimedOut);
+    side.elapse(10_000);
+    assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
+    // Whoever says something else meanwhile is there, and may be busy.
+    side.elapse(10_000);
+    side.elapse(4_000);
+    assert!(side.receive(r#"{"jsonrpc":"2.0","method":"x"}"#).is_some());
+    assert_eq!(side.elapse(1_000), []);
+    side.elapse(10_000);
+    assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
+}
+
+/// Proves L-PING-03, L-PING-05: the connection ends after as many failures as the policy allows.
+#[test]
+fn a_peer_that_never_answers_is_given_up() {
+    for most in [1, 2] {
+        let mut side = attentive(Some(most));
+        let call = side.call("a");
+        _ = side.sent();
+        for missed in 1..most {
+            side.elapse(10_000);
+            assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed }]);
+            assert_eq!(side.client.phase(), Phase::Ready);
+        }
+        side.elapse(10_000);
+        assert_eq!(side.elapse(4_999), []);
+        let events = side.elapse(1);
+        let [first, ClientEvent::CallEnded(ended), last] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert_eq!(*first, ClientEvent::Unresponsive { missed: most });
+        assert_eq!((ended.call, &ended.outcome), (call, &Outcome::Closed(Cause::Unresponsive)));
+        assert_eq!(*last, ClientEvent::Closed { cause: Cause::Unresponsive });
+        assert_eq!((side.client.phase(), side.client.poll_timeout()), (Phase::Closed, None));
+    }
+}
+
+/// People may think as long as they like, but programs answer: pings go on while a person is asked.
+#[test]
+fn pings_go_on_while_a_person_is_asked() {
+    let mut side = attentive(None);
+    side.client.pause(side.now);
+    let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
+    side.request(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{form}}}"#
+    ));
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
+    assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
+}

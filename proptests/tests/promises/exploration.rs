@@ -1,0 +1,16 @@
+//! The smaller ones of the small worlds. `cargo run --release --example explore` goes through all of them.
+
+use mcp_sansio_proptests::exploration::scenarios;
+
+/// Promises 1 to 4, whatever happens in whatever order.
+#[test]
+fn nothing_goes_wrong_in_any_order() {
+    let mut explored = 0;
+    for scenario in scenarios().iter().filter(|scenario| scenario.is_quick) {
+        match scenario.explore() {
+            Ok(size) => explored += size.states,
+            Err(counterexample) => panic!("{scenario:?}:\n{counterexample}"),
+        }
+    }
+    assert!(20_000 < explored, "{explored} states are fewer than there are");
+}

@@ -1,0 +1,20 @@
+//! The promises of the crate, and what else holds of every connection.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod allocations;
+mod exploration;
+mod kit;
+mod linked;
+mod machines;
+mod memory;
+mod operations;
+mod oracles;
+mod promises;
+mod scale;
+
+use mcp_sansio_proptests::allocations::Counting;
+
+// Some of these tests count what a thread allocates.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();

@@ -1,0 +1,258 @@
+//! What a connection holds at worst, against the formula in the documentation of `Limits`.
+
+use mcp_sansio::{
+    CallOptions, ErrorCode, Framing, Inbox, Limits, Outbox, Phase, RespondError, Revision,
+    ServerEvent,
+};
+use mcp_sansio_proptests::allocations::held;
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+/// The formula, part by part.
+struct Formula<'l>(&'l Limits);
+
+impl Formula<'_> {
+    fn inbox(&self) -> usize {
+        2 * self.0.frame_bytes + self.0.chunk_bytes
+    }
+
+    fn outbox(&self) -> usize {
+        4 * (self.0.outbox_bytes + self.0.reserve_bytes + self.0.held_bytes)
+    }
+
+    fn inbound(&self) -> usize {
+        2 * self.0.inbound_requests as usize * (self.0.id_bytes + self.0.token_bytes + 360)
+    }
+
+    fn outbound(&self) -> usize {
+        2 * (self.0.outbound_calls as usize * 420 + self.0.remembered_calls as usize * 16)
+    }
+}
+
+#[track_caller]
+fn within(held: usize, formula: usize, what: &str) {
+    assert!(held <= formula, "{what}: {held} bytes, the formula says {formula}");
+    println!("{what}: {held} of {formula} bytes");
+}
+
+#[test]
+fn requests_of_the_peer_take_what_the_formula_says() {
+    for (requests, lengths) in [(1024, &[256][..]), (1025, &[256]), (1025, &[255, 256])] {
+        let mut config = config::server();
+        config.connection.limits.inbound_requests = requests;
+        let limits = config.connection.limits.clone();
+        let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+        side.out.release();
+        let ((), bytes) = held(|| {
+            for length in lengths {
+                let mut ids = Vec::new();
+                for number in 0..requests {
+                    let id = format!("{number:0width$}", width = length - 2);
+                    ids.push(side.request(&format!(
+                        r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/list","params":{{"_meta":{{"progressToken":"{id}"}}}}}}"#
+                    )));
+                }
+                if Some(length) != lengths.last() {
+                    for id in ids {
+                        side.server.reject(id, ErrorCode::new(1), "", &mut side.out).unwrap();
+                    }
+                    _ = side.sent();
+                }
+            }
+            side.out.release();
+        });
+        within(bytes, Formula(&limits).inbound(), &format!("{requests} requests"));
+    }
+}
+
+#[test]
+fn calls_take_what_the_formula_says() {
+    for calls in [1024, 1025] {
+        let mut config = config::client();
+        config.connection.limits.outbound_calls = calls;
+        let limits = config.connection.limits.clone();
+        let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
+        side.out.release();
+        let ((), bytes) = held(|| {
+            for _ in 0..limits.remembered_calls {
+                let call = side.call("x");
+                _ = side.sent();
+                side.client.cancel(call, None, &mut side.out).unwrap();
+            }
+            for _ in 0..calls {
+                side.call("x");
+                _ = side.sent();
+            }
+            side.out.release();
+        });
+        within(bytes, Formula(&limits).outbound(), &format!("{calls} calls"));
+    }
+}
+
+/// Full of the shortest messages there are, and full of what is left of long ones.
+#[test]
+fn an_outbox_takes_what_the_formula_says() {
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 1 << 20;
+    limits.reserve_bytes = 1 << 10;
+    let mut config = config::server();
+    config.connection.limits = limits.clone();
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    side.out.release();
+    let ((), bytes) = held(|| {
+        while side.server.phase() != Phase::Closed {
+            _ = side.receive(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        }
+    });
+    within(bytes, Formula(&limits).outbox(), "an outbox of ping results");
+
+    let mut config = config::client();
+    config.connection.limits = limits.clone();
+    let mut side = ClientSide::ready_with(config, Revision::V2025_11_25);
+    let mut out = Outbox::new(Framing::Lines, &limits);
+    let params = serde_json::json!({"text": "x".repeat(10_000)});
+    let ((), bytes) = held(|| {
+        for _ in 0..30 {
+            while side.client.notify_method("x", &params, None, &mut out).is_ok() {}
+            out.sent(out.len() * 9 / 20);
+        }
+        while side.client.notify_method("x", &params, None, &mut out).is_ok() {}
+    });
+    within(bytes, Formula(&limits).outbox(), "an outbox that is sent in parts");
+}
+
+#[test]
+fn an_inbox_takes_what_the_formula_says() {
+    let mut limits = Limits::default();
+    limits.frame_bytes = 100_000;
+    limits.chunk_bytes = 1_000;
+    let mut inbox = Inbox::new(&limits);
+    let ((), bytes) = held(|| {
+        for _ in 0..300 {
+            assert_eq!(inbox.feed(&[b'x'; 1_000]), 1_000);
+            assert!(inbox.next().is_none());
+        }
+    });
+    within(bytes, Formula(&limits).inbox(), "an inbox");
+}
+
+/// What cannot be read is lent, not copied.
+#[test]
+fn a_malformed_answer_takes_no_memory() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let options = CallOptions::new();
+    side.client.call_method("x", &(), options, side.now, &mut side.out).unwrap();
+    let mut frame = br#"{"jsonrpc":"2.0","id":2,"result":{"a":""#.to_vec();
+    frame.extend(std::iter::repeat_n(0xff, 1 << 20));
+    frame.extend(b"\"}}");
+    let (event, bytes) =
+        held(|| side.client.receive(&frame[..], side.now, &mut side.out).is_some());
+    assert_eq!((event, bytes), (true, 0));
+}
+
+const WORK: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+
+/// A machine that has nothing to do holds nothing on the heap once it has been released: its copy takes
+/// nothing either.
+#[test]
+fn a_released_machine_holds_nothing() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    for _ in 0..100 {
+        let call = side.call("x");
+        _ = side.sent();
+        side.client.cancel(call, None, &mut side.out).unwrap();
+    }
+    assert_ne!(held(|| side.client.clone()).1, 0);
+    side.client.release();
+    let remembered = Limits::default().remembered_calls as usize * 16;
+    assert_eq!(held(|| side.client.clone()).1, remembered);
+
+    let mut side = ServerSide::with(config::server_of_both_eras());
+    assert!(side.receive(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#).is_some());
+    side.receive(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    for _ in 0..100 {
+        let request = side.request(WORK);
+        side.server.reject(request, ErrorCode::new(1), "", &mut side.out).unwrap();
+    }
+    assert_ne!(held(|| side.server.clone()).1, 0);
+    side.server.release();
+    assert_eq!(held(|| side.server.clone()).1, 0);
+}
+
+#[test]
+fn handles_from_before_a_release_are_stale() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let reject =
+        |side: &mut ServerSide, id| side.server.reject(id, ErrorCode::new(1), "", &mut side.out);
+    let old = side.request(WORK);
+    side.server.release();
+    assert_eq!(reject(&mut side, old), Ok(()), "it was in use");
+    assert_eq!(reject(&mut side, old), Err(RespondError::Answered));
+    side.server.release();
+    assert_eq!(reject(&mut side, old), Err(RespondError::Stale));
+    let new = side.request(WORK);
+    assert_ne!(old, new);
+    assert_eq!(reject(&mut side, old), Err(RespondError::Stale));
+    assert_eq!(reject(&mut side, new), Ok(()));
+
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let old = side.call("x");
+    side.client.release();
+    assert!(side.client.is_pending(old), "it is in use");
+    side.client.cancel(old, None, &mut side.out).unwrap();
+    side.client.release();
+    let new = side.call("x");
+    assert_ne!(old, new);
+    assert!(!side.client.is_pending(old) && side.client.is_pending(new));
+    assert!(side.client.cancel(old, None, &mut side.out).is_err());
+}
+
+/// Who the server is, what may be cached and which extensions it has come from its configuration, and are
+/// there again when they are needed.
+#[test]
+fn a_released_server_says_the_same_of_itself() {
+    const NAME: &str = "com.example/weather";
+    let mut config = config::server_of_both_eras();
+    config.cache.tools = mcp_sansio::CacheHint::public(7);
+    let mut extensions = mcp_sansio::model::Map::default();
+    extensions.insert(NAME, mcp_sansio::json::Raw::new("{}").unwrap());
+    config.capabilities.extensions = Some(extensions);
+    let (mut released, mut kept) = (ServerSide::with(config.clone()), ServerSide::with(config));
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"com.example/weather":{}}}}"#;
+    for id in 1..10 {
+        let discover = format!(
+            r#"{{"jsonrpc":"2.0","id":"d{id}","method":"server/discover","params":{{{meta}}}}}"#
+        );
+        let list =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{{meta}}}}}"#);
+        let mut sent = [&mut released, &mut kept].map(|side| {
+            let extension = side.server.extension(NAME).unwrap();
+            assert_eq!(side.receive(&discover), None);
+            let request = side.request(&list);
+            assert!(side.server.context(request).unwrap().extensions.contains(extension));
+            let tools = serde_json::json!({"tools": []});
+            side.server.respond(request, &tools, &mut side.out).unwrap();
+            side.sent()
+        });
+        assert_eq!(sent[0], sent[1]);
+        assert!(sent[0].pop().unwrap().contains(r#""name":"server""#));
+        released.server.release();
+    }
+}
+
+#[test]
+fn a_server_has_no_idea_of_what_it_has_answered() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let round = |side: &mut ServerSide| {
+        let event = side.server.receive(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            side.now,
+            &mut side.out,
+        );
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        side.server.reject(request.id, ErrorCode::new(1), "", &mut side.out).unwrap();
+        side.out.sent(usize::MAX);
+    };
+    (0..10).for_each(|_| round(&mut side));
+    let ((), bytes) = held(|| (0..10_000).for_each(|_| round(&mut side)));
+    assert_eq!(bytes, 0);
+}

@@ -1,0 +1,112 @@
+//! Random operations on either role alone and on a pair, with the promises as oracle. The simulation and the
+//! fuzz targets do the same, from seeds and from bytes; here counter-examples shrink.
+
+use mcp_sansio::testing::Choices;
+use mcp_sansio::{Client, Framing, Server};
+use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::world::{Setup, Step, Trial};
+use proptest::prelude::*;
+
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+}
+
+/// Anything that is made of choices, by a seed of its own so that the others stay when it is left out.
+fn chosen<T: std::fmt::Debug>(choose: fn(&mut Choices) -> T) -> impl Strategy<Value = T> {
+    any::<u64>().prop_map(move |seed| choose(&mut Choices::seeded(seed)))
+}
+
+fn message() -> impl Strategy<Value = String> {
+    let id = prop::sample::select(&["0", "1", "2", "3", "\"1\"", "\"a\"", "null", "1.5"][..]);
+    let method = prop::sample::select(
+        &["ping", "tools/list", "roots/list", "sampling/createMessage", "x/y", "initialize"][..],
+    );
+    (0..16_u8, id, method, 0..5_u8).prop_map(|(kind, id, method, number)| match kind {
+        0 => format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"messages":[],"maxTokens":1,"_meta":{{"progressToken":{id}}}}}}}"#
+        ),
+        1 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":1}}}}"#),
+        2 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-1}}}}"#),
+        3 => format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        ),
+        4 => format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{number}}}}}"#
+        ),
+        5 => r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.into(),
+        6 | 7 => r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"roots":{},"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}"#.into(),
+        8 | 9 => format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"result":{{"protocolVersion":"2025-03-26","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+        ),
+        10 => format!(
+            r#"[{{"jsonrpc":"2.0","id":{id},"method":"{method}"}},{{"jsonrpc":"2.0","id":2,"result":{{}}}}]"#
+        ),
+        11 => r#"{"jsonrpc":"2.0","error":{"code":-1,"message":"m"}}"#.into(),
+        12 => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"#),
+        13 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
+        14 => "x".repeat(100 * usize::from(number)),
+        _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#),
+    })
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    let flip = prop::option::weighted(0.1, (any::<prop::sample::Index>(), any::<u8>()));
+    (message(), prop::bool::weighted(0.95), flip).prop_map(|(message, newline, flip)| {
+        let mut bytes = message.into_bytes();
+        if let Some((at, byte)) = flip.filter(|_| !bytes.is_empty()) {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if newline {
+            bytes.push(b'\n');
+        }
+        bytes
+    })
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![8 => bytes().prop_map(Act::Bytes), 17 => chosen(Act::choose)];
+    prop::collection::vec(act, 0..60)
+}
+
+fn framing() -> impl Strategy<Value = Framing> {
+    prop_oneof![Just(Framing::Lines), Just(Framing::Messages)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// Promises 1, 2, 3 and 6, whatever happens in whatever order. Pain 17.
+    #[test]
+    fn a_client_keeps_its_promises(
+        connection in chosen(connection),
+        framing in framing(),
+        acts in acts(),
+    ) {
+        let kept = Alone::<Client>::new(connection, framing).run(acts);
+        prop_assert_eq!(kept, Ok(()));
+    }
+
+    /// The same for a server.
+    #[test]
+    fn a_server_keeps_its_promises(
+        connection in chosen(connection),
+        framing in framing(),
+        acts in acts(),
+    ) {
+        let kept = Alone::<Server>::new(connection, framing).run(acts);
+        prop_assert_eq!(kept, Ok(()));
+    }
+
+    /// Promises 1 to 7 and 10 of both roles and all eras, over streams and over carriers that lose, repeat and
+    /// reorder messages. What fails is printed with a sequence diagram.
+    #[test]
+    fn a_pair_keeps_its_promises(
+        setup in chosen(Setup::choose),
+        steps in prop::collection::vec(chosen(Step::choose), 0..120),
+    ) {
+        if let Err(failure) = Trial::run(&setup, &steps) {
+            return Err(TestCaseError::fail(failure.to_string()));
+        }
+    }
+}

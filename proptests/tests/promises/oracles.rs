@@ -1,0 +1,66 @@
+//! What the fuzz targets do with bytes, here with seeds: so that what they look at is looked at everywhere.
+
+use mcp_sansio::testing::Choices;
+use mcp_sansio_proptests::oracles;
+use mcp_sansio_proptests::oracles::frames::check_frames;
+use mcp_sansio_proptests::oracles::tasks::check_tasks;
+use mcp_sansio_proptests::world::hostile;
+
+fn seeds() -> std::ops::Range<u64> {
+    let seeds = std::env::var("PROPTEST_CASES").ok().and_then(|seeds| seeds.parse().ok());
+    0..seeds.unwrap_or(500)
+}
+
+/// Promise 5 for the inbox alone: chunks make no difference, and every line comes out once and whole.
+#[test]
+fn every_line_comes_out_once() {
+    for seed in seeds() {
+        let mut choices = Choices::seeded(seed);
+        let mut bytes = Vec::new();
+        for _ in 0..choices.below(12) {
+            match choices.below(6) {
+                0 => bytes.extend(hostile::to_server(&mut choices).bytes()),
+                1 => bytes.extend((0..choices.below(30)).map(|_| choices.below(256) as u8)),
+                2 => bytes.extend(b"\xef\xbb\xbf"),
+                3 => bytes.extend(b" \t\r"),
+                4 => bytes.extend(b"{\"a\":1}\r"),
+                _ => bytes.extend(vec![b'x'; choices.below(300) as usize]),
+            }
+            if !choices.one_in(4) {
+                bytes.push(b'\n');
+            }
+        }
+        check_frames(&mut choices, &bytes);
+    }
+}
+
+/// Tasks are what a model of them says, whatever is done with them and asked about them.
+#[test]
+fn tasks_are_what_their_model_is() {
+    for seed in seeds() {
+        check_tasks(&mut Choices::seeded(seed), 60);
+    }
+}
+
+/// Whatever is asked over HTTP, a server answers in good order and keeps nothing.
+#[test]
+fn any_request_of_http_is_answered_in_order() {
+    seeds().for_each(|seed| oracles::http::ask_anything(&mut Choices::seeded(seed)));
+}
+
+/// Whatever is answered over HTTP, every call of a client ends once.
+#[test]
+fn any_response_of_http_ends_calls_once() {
+    seeds().for_each(|seed| oracles::http::answer_anything(&mut Choices::seeded(seed)));
+}
+
+proptest::proptest! {
+    /// Proves H-HTTP-235 for any text, cut anywhere.
+    #[test]
+    fn events_are_read_as_the_standard_says(
+        lines in proptest::collection::vec("(data|event|id|retry|x|):? ?[ -~é\0]{0,6}(\n|\r|\r\n|\n\n|\r\r|)", 0..12),
+        cuts in proptest::collection::vec(1_u8..9, 1..6),
+    ) {
+        oracles::sse::check(lines.concat().as_bytes(), &cuts);
+    }
+}

@@ -1,0 +1,231 @@
+//! The promises of the crate, one test each: its oracle. `mutants.rs` shows that each oracle notices when its
+//! promise is broken.
+//!
+//! | invariant worth fuzzing | promise |
+//! |---|---|
+//! | the same bytes in any chunking give the same events and output | 5 |
+//! | no panic, no growth without bound | 1, 6 |
+//! | at most one reply to each id, none to what has none, none to replies | 3 |
+//! | one outcome per call, and after the end all tables are empty | 2 |
+//! | what is sent is whole messages, each one line | 5 |
+//! | nothing is sent for a cancelled request | 3 |
+//! | a replay is the same to the byte | 7 |
+//! | two machines never stall, whatever is between them | 4 |
+//! | the scanner and a slow parser put each line in the same class | the fuzz target `scan`, and `json.rs` |
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, Content};
+use mcp_sansio::testing::{Broken, Choices, Promise};
+use mcp_sansio::{
+    Client, ErrorCode, Framing, Inbox, Instant, Limits, Outbox, Revision, Server, ServerConfig,
+    ServerEvent,
+};
+use mcp_sansio_proptests::allocations::{count, refuse};
+use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::oracles::replay::check_replay;
+use mcp_sansio_proptests::world::{Trial, hostile, schedule};
+use mcp_sansio_proptests::{ServerSide, config};
+
+/// How many seeds each promise is tried with.
+fn seeds() -> std::ops::Range<u64> {
+    let seeds = std::env::var("PROMISE_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    0..seeds.unwrap_or(400)
+}
+
+/// Everything happens to both sides, and this promise is kept, as are the others.
+#[track_caller]
+fn kept(promise: Promise, steps: usize) {
+    for seed in seeds() {
+        let (setup, schedule) = schedule(&mut Choices::seeded(seed), steps);
+        if let Err(failure) = Trial::run(&setup, &schedule) {
+            let other = if failure.broken.promise == promise { "" } else { "ANOTHER, " };
+            panic!("{other}seed {seed}: {failure}");
+        }
+    }
+}
+
+#[track_caller]
+fn is_kept(result: Result<(), Broken>, seed: u64) {
+    if let Err(broken) = result {
+        panic!("seed {seed}: {broken}");
+    }
+}
+
+/// Lines of a peer, and what is no line at all.
+fn lines(choices: &mut Choices) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for _ in 0..20 {
+        match choices.below(5) {
+            0 => bytes.extend((0..choices.below(40)).map(|_| choices.below(256) as u8)),
+            1 => {
+                let brackets = choices.pick(&["}", "]}", "{\"a\":[", "[[", "]", "{", "\"\\"]);
+                bytes.extend(brackets.unwrap_or_default().repeat(3).bytes());
+            }
+            2 => bytes.extend(hostile::to_client(choices).bytes()),
+            _ => bytes.extend(hostile::to_server(choices).bytes()),
+        }
+        if !choices.one_in(10) {
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}
+
+#[test]
+fn promise_1_no_input_panics() {
+    for seed in seeds() {
+        let mut choices = Choices::seeded(seed);
+        let connection = connection(&mut choices);
+        let mut acts = Vec::new();
+        for _ in 0..8 {
+            acts.push(Act::Bytes(lines(&mut choices)));
+            acts.push(Act::choose(&mut choices));
+        }
+        let both = acts.clone();
+        is_kept(Alone::<Server>::new(connection.clone(), Framing::Lines).run(acts), seed);
+        is_kept(Alone::<Client>::new(connection, Framing::Messages).run(both), seed);
+    }
+}
+
+#[test]
+fn promise_1_depth_takes_no_stack() {
+    // So little that one call for each of a million levels would overflow it. Those beyond the limit are not even
+    // looked at, so it is the limit that is tested here.
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    let test = || {
+        for open in ["[", "{\"a\":", "[{\"a\":"] {
+            let deep = open.repeat(1 << 20);
+            let message =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{deep}"#);
+            let mut side = ServerSide::fresh();
+            assert!(matches!(side.receive(&message), Some(ServerEvent::Violation(_))));
+            // It can be the next line of the same text, which has been reported.
+            assert!(matches!(side.receive(&deep), None | Some(ServerEvent::Violation(_))));
+        }
+    };
+    small.spawn(test).unwrap().join().unwrap();
+}
+
+#[test]
+fn promise_2_every_call_has_one_outcome() {
+    kept(Promise::OneOutcome, 120);
+}
+
+#[test]
+fn promise_3_every_request_has_one_answer_at_most() {
+    kept(Promise::OneAnswer, 160);
+}
+
+#[test]
+fn promise_4_nothing_waits_on_a_write() {
+    kept(Promise::NothingWaits, 200);
+}
+
+/// What a server says and sees when the bytes come in such chunks.
+fn in_chunks(bytes: &[u8], chunks: &mut dyn FnMut() -> usize) -> (Vec<String>, Vec<u8>) {
+    let config = config::server_of_both_eras();
+    let limits = config.connection.limits.clone();
+    let (mut inbox, mut out) = (Inbox::new(&limits), Outbox::new(Framing::Lines, &limits));
+    let mut server = Server::new(config.into());
+    let mut events = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() || !inbox.is_finished() {
+        let taken = inbox.feed(&rest[..rest.len().min(chunks())]);
+        rest = &rest[taken..];
+        if rest.is_empty() {
+            inbox.finish();
+        }
+        while let Some(frame) = inbox.next() {
+            let event = server.receive(frame, Instant::from_millis(1), &mut out);
+            if let Some(ServerEvent::Request(request)) = &event {
+                server.reject(request.id, ErrorCode::INTERNAL_ERROR, "no", &mut out).unwrap();
+            }
+            events.extend(event.map(|event| format!("{event:?}")));
+        }
+    }
+    (events, out.unsent().to_vec())
+}
+
+#[test]
+fn promise_5_chunks_make_no_difference() {
+    for seed in seeds() {
+        let mut choices = Choices::seeded(seed);
+        let bytes = lines(&mut choices);
+        let whole = in_chunks(&bytes, &mut || usize::MAX);
+        assert_eq!(in_chunks(&bytes, &mut || 1), whole, "seed {seed}");
+        assert_eq!(in_chunks(&bytes, &mut || 1 + choices.below(90) as usize), whole, "seed {seed}");
+    }
+}
+
+#[test]
+fn promise_5_messages_leave_whole_and_in_order() {
+    kept(Promise::Order, 180);
+}
+
+#[test]
+fn promise_6_everything_is_bounded() {
+    kept(Promise::Bounded, 140);
+}
+
+#[test]
+fn promise_7_the_same_again_is_the_same() {
+    for seed in seeds().step_by(4) {
+        let (setup, steps) = schedule(&mut Choices::seeded(seed), 120);
+        let (first, again) = (Trial::once(&setup, &steps), Trial::once(&setup, &steps));
+        assert_eq!(first.unwrap(), again.unwrap(), "seed {seed}");
+    }
+}
+
+#[test]
+fn promise_7_a_recording_is_replayed_to_the_byte() {
+    for seed in seeds().step_by(4) {
+        check_replay(&mut Choices::seeded(seed), lines);
+    }
+}
+
+#[test]
+fn promise_8_a_warm_connection_allocates_nothing() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let call = r#"{"jsonrpc":"2.0","id":"12345678-1234-1234-1234-123456789012","method":"tools/call","params":{"name":"t","arguments":{"a":{"b":[1]}}}}"#;
+    let result = CallToolResult::text("done");
+    let mut round = || {
+        let event = side.server.receive(call, side.now, &mut side.out);
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        side.server.respond(request.id, &result, &mut side.out).unwrap();
+        side.out.sent(usize::MAX);
+    };
+    (0..20).for_each(|_| round());
+    let ((), allocations) = count(|| (0..100).for_each(|_| round()));
+    assert_eq!(allocations, 0);
+    refuse(|| (0..10_000).for_each(|_| round()));
+}
+
+#[test]
+fn promise_9_what_is_not_known_is_passed_on() {
+    let content = r#"{"type":"hologram","rays":[1e3,0.10,"\u00e9"],"_meta":{"x":null}}"#;
+    let known: Content<'_> = serde_json::from_str(content).unwrap();
+    assert_eq!(serde_json::to_string(&known).unwrap(), content);
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let params = r#"{"name":"t","unknown":{"b":1,"a":[ ]},"arguments":{"z":1.0}}"#;
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x/y","params":{params}}}"#);
+    let event = side.receive(&message);
+    let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+    assert_eq!(request.params.unwrap().as_json(), params);
+    side.server.respond(request.id, &Raw::new(params).unwrap(), &mut side.out).unwrap();
+    assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":1,"result":{params}}}"#)]);
+}
+
+#[test]
+fn promise_10_debug_shows_no_payload() {
+    kept(Promise::Quiet, 60);
+    let text = Raw::new(r#""s3cret""#).unwrap();
+    assert_eq!(format!("{text:?}"), "Raw(string, 8 bytes)");
+    let inbox = {
+        let mut inbox = Inbox::new(&Limits::default());
+        _ = inbox.feed(b"s3cret");
+        inbox
+    };
+    assert!(!format!("{inbox:?}").contains("s3cret"));
+    let config = ServerConfig::new("n", "1");
+    assert!(!format!("{:?}", Server::new(config.into())).contains("s3cret"));
+}

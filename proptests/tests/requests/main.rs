@@ -1,0 +1,17 @@
+//! Requests that the peer sends: context, input, progress, answers, subscriptions.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod elicitation;
+mod elicitation_by_url;
+mod exchanges;
+mod request_state;
+mod sampling;
+mod stateless;
+mod subscriptions;
+
+use mcp_sansio_proptests::allocations::Counting;
+
+// Some of these tests count what a thread allocates.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();

@@ -1,0 +1,92 @@
+//! Needs for input in a session for which there is no room, or no time any more.
+
+use mcp_sansio::model::InputRequired;
+use mcp_sansio::{
+    CancelCause, Cause, Frames, Limits, NotAllowed, Request, RespondError, Revision, ServerEvent,
+};
+use mcp_sansio_proptests::{ServerSide, config};
+
+use crate::stateless::kit::*;
+
+/// The client does not say where its roots are.
+const NO: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#;
+const NOT_GIVEN: &str = "the client did not give what was needed for this";
+
+/// A session with a client that can be asked for its roots, and an outbox of 4,000 bytes.
+fn narrow_session(revision: Revision) -> ServerSide {
+    let mut config = config::server();
+    config.connection.limits.outbox_bytes = 4_000;
+    ServerSide::ready_with(config, revision)
+}
+
+fn call(id: &str) -> String {
+    of_session(id, "tools/call", r#""name":"t""#)
+}
+
+/// A result that leaves no room for the one that tells of a failure.
+fn long_result() -> String {
+    format!(r#""content":[{{"type":"text","text":"{}"}}]"#, "x".repeat(3_850))
+}
+
+#[track_caller]
+fn fails_for_want_of_input(side: &mut ServerSide, request: &Request<'_>) {
+    let Some(ServerEvent::Cancelled(cancelled)) = side.receive(NO) else { panic!("it goes on") };
+    assert_eq!((cancelled.id, cancelled.cause), (request.id, CancelCause::InputFailed));
+    let late = side.server.respond(request.id, &(), &mut side.out);
+    assert_eq!(late, Err(RespondError::Answered));
+}
+
+/// Proves M-MRTR-41: the request is answered though the client does not read.
+#[test]
+fn a_failure_for_want_of_input_is_told_though_there_is_no_room_for_answers() {
+    let mut side = narrow_session(Revision::V2025_11_25);
+    let waiting = request(&mut side, &call("1"));
+    let other = request(&mut side, &call("2"));
+    assert_eq!(require(&mut side, &waiting, &InputRequired::new().roots("where")), Ok(()));
+    assert_eq!(side.sent().len(), 1);
+    side.respond(other.id, &format!("{{{}}}", long_result()));
+    fails_for_want_of_input(&mut side, &waiting);
+    assert_eq!(side.sent(), [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)]);
+    assert_eq!(side.server.counts().inbound, 0);
+    lives(&mut side);
+}
+
+/// Proves L-BATCH-07: nor does one that fails hold back the answers of a batch.
+#[test]
+fn the_answers_of_a_batch_go_out_though_one_fails_for_want_of_input() {
+    let mut side = narrow_session(Revision::V2025_03_26);
+    let batch = format!("[{},{}]", call("1"), call("2"));
+    let requests: Vec<Request<'static>> = Frames::of(batch.as_bytes(), &Limits::default())
+        .filter_map(|frame| side.server.receive(frame, side.now, &mut side.out))
+        .map(|event| match event.into_owned() {
+            ServerEvent::Request(request) => request,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let [waiting, other] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!(require(&mut side, waiting, &InputRequired::new().roots("where")), Ok(()));
+    assert_eq!(side.sent().len(), 1);
+    side.respond(other.id, &format!("{{{}}}", long_result()));
+    assert_eq!(side.sent(), [""; 0]);
+    fails_for_want_of_input(&mut side, waiting);
+    let answers = [plain("2", &long_result()), error("1", -32603, NOT_GIVEN)];
+    assert_eq!(side.sent(), [format!("[{}]", answers.join(","))]);
+    // Their ids are free again.
+    let again = request(&mut side, &call("2"));
+    side.respond(again.id, r#"{"content":[]}"#);
+    assert_eq!(side.sent(), [plain("2", r#""content":[]"#)]);
+}
+
+/// The request is still open when nobody can be asked any more, and can be answered.
+#[test]
+fn nothing_can_be_asked_while_the_connection_closes() {
+    let mut side = narrow_session(Revision::V2025_11_25);
+    let open = request(&mut side, &call("1"));
+    side.server.disconnected(Cause::EndOfInput, side.now);
+    assert!(matches!(side.outcomes()[..], [ServerEvent::Draining { .. }]));
+    let asked = require(&mut side, &open, &InputRequired::new().roots("where"));
+    assert_eq!(asked, Err(RespondError::NotAllowed(NotAllowed::Closing)));
+    assert_eq!(side.sent(), [""; 0]);
+    side.respond(open.id, r#"{"content":[]}"#);
+    assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
+}

@@ -1,0 +1,194 @@
+//! Bounds on what requests that stand alone can make a server hold, and peers that do not read.
+
+use std::time::Duration;
+
+use mcp_sansio::model::{ElicitParams, InputRequired};
+use mcp_sansio::{CallOptions, ChangedList, Delivery, Phase, ServerEvent, ViolationKind};
+use mcp_sansio_proptests::ServerSide;
+
+use crate::stateless::kit::*;
+
+const TOOLS: &str = r#""toolsListChanged":true"#;
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+
+fn changed(side: &mut ServerSide) -> Delivery {
+    side.server.list_changed(ChangedList::Tools, &mut side.out).unwrap()
+}
+
+fn update(side: &mut ServerSide, uri: &str) -> Delivery {
+    side.server.resource_updated(uri, &mut side.out).unwrap()
+}
+
+/// Proves M-SUB-28, M-SUB-29, M-SECL-01: each bound has its answer, and nothing else is hurt.
+#[test]
+fn each_bound_has_its_answer() {
+    let mut side = server_with(|config| {
+        let limits = &mut config.connection.limits;
+        (limits.listens, limits.subscriptions, limits.uri_bytes) = (2, 2, 8);
+        (limits.inbound_requests, limits.id_bytes, limits.token_bytes) = (3, 16, 8);
+        limits.method_bytes = 24;
+    });
+    let resources = |uris: &str| format!(r#""resourceSubscriptions":[{uris}]"#);
+    for (frame, kind, code) in [
+        (
+            listen("1", &resources(r#""a:b","a:c","a:d""#)),
+            ViolationKind::TooManySubscriptions,
+            -32603,
+        ),
+        (listen("1", &resources(r#""a:bcdefgh""#)), ViolationKind::LongUri, -32602),
+        (
+            with_more("1", "tools/list", r#""progressToken":"1234567""#, ""),
+            ViolationKind::MalformedToken,
+            -32602,
+        ),
+        (alone("1", "x/234567890123456789012345", ""), ViolationKind::LongMethod, -32601),
+    ] {
+        refused(&mut side, &frame, kind, &error("1", code, kind.text()));
+    }
+    subscribe(&mut side, "1", TOOLS, TOOLS);
+    let two = resources(r#""a:b","a:c""#);
+    subscribe(&mut side, "2", &two, &two);
+    let sent = error("3", -32603, "too many subscriptions are open");
+    refused(&mut side, &listen("3", TOOLS), ViolationKind::TooManyListens, &sent);
+    let last = side.request(&alone("4", "tools/list", ""));
+    let event = side.receive(&alone("5", "tools/list", ""));
+    assert!(matches!(event, Some(ServerEvent::Violation(_))), "{event:?}");
+    assert_eq!(side.sent(), [error("5", -32603, "too many requests in flight")]);
+    side.respond(last, r#"{"tools":[]}"#);
+    assert_eq!(changed(&mut side), Delivery::Sent);
+    assert_eq!(side.sent(), [cacheable("4", r#""tools":[]"#), tagged("1", TOOLS_CHANGED, "")]);
+    // A place that has been left can be taken.
+    assert!(side.receive(&cancel("1")).is_some());
+    subscribe(&mut side, "3", TOOLS, TOOLS);
+}
+
+/// Proves M-SUB-28, M-SECL-01: what a client has not read yet is not said twice.
+#[test]
+fn what_is_not_read_is_not_said_twice() {
+    let mut side = server();
+    let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a","x:b"]"#);
+    subscribe(&mut side, "1", &filter, &filter);
+    assert_eq!(changed(&mut side), Delivery::Sent);
+    assert_eq!(update(&mut side, "x:a"), Delivery::Sent);
+    for _ in 0..10_000 {
+        assert_eq!(changed(&mut side), Delivery::Repeated);
+        assert_eq!(update(&mut side, "x:a"), Delivery::Repeated);
+    }
+    assert_eq!(update(&mut side, "x:b"), Delivery::Sent);
+    let expected = [tagged("1", TOOLS_CHANGED, ""), updated("1", "x:a"), updated("1", "x:b")];
+    assert_eq!(side.sent(), expected);
+    // What has left is not what changes next.
+    assert_eq!(changed(&mut side), Delivery::Sent);
+    assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, "")]);
+}
+
+/// Proves M-SUB-28, M-ARCH-07: a change that finds no room is told once there is some, and holds up
+/// nobody.
+#[test]
+fn a_change_without_room_is_told_later() {
+    let tag = tagged("1", TOOLS_CHANGED, "").len();
+    let mut side = server_with(|config| config.connection.limits.outbox_bytes = 2 * tag);
+    let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a"]"#);
+    subscribe(&mut side, "1", &filter, &filter);
+    let request = side.request(&alone("2", "x/own", ""));
+    assert_eq!(changed(&mut side), Delivery::Sent);
+    assert_eq!(update(&mut side, "x:a"), Delivery::Lagged);
+    assert_eq!(update(&mut side, "x:a"), Delivery::Repeated);
+    // A short answer still finds its place.
+    let code = mcp_sansio::ErrorCode::new(1);
+    side.server.reject(request, code, "n", &mut side.out).unwrap();
+    assert_eq!(side.sent(), [tagged("1", TOOLS_CHANGED, ""), error("2", 1, "n")]);
+    // Anything that comes gives it an occasion, and so does the clock.
+    let mut other = side.clone();
+    assert_eq!(side.receive(&cancel("77")), None);
+    assert_eq!(other.outcomes(), []);
+    for mut side in [side, other] {
+        assert_eq!(side.sent(), [updated("1", "x:a")]);
+        assert_eq!(update(&mut side, "x:a"), Delivery::Sent);
+        assert_eq!(side.sent(), [updated("1", "x:a")]);
+    }
+}
+
+/// Proves M-SUB-18, M-R-07: a change that has found no room is told before the end, if there is room by
+/// then.
+#[test]
+fn a_change_without_room_is_told_before_the_end() {
+    let tag = tagged("1", TOOLS_CHANGED, "").len();
+    let mut side = server_with(|config| config.connection.limits.outbox_bytes = 2 * tag);
+    let filter = format!(r#"{TOOLS},"resourceSubscriptions":["x:a"]"#);
+    let id = subscribe(&mut side, "1", &filter, &filter);
+    assert_eq!(changed(&mut side), Delivery::Sent);
+    assert_eq!(update(&mut side, "x:a"), Delivery::Lagged);
+    assert_eq!(side.sent().len(), 1);
+    let ended_early = side.server.respond(id, &(), &mut side.out);
+    assert!(ended_early.is_err(), "both of them are too much at once: {ended_early:?}");
+    assert_eq!(side.sent(), [updated("1", "x:a")]);
+    side.server.respond(id, &(), &mut side.out).unwrap();
+    assert_eq!(side.sent(), [ended("1")]);
+}
+
+/// Proves M-SECL-01, M-MRTR-26: a server that has asked for input keeps nothing of it.
+#[test]
+fn an_interim_result_leaves_nothing_behind() {
+    let mut side = server();
+    let fresh = side.server.counts();
+    for _ in 0..100 {
+        let request = request(&mut side, &of_client("1", "tools/call", ABLE, r#""name":"t""#));
+        let visit = ElicitParams::visit("m", "https://example.com");
+        let need = InputRequired::new().elicit("u", visit).state("s");
+        side.server.require_input(&request, &need, side.now, &mut side.out).unwrap();
+        assert_eq!(side.sent().len(), 1);
+    }
+    assert_eq!(side.server.counts(), fresh);
+    assert_eq!(side.server.poll_timeout(), None);
+    assert_eq!(side.server.pending_calls().count(), 0);
+}
+
+/// Proves M-RPC-14, M-AMB-31, M-MRTR-06: a server that has no sessions never sends a request.
+#[test]
+fn a_server_without_sessions_never_asks() {
+    let mut side = without_sessions();
+    let id = side.request(&of_client("1", "tools/call", ABLE, r#""name":"t""#));
+    for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list", "x/own"] {
+        for options in [CallOptions::new(), CallOptions::new().parent(id)] {
+            let params = mcp_sansio_proptests::payload::params(method);
+            let now = side.now;
+            let _ = side.server.call_method(method, &params, options, now, &mut side.out);
+            assert_eq!(side.sent(), [""; 0], "{method}");
+        }
+    }
+    side.respond(id, r#"{"content":[]}"#);
+    assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
+    side.elapse(10_000_000);
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Proves M-RPC-14: nor does the machine by itself ask a client of requests that stand alone.
+#[test]
+fn a_silent_client_is_not_asked_whether_it_is_there() {
+    let mut side = server_with(|config| {
+        config.connection.keep_alive = Some(mcp_sansio::KeepAlive::every(Duration::from_secs(1)));
+    });
+    subscribe(&mut side, "1", TOOLS, TOOLS);
+    assert_eq!(side.elapse(100_000), []);
+    assert_eq!(side.sent(), [""; 0]);
+    assert_ne!(side.server.phase(), Phase::Closed);
+}
+
+/// Proves M-RPC-14, M-AMB-31: a session that is there as well is not asked on behalf of a request that
+/// stands alone.
+#[test]
+fn a_session_is_not_asked_on_behalf_of_others() {
+    let mut side = beside_session(mcp_sansio::Revision::V2025_11_25);
+    let id = side.request(&of_client("1", "tools/call", ABLE, r#""name":"t""#));
+    let options = CallOptions::new().parent(id);
+    for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list", "x/own"] {
+        let params = mcp_sansio_proptests::payload::params(method);
+        let now = side.now;
+        let asked = side.server.call_method(method, &params, options, now, &mut side.out);
+        assert!(asked.is_err(), "{method}");
+        assert_eq!(side.sent(), [""; 0], "{method}");
+    }
+    side.respond(id, r#"{"content":[]}"#);
+    assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
+}

@@ -1,0 +1,18 @@
+//! Requests that stand alone, at a server: revision 2026-07-28, also beside a session.
+
+mod both_eras;
+mod bridging;
+mod bridging_troubles;
+mod claims;
+mod context;
+mod discovery;
+mod errors;
+mod input;
+mod kit;
+mod lanes;
+mod limits;
+mod logging;
+mod races;
+mod results;
+mod streams;
+mod subscriptions;

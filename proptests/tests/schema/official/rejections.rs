@@ -1,0 +1,155 @@
+//! The errors that a server sends because its application says so, where there are no sessions.
+
+use mcp_sansio::{
+    Capability, CapabilitySet, ErrorCode, NotAllowed, RespondError, Revision, ServerEvent,
+};
+use mcp_sansio_proptests::{ServerSide, config};
+use serde_json::json;
+
+use crate::official::alone::{ALL, REVISION, asked_by, claim_with, frame, only, side};
+use crate::official::closed::Schemas;
+use crate::official::parse;
+use crate::official::refusals::check;
+
+/// What is declared, what is needed, and what is missing.
+const MISSING: &[(&str, &[Capability], &str)] = {
+    use Capability::*;
+    &[
+        ("{}", &[Roots], r#"{"roots":{}}"#),
+        ("{}", &[Sampling], r#"{"sampling":{}}"#),
+        ("{}", &[Sampling, SamplingTools], r#"{"sampling":{"tools":{}}}"#),
+        ("{}", &[SamplingTools], r#"{"sampling":{"tools":{}}}"#),
+        (r#"{"sampling":{}}"#, &[Sampling, SamplingTools], r#"{"sampling":{"tools":{}}}"#),
+        (
+            r#"{"sampling":{"tools":{}}}"#,
+            &[SamplingTools, SamplingContext],
+            r#"{"sampling":{"context":{}}}"#,
+        ),
+        ("{}", &[Elicitation], r#"{"elicitation":{}}"#),
+        ("{}", &[ElicitationForm], r#"{"elicitation":{"form":{}}}"#),
+        (
+            r#"{"elicitation":{}}"#,
+            &[ElicitationForm, ElicitationUrl],
+            r#"{"elicitation":{"url":{}}}"#,
+        ),
+        (
+            r#"{"elicitation":{"url":{}}}"#,
+            &[ElicitationForm, ElicitationUrl],
+            r#"{"elicitation":{"form":{}}}"#,
+        ),
+        (
+            "{}",
+            &[Roots, Sampling, ElicitationUrl],
+            r#"{"roots":{},"sampling":{},"elicitation":{"url":{}}}"#,
+        ),
+        (r#"{"roots":{"listChanged":true}}"#, &[Roots, Sampling], r#"{"sampling":{}}"#),
+    ]
+};
+
+fn set(capabilities: &[Capability]) -> CapabilitySet {
+    capabilities.iter().fold(CapabilitySet::NONE, |set, one| set.with(*one))
+}
+
+/// Proves M-ERR-11, M-ERR-12, M-CAP-04, M-STATE-01, and M-CAP-02 for what a server reads and names: no
+/// `listChanged` in what is missing, whatever came.
+#[test]
+fn what_is_missing_is_said_as_it_would_be_declared() {
+    let Some(schemas) = Schemas::of(REVISION) else { return };
+    for (declared, needed, missing) in MISSING {
+        for method in ["tools/call", "prompts/get", "resources/read"] {
+            let (mut side, request) = asked_by(declared, method);
+            side.server.reject_missing(request.id, set(needed), &mut side.out).unwrap();
+            let sent = side.sent();
+            let expected = format!(
+                r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-32021,"message":"Missing required client capability","data":{{"requiredCapabilities":{missing}}}}}}}"#
+            );
+            assert_eq!(sent, [expected]);
+            check(&schemas, "MissingRequiredClientCapabilityError", &parse(&sent));
+        }
+    }
+    // What one request declares says nothing of the next one.
+    let mut side = side();
+    for (declared, is_declared) in [(ALL, true), ("{}", false), (ALL, true)] {
+        let text = frame(7, "tools/call", r#"{"name":"n"}"#, &claim_with(declared, ""));
+        let Some(ServerEvent::Request(request)) = side.receive(&text) else { panic!("{text}") };
+        assert_eq!(request.context.capabilities.contains(Capability::Sampling), is_declared);
+        side.respond(request.id, r#"{"content":[]}"#);
+    }
+}
+
+/// A server could name what clients cannot declare, or not in this revision.
+#[test]
+fn only_what_clients_can_declare_is_said_to_be_missing() {
+    let Some(schemas) = Schemas::of(REVISION) else { return };
+    for other in [Capability::RootsListChanged, Capability::Tools] {
+        let (mut side, request) = asked_by("{}", "tools/call");
+        let needed = set(&[Capability::Roots, other]);
+        side.server.reject_missing(request.id, needed, &mut side.out).unwrap();
+        let answer = only(&mut side);
+        check(&schemas, "MissingRequiredClientCapabilityError", &answer);
+        assert_eq!(answer["error"]["data"], json!({ "requiredCapabilities": { "roots": {} } }));
+    }
+}
+
+/// Proves M-ERR-02, M-ERR-03, M-ERR-05, M-RSRC-01, M-RPC-23 for what applications answer
+/// with: codes that belong to the protocol are refused, and the request can still be answered.
+#[test]
+fn an_application_has_codes_of_its_own_only() {
+    let Some(schemas) = Schemas::of(REVISION) else { return };
+    let names = [
+        (-32700, "ParseError"),
+        (-32600, "InvalidRequestError"),
+        (-32601, "MethodNotFoundError"),
+        (-32602, "InvalidParamsError"),
+        (-32603, "InternalError"),
+        (-32768, "Error"),
+        (-32100, "Error"),
+        (-31999, "Error"),
+        (0, "Error"),
+        (7, "Error"),
+        (i64::MAX, "Error"),
+    ];
+    for (code, name) in names {
+        for (data, text) in [(json!(null), "null"), (json!([1.5, "a"]), r#"[1.5,"a"]"#)] {
+            let (mut side, request) = asked_by("{}", "tools/call");
+            let out = &mut side.out;
+            side.server.reject_with(request.id, ErrorCode::new(code), "m", &data, out).unwrap();
+            let sent = side.sent();
+            let error = format!(r#"{{"code":{code},"message":"m","data":{text}}}"#);
+            assert_eq!(sent, [format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#)]);
+            check(&schemas, name, &parse(&sent));
+        }
+    }
+    let reserved = [-32000, -32001, -32019, -32020, -32021, -32022, -32023, -32042, -32050, -32099];
+    for code in reserved.map(ErrorCode::new) {
+        let (mut side, request) = asked_by("{}", "resources/read");
+        let refused = side.server.reject(request.id, code, "m", &mut side.out);
+        let reason = match code.get() {
+            -32042 => NotAllowed::Revision,
+            _ => NotAllowed::Code,
+        };
+        assert_eq!(refused, Err(RespondError::NotAllowed(reason)), "{code}");
+        assert_eq!(side.sent(), [""; 0]);
+        let (not_found, data) = (ErrorCode::RESOURCE_NOT_FOUND, json!({ "uri": "x:y" }));
+        side.server.reject_with(request.id, not_found, "m", &data, &mut side.out).unwrap();
+        assert_eq!(
+            side.sent(),
+            [
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"m","data":{"uri":"x:y"}}}"#
+            ]
+        );
+    }
+    // In a session it is what it was.
+    for revision in Revision::HANDSHAKE {
+        let mut side = ServerSide::ready_with(config::server_of_both_eras(), revision);
+        let id = side.request(
+            r#"{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"x:y"}}"#,
+        );
+        side.server.reject(id, ErrorCode::RESOURCE_NOT_FOUND, "m", &mut side.out).unwrap();
+        assert_eq!(
+            side.sent(),
+            [r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32002,"message":"m"}}"#],
+            "{revision}"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Results that have been prepared: sent like any other, whoever asks.
+
+use super::{raw, sent_result};
+use mcp_sansio::json::{EncodeError, Problem};
+use mcp_sansio::model::method::{CallTool, ListPrompts, ListTools};
+use mcp_sansio::model::{ListToolsResult, Tool};
+use mcp_sansio::{
+    Frames, InboundId, Limits, Outbox, Prepared, RespondError, Revision, RevisionSet, Server,
+    ServerEvent,
+};
+use mcp_sansio_proptests::{ServerSide, config};
+
+const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+const META: &str = concat!(
+    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{}}"#
+);
+
+/// Tools with something in them that not every revision has.
+fn tools() -> ListToolsResult<'static> {
+    let mut tool = Tool::new("a", raw(r#"{"type": "object", "properties": {"b":{}}}"#));
+    tool.title = Some("A".into());
+    ListToolsResult::new(vec![tool])
+}
+
+fn prepared(revision: Revision) -> Prepared {
+    Prepared::result::<ListTools>(revision, &tools()).unwrap()
+}
+
+/// Whichever revision it has been prepared for, if any that lacks nothing of what is asked for.
+#[test]
+fn a_list_is_sent_like_one_that_has_not_been_prepared() {
+    for revision in RevisionSet::HANDSHAKE.iter() {
+        let expected = sent_result("tools/list", revision, &tools());
+        for of in [revision, Revision::V2025_11_25] {
+            let sent = sent_prepared("tools/list", revision, &prepared(of));
+            assert_eq!(sent, expected, "{of} in {revision}");
+            let sent = sent_result("tools/list", revision, &prepared(of));
+            assert_eq!(sent, expected, "{of} in {revision}, as JSON");
+        }
+    }
+}
+
+/// What goes out if a request is answered with it in this revision.
+fn sent_prepared(method: &str, revision: Revision, result: &Prepared) -> super::Sent {
+    let mut side = ServerSide::ready(revision);
+    let id = side.request(&LIST.replace("tools/list", method));
+    let answered = side.server.respond_prepared(id, result, &mut side.out);
+    match answered {
+        Ok(()) => {
+            let sent = side.sent().concat();
+            let result = sent.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"result":"#).unwrap();
+            Ok(result.strip_suffix('}').unwrap().into())
+        }
+        Err(RespondError::Encode(EncodeError::Misfit(misfit))) => {
+            assert_eq!(side.sent(), [""; 0]);
+            Err((misfit.field, misfit.problem))
+        }
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+fn answer_alone(
+    answer: impl FnOnce(&mut Server, InboundId, &mut Outbox) -> Result<(), RespondError>,
+) -> String {
+    let mut side = ServerSide::with(config::server_of_both_eras());
+    let request =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{{META}}}}}"#);
+    let id = side.request(&request);
+    answer(&mut side.server, id, &mut side.out).unwrap();
+    side.sent().concat()
+}
+
+fn answer_with(result: &ListToolsResult<'_>) -> String {
+    answer_alone(|server, id, out| server.respond(id, result, out))
+}
+
+fn answer_prepared(result: &Prepared) -> String {
+    answer_alone(|server, id, out| server.respond_prepared(id, result, out))
+}
+
+/// Proves nothing of the hints but that they are there as ever, and give way to those of the result.
+#[test]
+fn what_the_machine_adds_is_added_to_what_has_been_prepared() {
+    let plain = answer_prepared(&prepared(Revision::V2026_07_28));
+    assert_eq!(plain, answer_with(&tools()));
+    for part in [r#""resultType":"complete""#, r#""ttlMs":0"#, r#""cacheScope":"private""#] {
+        assert!(plain.contains(part), "{plain}");
+    }
+    let mut own = tools();
+    own.ttl_ms = Some(7);
+    own.meta = Some(raw(r#"{"a":1}"#));
+    let of_its_own = Prepared::result::<ListTools>(Revision::V2026_07_28, &own).unwrap();
+    assert_eq!(answer_prepared(&of_its_own), answer_with(&own));
+    assert!(answer_prepared(&of_its_own).contains(r#""ttlMs":7"#));
+    // Prepared for sessions, it is JSON like any other.
+    assert_eq!(answer_prepared(&prepared(Revision::V2025_11_25)), plain);
+}
+
+#[test]
+fn what_does_not_fit_another_method_is_refused_there() {
+    let tools = prepared(Revision::V2025_11_25);
+    let sent = sent_prepared("prompts/list", Revision::V2025_11_25, &tools);
+    assert_eq!(sent, Err(("prompts", Problem::Missing)));
+}
+
+#[test]
+fn what_does_not_fit_cannot_be_prepared() {
+    let prompts = Prepared::result::<ListPrompts>(Revision::V2025_11_25, &tools());
+    let Some(EncodeError::Misfit(misfit)) = prompts.err() else { panic!("they are no prompts") };
+    assert_eq!((misfit.field, misfit.problem), ("prompts", Problem::Missing));
+    let text = Prepared::result::<CallTool>(Revision::V2025_11_25, "text");
+    assert_eq!(text.err(), Some(EncodeError::NotAnObject));
+}
+
+#[test]
+fn it_goes_into_a_batch() {
+    let mut side = ServerSide::ready(Revision::V2025_03_26);
+    let batch = format!("[{LIST},{}]", LIST.replace(":1,", ":2,"));
+    let ids: Vec<_> = Frames::of(batch.as_bytes(), &Limits::default())
+        .filter_map(|frame| match side.server.receive(frame, side.now, &mut side.out) {
+            Some(ServerEvent::Request(request)) => Some(request.id),
+            _ => None,
+        })
+        .collect();
+    let list = prepared(Revision::V2025_03_26);
+    for id in &ids {
+        side.server.respond_prepared(*id, &list, &mut side.out).unwrap();
+    }
+    let answer = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, list.as_json());
+    assert_eq!(side.sent(), [format!("[{},{}]", answer(1), answer(2))]);
+}
+
+#[test]
+fn an_outbox_without_room_takes_nothing_of_it() {
+    let mut config = config::server();
+    config.connection.limits.outbox_bytes = 500;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+    let mut tools = Vec::new();
+    for name in 0..20 {
+        tools.push(Tool::new(format!("tool {name}"), raw(r#"{"type":"object"}"#)));
+    }
+    let result = ListToolsResult::new(tools);
+    let long = Prepared::result::<ListTools>(Revision::V2025_11_25, &result).unwrap();
+    let id = side.request(LIST);
+    let refused = side.server.respond_prepared(id, &long, &mut side.out);
+    assert_eq!(refused, Err(RespondError::Encode(EncodeError::Full)));
+    assert_eq!(side.sent(), [""; 0]);
+    side.server.respond_prepared(id, &prepared(Revision::V2025_11_25), &mut side.out).unwrap();
+    assert_eq!(side.sent().len(), 1);
+}

@@ -1,0 +1,163 @@
+//! Subscriptions to tasks in a tight spot: no room, one number twice, two that end together.
+
+use mcp_sansio::task::NewTask;
+use mcp_sansio::{Framing, Limits, Outbox, RespondError, ServerEvent};
+
+use crate::extension::kit::*;
+
+/// Proves M-TASKX-45: of two subscriptions with the same id that are cancelled together neither is
+/// told anything, also before the application knows of both.
+#[test]
+fn nothing_is_told_to_what_ends_together() {
+    let mut host = Host::configured(|config| {
+        config.connection.duplicate_ids = mcp_sansio::DuplicateIds::Serve;
+    });
+    let key = host.begin("t");
+    host.subscribe("1", r#""t""#);
+    host.subscribe("1", r#""t""#);
+    assert_eq!(host.sent().len(), 4);
+    let frame = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert!(matches!(host.side.receive(frame), Some(ServerEvent::Cancelled(_))));
+    host.completes(key);
+    host.settle();
+    assert_eq!(host.sent(), [""; 0]);
+    assert_eq!(host.side.outcomes().len(), 1);
+    assert_eq!(host.side.server.counts().inbound, 0);
+}
+
+/// Proves M-TASKX-45, M-TASKX-19: nobody is told of a task that was not granted to them, also if a
+/// program has given two connections the same number.
+#[test]
+fn a_number_that_is_used_twice_lets_nobody_see_the_tasks_of_others() {
+    let mut host = Host::new();
+    let call = of_client("1", "tools/call", ABLE, r#""name":"t""#);
+    let request = request_of(&mut host.side, &call, 7).id;
+    let key = host.begin_for(request, NewTask::new("t"));
+    let first = request_of(&mut host.side, &listen("1", r#""t""#), 7).id;
+    host.grant(first);
+    let mut other = connection(0, config());
+    let request = request_of(&mut other, &call, 8).id;
+    other.server.respond(request, &done(), &mut other.out).unwrap();
+    let second = request_of(&mut other, &listen("1", r#""t""#), 8).id;
+    assert_eq!(first, second, "the handles are the same, which is what can go wrong");
+    let (now, tasks) = (other.now, &mut host.tasks);
+    other.server.grant_with_tasks(second, None, tasks, now, &mut other.out).unwrap();
+    assert_eq!(other.sent()[1..], [acknowledged("1", "")]);
+    host.completes(key);
+    other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
+    assert_eq!(other.sent(), [""; 0]);
+}
+
+/// Proves M-TASKX-45: a client that does not read is told later, once, how the task is by then.
+#[test]
+fn who_does_not_read_is_told_the_newest_state_once() {
+    let mut host = Host::new();
+    let keys = ["a", "b"].map(|task| host.begin(task));
+    host.subscribe("1", r#""a","b""#);
+    host.sent();
+    let roomy = host.fill();
+    for _ in 0..3 {
+        for key in keys {
+            host.tasks.set_message(key, Some("soon"), host.side.now).unwrap();
+            host.settle();
+        }
+    }
+    host.completes(keys[0]);
+    host.settle();
+    assert_eq!(host.sent(), [error(r#""fill""#, -32603, "no")]);
+    assert!(host.tasks.has_news_for(host.side.server.connection()));
+    host.side.out = roomy;
+    host.settle();
+    let soon =
+        fresh("b", "working").replace(r#""working","#, r#""working","statusMessage":"soon","#);
+    // What was said of it while it went on is not true any more.
+    assert_eq!(host.sent(), [told("1", &ended_well("a")), told("1", &soon)]);
+    host.settle();
+    assert_eq!(host.sent(), [""; 0]);
+    assert_eq!(host.tasks.next_connection(), None);
+    // From then on each change is told again.
+    host.completes(keys[1]);
+    host.settle();
+    let second = ended_well("b");
+    assert_eq!(host.sent(), [told("1", &second)]);
+}
+
+/// Proves M-TASKX-45, M-R-25: if there is only room for the acknowledgement, how far the task is
+/// comes later, once, whatever happens meanwhile.
+#[test]
+fn the_first_state_can_come_later() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    let request = host.request(&listen("1", r#""t""#)).id;
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 200;
+    let roomy = std::mem::replace(&mut host.side.out, Outbox::new(Framing::Messages, &limits));
+    host.grant(request);
+    host.asks(key, &["a"]);
+    host.settle();
+    host.completes(key);
+    host.settle();
+    assert_eq!(host.sent(), [acknowledged("1", &granted(r#""t""#))]);
+    host.side.out = roomy;
+    host.settle();
+    assert_eq!(host.sent(), [told("1", &ended_well("t"))]);
+    assert_eq!(host.tasks.next_connection(), None);
+}
+
+/// Proves M-TASKX-45: what will never fit is not told, and holds nothing else up.
+#[test]
+fn what_will_never_fit_holds_nothing_up() {
+    let mut host = Host::new();
+    let keys = ["a", "b"].map(|task| host.begin(task));
+    host.subscribe("1", r#""a","b""#);
+    host.sent();
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 1_000;
+    host.side.out = Outbox::new(Framing::Messages, &limits);
+    let long = mcp_sansio::model::CallToolResult::text("x".repeat(1_000));
+    host.tasks.complete(keys[0], &long, host.side.now).unwrap();
+    host.completes(keys[1]);
+    host.settle();
+    assert_eq!(host.sent(), [told("1", &ended_well("b"))]);
+    assert_eq!(host.tasks.next_connection(), None);
+}
+
+/// Proves M-TASKX-22: who waits in a session for a result that will never fit is told so.
+#[test]
+fn a_result_that_will_never_fit_is_an_error() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    open_session(&mut host.side, "");
+    assert_eq!(host.serve(&of_session("1", "tasks/result", r#""taskId":"t""#)), None);
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 1_000;
+    host.side.out = Outbox::new(Framing::Messages, &limits);
+    let long = mcp_sansio::model::CallToolResult::text("x".repeat(1_000));
+    host.tasks.complete(key, &long, host.side.now).unwrap();
+    host.settle();
+    let refusal = error("1", -32603, "the result cannot be sent on this connection");
+    assert_eq!(host.sent(), [refusal]);
+    assert_eq!(host.side.server.counts().inbound, 0);
+    assert_eq!(host.tasks.next_connection(), None);
+}
+
+/// Proves M-SUB-36: a subscription that cannot be acknowledged for want of room is not open, and
+/// can be granted later.
+#[test]
+fn a_subscription_that_finds_no_room_is_not_open() {
+    let mut host = Host::new();
+    let key = host.begin("t");
+    let request = host.request(&listen("1", r#""t""#)).id;
+    let mut limits = Limits::default();
+    limits.outbox_bytes = 20;
+    let roomy = std::mem::replace(&mut host.side.out, Outbox::new(Framing::Messages, &limits));
+    let Host { side, tasks } = &mut host;
+    let refused = side.server.grant_with_tasks(request, None, tasks, side.now, &mut side.out);
+    assert!(matches!(refused, Err(RespondError::Encode(_))), "{refused:?}");
+    assert_eq!(tasks.next_connection(), None);
+    host.completes(key);
+    host.side.out = roomy;
+    host.grant(request);
+    let expected = [acknowledged("1", &granted(r#""t""#)), told("1", &ended_well("t"))];
+    assert_eq!(host.sent(), expected);
+}

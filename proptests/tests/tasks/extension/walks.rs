@@ -1,0 +1,210 @@
+//! Whatever happens to tasks, everybody is shown what is true: a small model watches.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::task::{Status, TaskKey};
+use mcp_sansio::{Framing, InboundId, Limits, Outbox};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::extension::kit::*;
+
+/// One thing that happens to one of three tasks, or to one of three subscriptions.
+#[derive(Clone, Debug)]
+enum Step {
+    Ask(usize),
+    Answer(usize),
+    Complete(usize),
+    Fail(usize),
+    Cancel(usize),
+    Message(usize),
+    Forget(usize),
+    Subscribe(usize),
+    Unsubscribe(usize),
+    Settle,
+    Read,
+    Time(u16),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let task = 0..3_usize;
+    prop_oneof![
+        3 => task.clone().prop_map(Step::Ask),
+        3 => task.clone().prop_map(Step::Answer),
+        1 => task.clone().prop_map(Step::Complete),
+        1 => task.clone().prop_map(Step::Fail),
+        1 => task.clone().prop_map(Step::Cancel),
+        3 => task.clone().prop_map(Step::Message),
+        1 => task.clone().prop_map(Step::Forget),
+        2 => task.clone().prop_map(Step::Subscribe),
+        1 => task.prop_map(Step::Unsubscribe),
+        4 => Just(Step::Settle),
+        4 => Just(Step::Read),
+        1 => any::<u16>().prop_map(Step::Time),
+    ]
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+struct World {
+    host: Host,
+    keys: [TaskKey; 3],
+    /// The keys under which each task has asked.
+    asked: [usize; 3],
+    /// The subscriptions that are open, by their ids on the wire, with what each was told last of
+    /// each task.
+    open: BTreeMap<String, (InboundId, BTreeMap<String, Value>)>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut host = Host::new();
+        let mut limits = Limits::default();
+        // Room for a few notifications: sooner or later there is none.
+        limits.outbox_bytes = 1_500;
+        let keys = NAMES.map(|name| host.begin(name));
+        host.side.out = Outbox::new(Framing::Messages, &limits);
+        Self { host, keys, asked: [0; 3], open: BTreeMap::new() }
+    }
+
+    /// Reads what was sent, and compares it with what is open.
+    fn read(&mut self) {
+        for message in self.host.sent() {
+            let message: Value = serde_json::from_str(&message).unwrap();
+            if message["method"] != "notifications/tasks" {
+                continue;
+            }
+            let params = &message["params"];
+            let id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].as_str().unwrap();
+            let task = params["taskId"].as_str().unwrap().to_owned();
+            let (_, told) = self.open.get_mut(id).expect("the subscription is open");
+            let status = params["status"].as_str().unwrap();
+            let has = |member: &str| params.get(member).is_some();
+            assert_eq!(has("inputRequests"), status == "input_required");
+            assert_eq!(has("result"), status == "completed");
+            assert_eq!(has("error"), status == "failed");
+            assert!(has("ttlMs") && !has("resultType"));
+            if let Some(before) = told.get(&task) {
+                let before = Status::from_name(before["status"].as_str().unwrap()).unwrap();
+                assert!(!before.is_final(), "told after its end");
+            }
+            told.insert(task, params.clone());
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let now = self.host.side.now;
+        match *step {
+            Step::Ask(task) => {
+                let name: &'static str = ["k0", "k1", "k2", "k3", "k4", "k5"][self.asked[task] % 6];
+                let asked =
+                    self.host.tasks.require_input(self.keys[task], &questions(&[name]), now);
+                self.asked[task] += usize::from(asked.is_ok());
+            }
+            Step::Answer(task) => {
+                let given: Vec<String> =
+                    (0..6).map(|number| format!(r#""k{number}":{ANSWER}"#)).collect();
+                self.serve(&update("9", NAMES[task], &given.join(",")));
+            }
+            Step::Complete(task) => _ = self.host.tasks.complete(self.keys[task], &done(), now),
+            Step::Fail(task) => {
+                let code = mcp_sansio::ErrorCode::INTERNAL_ERROR;
+                _ = self.host.tasks.fail(self.keys[task], code, "broken", now);
+            }
+            Step::Cancel(task) => self.serve(&cancel("9", NAMES[task])),
+            Step::Message(task) => {
+                let text = format!("{}", now.since_epoch().as_millis());
+                _ = self.host.tasks.set_message(self.keys[task], Some(&text), now);
+            }
+            Step::Forget(task) => _ = self.host.tasks.remove(self.keys[task]),
+            Step::Subscribe(number) => self.subscribe(number),
+            Step::Unsubscribe(number) => {
+                let id = format!("s{number}");
+                // What is on its way has been sent before.
+                self.read();
+                if self.open.remove(&id).is_some() {
+                    let frame = format!(
+                        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"{id}"}}}}"#
+                    );
+                    assert!(self.host.side.receive(&frame).is_some());
+                }
+            }
+            Step::Settle => self.host.settle(),
+            Step::Read => self.read(),
+            Step::Time(passed) => self.host.wait(u64::from(passed)),
+        }
+    }
+
+    /// A request about a task, which needs room for its answer.
+    fn serve(&mut self, frame: &str) {
+        self.read();
+        self.host.serve(frame);
+        self.read();
+    }
+
+    fn subscribe(&mut self, number: usize) {
+        self.read();
+        let id = format!("s{number}");
+        if self.open.contains_key(&id) {
+            return;
+        }
+        let request = self.host.request(&listen(&format!(r#""{id}""#), r#""a","b","c""#)).id;
+        self.open.insert(id, (request, BTreeMap::new()));
+        self.host.grant(request);
+    }
+
+    /// Everything is told as soon as everything is read.
+    fn finish(&mut self) {
+        for _ in 0..100 {
+            self.host.settle();
+            self.read();
+        }
+        assert_eq!(self.host.tasks.next_connection(), None);
+        for (name, key) in NAMES.into_iter().zip(self.keys) {
+            if self.host.tasks.get(key).is_none() {
+                continue;
+            }
+            self.host.serve(&get("9", name));
+            let mut shown: Value = serde_json::from_str(&self.host.sent()[0]).unwrap();
+            let mut shown = shown["result"].take();
+            shown
+                .as_object_mut()
+                .unwrap()
+                .retain(|name, _| name != "_meta" && name != "resultType");
+            for (id, (_, told)) in &self.open {
+                let mut told = told.get(name).expect("it was told").clone();
+                told.as_object_mut().unwrap().remove("_meta").unwrap();
+                assert_eq!(told, shown, "{id} {name}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Proves M-TASKX-45, M-TASKX-46, M-TASKX-20, M-TASKX-21, M-R-20, M-R-22, M-R-25: whoever has
+    /// subscribed is told the newest state of each task, nothing after its end, however slowly they
+    /// read.
+    #[test]
+    fn everybody_is_shown_what_is_true(steps in proptest::collection::vec(step(), 1..60)) {
+        let mut world = World::new();
+        for step in &steps {
+            world.step(step);
+        }
+        world.finish();
+    }
+
+    /// Proves M-TASKX-20: the same steps lead to the same states, and to the same messages.
+    #[test]
+    fn the_same_steps_lead_to_the_same_tasks(steps in proptest::collection::vec(step(), 1..40)) {
+        let run = || {
+            let mut world = World::new();
+            for step in &steps {
+                world.step(step);
+            }
+            (world.host.tasks.clone(), world.host.sent())
+        };
+        prop_assert_eq!(run(), run());
+    }
+}

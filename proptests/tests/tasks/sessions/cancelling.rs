@@ -1,0 +1,180 @@
+//! Tasks that are not wanted any more.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::InputRequired;
+use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews, Tasks};
+use mcp_sansio::{ErrorCode, ViolationKind};
+use mcp_sansio_proptests::ServerSide;
+
+use crate::sessions::kit::{
+    Heard, Host, Stage, about, cancelled, changed, error, on_both, result, result_of, shown,
+    was_cancelled,
+};
+
+fn over(id: &str) -> String {
+    error(id, -32602, "the task has ended already")
+}
+
+/// Proves L-TASK-66, L-TASK-67: a task is cancelled when that is answered, the application is told
+/// to stop the work, and whoever asks meanwhile hears the same.
+#[test]
+fn a_task_is_cancelled_at_once() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        stage.pass(2);
+        let Heard::Task(get, call) = stage.hear(&about("1", "get", "a")) else { panic!() };
+        assert_eq!(stage.serve(&about("2", "cancel", "a")), Some(TaskNews::Cancelled(key)));
+        stage.host.serve(get, &call, &mut stage.tasks).unwrap();
+        let task = shown("a", "cancelled").updated(2);
+        assert_eq!(stage.sent(), [result("2", &task), result("1", &task)]);
+        let view = stage.tasks.get(key).unwrap();
+        assert!(view.is_cancel_requested() && view.status() == Status::Cancelled);
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-65, L-ERR-29, L-RACE-39: what has ended cannot be cancelled, and nothing changes.
+#[test]
+fn what_has_ended_is_not_cancelled() {
+    fn check<H: Host>() {
+        for end in [Status::Completed, Status::Failed, Status::Cancelled] {
+            let mut stage = Stage::<H>::quiet();
+            let key = stage.begin("a");
+            let now = stage.now();
+            match end {
+                Status::Completed => stage.complete(key),
+                Status::Failed => stage.tasks.fail(key, ErrorCode::new(5), "m", now).unwrap(),
+                _ => {
+                    assert_eq!(
+                        stage.serve(&about("0", "cancel", "a")),
+                        Some(TaskNews::Cancelled(key))
+                    );
+                    stage.sent();
+                }
+            }
+            let before = stage.tasks.save(key);
+            stage.pass(1);
+            for id in ["1", "2"] {
+                assert_eq!(stage.serve(&about(id, "cancel", "a")), None);
+                assert_eq!(stage.sent(), [over(id)]);
+            }
+            assert!(stage.tasks.save(key) == before);
+        }
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-30, L-TASK-68, L-RACE-38, L-RACE-54: of a cancellation and an end the first one wins,
+/// in both orders. What comes of cancelled work is lost.
+#[test]
+fn a_cancellation_and_an_end_cross() {
+    fn check<H: Host>() {
+        let outcome = Raw::new(H::RESULT).unwrap();
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        stage.serve(&about("1", "result", "a"));
+        assert_eq!(stage.serve(&about("2", "cancel", "a")), Some(TaskNews::Cancelled(key)));
+        assert_eq!(stage.sent(), [result("2", shown("a", "cancelled")), was_cancelled("1")]);
+        stage.pass(1);
+        let (now, late) = (stage.now(), Err(TaskError::Final(Status::Cancelled)));
+        assert_eq!(stage.tasks.complete(key, &outcome, now), late);
+        assert_eq!(stage.tasks.fail(key, ErrorCode::new(1), "m", now), late);
+        assert_eq!(stage.told(), [""; 0]);
+        let task = shown("a", "cancelled");
+        assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", task)]);
+        assert_eq!(stage.answers(&about("4", "result", "a")), [was_cancelled("4")]);
+        // The other order, and those who wait have not been told yet.
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        stage.serve(&about("1", "result", "a"));
+        stage.complete(key);
+        assert_eq!(stage.serve(&about("2", "cancel", "a")), None);
+        assert_eq!(stage.sent(), [over("2"), result_of::<H>("1", "a")]);
+        let task = shown("a", "completed");
+        assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", task)]);
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-69: a cancelled task may be forgotten, and is unknown then.
+#[test]
+fn a_cancelled_task_may_be_forgotten() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        assert_eq!(stage.serve(&about("1", "cancel", "a")), Some(TaskNews::Cancelled(key)));
+        assert!(stage.tasks.remove(key));
+        stage.sent();
+        for what in ["get", "result", "cancel"] {
+            assert_eq!(stage.answers(&about("2", what, "a")), [crate::sessions::kit::unknown("2")]);
+        }
+        assert_eq!(stage.tasks.get(key).map(|_| ()), None);
+        let now = stage.now();
+        assert_eq!(stage.tasks.cancel(key, now), Err(TaskError::Unknown));
+    }
+    on_both!(check);
+}
+
+/// Proves L-CANCEL-17, L-RACE-37: a request that asks for a task is not cancelled like one that
+/// does not, neither before nor after there is a task; its answer is sent.
+#[test]
+fn a_task_is_not_cancelled_like_a_request() {
+    fn check<H: Host>() {
+        let violation = [Heard::Violation(ViolationKind::TaskCancellation)];
+        let mut stage = Stage::<H>::quiet();
+        let request = stage.requested("1", r#""task":{}"#);
+        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.host.due(), violation);
+        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.host.due(), violation);
+        stage.host.announce(request, key, &mut stage.tasks).unwrap();
+        let task = shown("a", "working");
+        assert_eq!(stage.sent(), [result("1", format!(r#"{{"task":{task}}}"#))]);
+        // Now it is a request that has been answered.
+        assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
+        assert_eq!(stage.answers(&about("2", "get", "a")), [result("2", task)]);
+        // One that asks for none, beside it, is.
+        stage.requested("3", "");
+        assert!(matches!(stage.hear(&cancelled("3")), Heard::Cancelled(..)));
+        // So is one that asks for what is not declared.
+        let mut stage = Stage::of(H::plain(), Tasks::default());
+        stage.requested("1", r#""task":{}"#);
+        assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
+        assert_eq!(stage.host.due(), []);
+    }
+    on_both!(check);
+}
+
+/// Pain 81: a task that was cancelled asks for nothing, and does not hang.
+#[test]
+fn a_cancelled_task_asks_for_nothing() {
+    let mut stage = Stage::<ServerSide>::new();
+    let key = stage.begin("a");
+    assert_eq!(stage.serve(&about("1", "cancel", "a")), Some(TaskNews::Cancelled(key)));
+    let task = shown("a", "cancelled");
+    assert_eq!(stage.sent(), [result("1", &task), changed(&task)]);
+    let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
+    let required = stage.tasks.require_input(key, &needed, now);
+    assert_eq!(required, Err(TaskError::Final(Status::Cancelled)));
+    assert_eq!((stage.told().len(), stage.host.server.pending_calls().count()), (0, 0));
+    assert_eq!(stage.answers(&about("2", "result", "a")), [was_cancelled("2")]);
+}
+
+/// Pain 80: a cancelled task does not become one that waits, whatever has been asked before.
+#[test]
+fn an_answer_after_the_cancellation_changes_nothing() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let key = stage.begin("a");
+    let (now, needed) = (stage.now(), InputRequired::new().roots("k"));
+    stage.tasks.require_input(key, &needed, now).unwrap();
+    assert_eq!(stage.told().len(), 1);
+    // The answer has come in, and the task is cancelled before the application hands it on.
+    let Heard::Answer(answer) = stage.hear(&result("1", r#"{"roots":[]}"#)) else { panic!() };
+    stage.tasks.cancel(key, now).unwrap();
+    assert_eq!(stage.tasks.answered(&answer, now), None);
+    let view = stage.tasks.get(key).unwrap();
+    assert_eq!((view.status(), view.inputs().as_json()), (Status::Cancelled, "{}"));
+    assert_eq!(stage.told(), [""; 0]);
+}

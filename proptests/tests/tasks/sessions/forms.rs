@@ -1,0 +1,69 @@
+//! Tasks that ask the user by a form: what the user says has to fit it, however long it took.
+
+use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::task::{NewTask, RestoreError, TaskError, TaskKey, TaskRecord, Tasks};
+use mcp_sansio_proptests::ClientSide;
+use serde_json::{Value, json};
+
+use crate::sessions::kit::{Heard, Host, Stage, request};
+
+const FORM: &str =
+    r#"{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}"#;
+
+/// A client whose user is asked, as a task.
+fn asked() -> (Stage<ClientSide>, TaskKey) {
+    let mut stage = Stage::<ClientSide>::quiet();
+    let members = format!(r#""message":"m","requestedSchema":{FORM},"task":{{}}"#);
+    let Heard::Request(request) = stage.hear(&request("1", "elicitation/create", &members)) else {
+        panic!("no request")
+    };
+    let key = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+    (stage, key)
+}
+
+fn complete(stage: &mut Stage<ClientSide>, key: TaskKey, content: &str) -> Result<(), TaskError> {
+    let result = format!(r#"{{"action":"accept","content":{content}}}"#);
+    let now = stage.now();
+    stage.tasks.complete(key, &Raw::new(&result).unwrap(), now)
+}
+
+#[track_caller]
+fn is_held_to_its_form(stage: &mut Stage<ClientSide>, key: TaskKey) {
+    for (content, problem) in [("{}", Problem::Missing), (r#"{"age":"x"}"#, Problem::WrongType)] {
+        match complete(stage, key, content) {
+            Err(TaskError::Encode(EncodeError::Misfit(misfit))) => {
+                assert_eq!((misfit.field, misfit.problem), ("content", problem), "{content}");
+            }
+            other => panic!("{content}: {other:?}"),
+        }
+    }
+    assert_eq!(complete(stage, key, r#"{"age":7}"#), Ok(()));
+}
+
+#[test]
+fn a_task_is_held_to_the_form_it_was_begun_with() {
+    let (mut stage, key) = asked();
+    is_held_to_its_form(&mut stage, key);
+}
+
+/// Also by the process that comes after.
+#[test]
+fn the_form_of_a_task_is_kept() {
+    let (mut stage, key) = asked();
+    let record = serde_json::to_value(stage.tasks.save(key).unwrap()).unwrap();
+    assert_eq!(record["form"], json!(FORM));
+    let restored = |tasks: &mut Tasks, record: &Value| {
+        tasks.restore(serde_json::from_value::<TaskRecord>(record.clone()).unwrap())
+    };
+    let config = stage.tasks.config().clone();
+    let mut tasks = Tasks::new(config);
+    for form in ["[]", "7", "{"] {
+        let mut wrong = record.clone();
+        wrong["form"] = json!(form);
+        let refused = restored(&mut tasks, &wrong);
+        assert_eq!(refused, Err(RestoreError::Corrupt("form")), "{form}");
+    }
+    let key = restored(&mut tasks, &record).unwrap();
+    stage.tasks = tasks;
+    is_held_to_its_form(&mut stage, key);
+}

@@ -1,0 +1,101 @@
+//! Which requests about tasks are served.
+
+use mcp_sansio::model::{ClientTaskRequests, ServerTaskRequests, TasksCapability};
+use mcp_sansio::task::Tasks;
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+use crate::sessions::kit::{
+    Heard, Host, Stage, WITH_TASKS, about, client_config, request, server_config,
+};
+
+/// Which of the four requests reach the application, and the first word of the answer to the
+/// others.
+fn served<H: Host>(host: H) -> [bool; 4] {
+    let mut stage = Stage::of(host, Tasks::default());
+    let frames = [
+        about("1", "get", "a"),
+        about("2", "result", "a"),
+        request("3", "tasks/list", ""),
+        about("4", "cancel", "a"),
+    ];
+    frames.map(|frame| {
+        let heard = stage.hear(&frame);
+        let is_served = matches!(heard, Heard::Task(..));
+        if !is_served {
+            let sent = stage.sent();
+            assert!(sent[0].contains(r#""error":{"code":-32601,"#), "{frame} {sent:?}");
+        }
+        is_served
+    })
+}
+
+fn of_server(list: bool, cancel: bool, requests: Option<ServerTaskRequests>) -> ServerSide {
+    let mut config = server_config();
+    let tasks: &mut TasksCapability<ServerTaskRequests> =
+        config.capabilities.tasks.as_mut().unwrap();
+    tasks.list = tasks.list.take().filter(|_| list);
+    tasks.cancel = tasks.cancel.take().filter(|_| cancel);
+    tasks.requests = requests.or(tasks.requests);
+    ServerSide::ready_with(config, WITH_TASKS)
+}
+
+fn of_client(list: bool, cancel: bool, requests: Option<ClientTaskRequests>) -> ClientSide {
+    let mut config = client_config();
+    let tasks: &mut TasksCapability<ClientTaskRequests> =
+        config.capabilities.tasks.as_mut().unwrap();
+    tasks.list = tasks.list.take().filter(|_| list);
+    tasks.cancel = tasks.cancel.take().filter(|_| cancel);
+    tasks.requests = requests.or(tasks.requests);
+    ClientSide::ready_with(config, WITH_TASKS)
+}
+
+/// Proves L-CAP-17, L-TASK-59, L-TASK-64, L-ERR-33, L-AMB-25: a list and a cancellation have to be
+/// declared each for itself; for the others it is enough that there are tasks.
+#[test]
+fn each_request_needs_its_capability() {
+    for (list, cancel) in [(false, false), (false, true), (true, false), (true, true)] {
+        let expected = [true, true, list, cancel];
+        assert_eq!(served(of_server(list, cancel, None)), expected);
+        assert_eq!(served(of_client(list, cancel, None)), expected);
+        // Also if no request can become one.
+        assert_eq!(served(of_server(list, cancel, Some(Default::default()))), expected);
+        assert_eq!(served(of_client(list, cancel, Some(Default::default()))), expected);
+    }
+    assert_eq!(served(ServerSide::plain()), [false; 4]);
+    assert_eq!(served(ClientSide::plain()), [false; 4]);
+}
+
+/// Proves L-SAMP-02, L-SAMP-18, L-ELIC-28, L-CAP-18, L-TASK-03: each kind of request becomes a task
+/// if it is declared, and not because another one is.
+#[test]
+fn each_kind_of_task_is_declared() {
+    let elicit = r#""message":"m","requestedSchema":{"type":"object","properties":{}}"#;
+    let all = client_config().capabilities.tasks.unwrap().requests.unwrap();
+    for (sampling, elicitation) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut requests = all;
+        requests.sampling = all.sampling.filter(|_| sampling);
+        requests.elicitation = all.elicitation.filter(|_| elicitation);
+        let mut side = of_client(true, true, Some(requests));
+        let id = side.request(&crate::sessions::kit::asking::<ClientSide>("1", r#""task":{}"#));
+        assert_eq!(side.client.context(id).unwrap().task.is_some(), sampling);
+        let params = format!(r#"{elicit},"task":{{}}"#);
+        let id = side.request(&request("2", "elicitation/create", &params));
+        assert_eq!(side.client.context(id).unwrap().task.is_some(), elicitation);
+    }
+    let mut side = of_server(true, true, Some(ServerTaskRequests::default()));
+    let id = side.request(&crate::sessions::kit::asking::<ServerSide>("1", r#""task":{}"#));
+    assert_eq!(side.server.context(id).unwrap().task, None);
+}
+
+/// Proves L-CAP-18: what no revision knows of the peer's tasks changes nothing.
+#[test]
+fn what_nobody_knows_of_tasks_is_ignored() {
+    let mut side = ServerSide::with(config::server());
+    let opened = side.receive(
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"prompts":{"get":{}},"tools":{"call":{}}},"x":{}}},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    assert!(opened.is_some());
+    let peer = side.server.peer_capabilities();
+    let known: Vec<String> = peer.iter().map(|one| one.to_string()).collect();
+    assert_eq!(known, ["tasks"]);
+}

@@ -1,0 +1,384 @@
+//! Sides that host tasks, whichever role they have.
+
+use std::fmt;
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::TasksCapability;
+use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
+use mcp_sansio::{
+    Arrival, Call, CancelCause, ClientCall, ClientConfig, ClientEvent, ConnectionConfig,
+    ConnectionNumber, InboundId, Instant, Outbox, Principal, Progress, ProgressReport,
+    RequestContext, RespondError, Revision, ServerConfig, ServerEvent, TaskAnswer, ViolationKind,
+};
+use mcp_sansio_proptests::{ClientSide, ServerSide, config};
+
+/// The revision in which sessions have tasks.
+pub(crate) const WITH_TASKS: Revision = Revision::V2025_11_25;
+
+/// What a frame means to the application, whichever role it has.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Heard {
+    Nothing,
+    Request(InboundId),
+    Task(InboundId, TaskCall<'static>),
+    Answer(TaskAnswer<'static>),
+    Cancelled(InboundId, CancelCause),
+    Violation(ViolationKind),
+    Other(String),
+}
+
+/// A side that hosts tasks: the same tests run on both.
+pub(crate) trait Host: Clone + fmt::Debug + Sized {
+    /// What is asked for, and with which params.
+    const METHOD: &'static str;
+    const PARAMS: &'static str;
+    /// A result of that.
+    const RESULT: &'static str;
+
+    /// In the middle of a session, with everything declared.
+    fn host() -> Self {
+        Self::host_with(WITH_TASKS, |_| ())
+    }
+    fn host_with(revision: Revision, change: impl FnOnce(&mut ConnectionConfig)) -> Self;
+    /// The same, and the tasks that it has declared are none.
+    fn plain() -> Self;
+    fn take_in(&mut self, frame: &str, principal: u64) -> Heard;
+    /// What is due by now.
+    fn due(&mut self) -> Vec<Heard>;
+    fn out(&mut self) -> &mut Outbox;
+    fn now(&mut self) -> &mut Instant;
+    fn context(&self, request: InboundId) -> Option<RequestContext>;
+    fn open_requests(&self) -> usize;
+    fn connection(&self) -> ConnectionNumber;
+    fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError>;
+    fn begin(
+        &mut self,
+        request: InboundId,
+        new: NewTask,
+        tasks: &mut Tasks,
+    ) -> Result<TaskKey, TaskError>;
+    fn create(
+        &self,
+        request: InboundId,
+        new: NewTask,
+        tasks: &mut Tasks,
+    ) -> Result<TaskKey, TaskError>;
+    fn announce(
+        &mut self,
+        request: InboundId,
+        key: TaskKey,
+        tasks: &mut Tasks,
+    ) -> Result<(), TaskError>;
+    fn serve(
+        &mut self,
+        request: InboundId,
+        call: &TaskCall<'_>,
+        tasks: &mut Tasks,
+    ) -> Result<Option<TaskNews>, RespondError>;
+    fn settle(&mut self, tasks: &mut Tasks);
+    fn report(
+        &mut self,
+        key: TaskKey,
+        progress: Progress<'_>,
+        tasks: &mut Tasks,
+    ) -> Result<ProgressReport, TaskError>;
+}
+
+macro_rules! host {
+    ($side:ident, $machine:ident, $Event:ident, $Call:ident) => {
+        fn take_in(&mut self, frame: &str, principal: u64) -> Heard {
+            let arrival = Arrival::from(self.now).principal(Principal::new(principal));
+            let event = self.$machine.receive(frame, arrival, &mut self.out);
+            event.map_or(Heard::Nothing, |event| Self::heard(event.into_owned()))
+        }
+
+        fn due(&mut self) -> Vec<Heard> {
+            self.outcomes().into_iter().map(Self::heard).collect()
+        }
+
+        fn out(&mut self) -> &mut Outbox {
+            &mut self.out
+        }
+
+        fn now(&mut self) -> &mut Instant {
+            &mut self.now
+        }
+
+        fn context(&self, request: InboundId) -> Option<RequestContext> {
+            self.$machine.context(request)
+        }
+
+        fn open_requests(&self) -> usize {
+            self.$machine.open_requests().count()
+        }
+
+        fn connection(&self) -> ConnectionNumber {
+            self.$machine.connection()
+        }
+
+        fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError> {
+            self.$machine.respond(request, &Raw::new(result).unwrap(), &mut self.out)
+        }
+
+        fn begin(
+            &mut self,
+            request: InboundId,
+            new: NewTask,
+            tasks: &mut Tasks,
+        ) -> Result<TaskKey, TaskError> {
+            self.$machine.begin_task(request, new, tasks, self.now, &mut self.out)
+        }
+
+        fn create(
+            &self,
+            request: InboundId,
+            new: NewTask,
+            tasks: &mut Tasks,
+        ) -> Result<TaskKey, TaskError> {
+            self.$machine.create_task(request, new, tasks, self.now)
+        }
+
+        fn announce(
+            &mut self,
+            request: InboundId,
+            key: TaskKey,
+            tasks: &mut Tasks,
+        ) -> Result<(), TaskError> {
+            self.$machine.announce_task(request, key, None, tasks, &mut self.out)
+        }
+
+        fn serve(
+            &mut self,
+            request: InboundId,
+            call: &TaskCall<'_>,
+            tasks: &mut Tasks,
+        ) -> Result<Option<TaskNews>, RespondError> {
+            self.$machine.serve_task(request, call, tasks, self.now, &mut self.out)
+        }
+
+        fn settle(&mut self, tasks: &mut Tasks) {
+            self.$machine.settle_tasks(tasks, self.now, &mut self.out);
+        }
+
+        fn report(
+            &mut self,
+            key: TaskKey,
+            progress: Progress<'_>,
+            tasks: &mut Tasks,
+        ) -> Result<ProgressReport, TaskError> {
+            self.$machine.report_task_progress(key, progress, tasks, &mut self.out)
+        }
+    };
+}
+
+/// How a role tells its events.
+trait Hears<E> {
+    fn heard(event: E) -> Heard;
+}
+
+macro_rules! hears {
+    ($side:ident, $Event:ident, $Call:ident) => {
+        impl Hears<$Event<'static>> for $side {
+            fn heard(event: $Event<'static>) -> Heard {
+                match event {
+                    $Event::Request(request) => match request.call {
+                        $Call::Task(call) => Heard::Task(request.id, call),
+                        _ => Heard::Request(request.id),
+                    },
+                    $Event::TaskAnswer(answer) => Heard::Answer(answer),
+                    $Event::Cancelled(cancelled) => Heard::Cancelled(cancelled.id, cancelled.cause),
+                    $Event::Violation(violation) => Heard::Violation(violation.kind),
+                    other => Heard::Other(format!("{other:?}")),
+                }
+            }
+        }
+    };
+}
+
+hears!(ServerSide, ServerEvent, Call);
+hears!(ClientSide, ClientEvent, ClientCall);
+
+impl Host for ServerSide {
+    const METHOD: &'static str = "tools/call";
+    const PARAMS: &'static str = r#""name":"t""#;
+    const RESULT: &'static str = r#"{"content":[{"type":"text","text":"done"}]}"#;
+
+    fn host_with(revision: Revision, change: impl FnOnce(&mut ConnectionConfig)) -> Self {
+        let mut config = server_config();
+        change(&mut config.connection);
+        Self::ready_with(config, revision)
+    }
+
+    fn plain() -> Self {
+        Self::ready(WITH_TASKS)
+    }
+
+    host!(ServerSide, server, ServerEvent, Call);
+}
+
+impl Host for ClientSide {
+    const METHOD: &'static str = "sampling/createMessage";
+    const PARAMS: &'static str =
+        r#""messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9"#;
+    const RESULT: &'static str =
+        r#"{"role":"assistant","content":{"type":"text","text":"hello"},"model":"m"}"#;
+
+    fn host_with(revision: Revision, change: impl FnOnce(&mut ConnectionConfig)) -> Self {
+        let mut config = client_config();
+        change(&mut config.connection);
+        Self::ready_with(config, revision)
+    }
+
+    fn plain() -> Self {
+        Self::ready(WITH_TASKS)
+    }
+
+    host!(ClientSide, client, ClientEvent, ClientCall);
+}
+
+/// A server that declares everything there is of tasks.
+pub(crate) fn server_config() -> ServerConfig {
+    let mut config = config::server();
+    config.capabilities.tasks = Some(TasksCapability::of_tools().listed());
+    config
+}
+
+/// A client that declares everything there is of tasks.
+pub(crate) fn client_config() -> ClientConfig {
+    let mut config = config::client();
+    config.capabilities.tasks = Some(TasksCapability::of_questions().listed());
+    config
+}
+
+/// A side that hosts tasks, and the tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage<H> {
+    pub(crate) host: H,
+    pub(crate) tasks: Tasks,
+    /// Who sends what comes in.
+    pub(crate) principal: u64,
+}
+
+impl<H: Host> Stage<H> {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    /// With another configuration of tasks.
+    pub(crate) fn with(change: impl FnOnce(&mut TasksConfig)) -> Self {
+        let mut config = TasksConfig::default();
+        change(&mut config);
+        Self::of(H::host(), Tasks::new(config))
+    }
+
+    /// Nobody is told of changes, so that only answers are seen.
+    pub(crate) fn quiet() -> Self {
+        Self::with(|config| config.notify = false)
+    }
+
+    pub(crate) fn of(host: H, tasks: Tasks) -> Self {
+        Self { host, tasks, principal: 0 }
+    }
+
+    pub(crate) fn hear(&mut self, frame: &str) -> Heard {
+        self.host.take_in(frame, self.principal)
+    }
+
+    pub(crate) fn now(&mut self) -> Instant {
+        *self.host.now()
+    }
+
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        let now = self.host.now();
+        *now = *now + Duration::from_secs(seconds);
+    }
+
+    pub(crate) fn sent(&mut self) -> Vec<String> {
+        let messages = self.host.out().messages();
+        messages.map(|message| String::from_utf8(message.to_vec()).unwrap()).collect()
+    }
+
+    /// A request for what may become a task reaches the application.
+    #[track_caller]
+    pub(crate) fn requested(&mut self, id: &str, more: &str) -> InboundId {
+        let frame = asking::<H>(id, more);
+        match self.hear(&frame) {
+            Heard::Request(request) => request,
+            other => panic!("{frame} is no request: {other:?}"),
+        }
+    }
+
+    /// A request becomes a task of this id.
+    #[track_caller]
+    pub(crate) fn begin(&mut self, id: &str) -> TaskKey {
+        self.begin_new(r#""task":{}"#, NewTask::new(id))
+    }
+
+    /// The same, in another way, and the answer is dropped.
+    #[track_caller]
+    pub(crate) fn begin_new(&mut self, more: &str, new: NewTask) -> TaskKey {
+        let request = self.requested(r#""begin""#, more);
+        let key = self.host.begin(request, new, &mut self.tasks).unwrap();
+        assert_eq!(self.sent().len(), 1);
+        key
+    }
+
+    /// A request about a task is served. Gives what it means for the work.
+    #[track_caller]
+    pub(crate) fn serve(&mut self, frame: &str) -> Option<TaskNews> {
+        self.try_serve(frame).unwrap()
+    }
+
+    #[track_caller]
+    pub(crate) fn try_serve(&mut self, frame: &str) -> Result<Option<TaskNews>, RespondError> {
+        match self.hear(frame) {
+            Heard::Task(request, call) => self.host.serve(request, &call, &mut self.tasks),
+            other => panic!("{frame} is not about a task: {other:?}"),
+        }
+    }
+
+    /// What is sent when this is served.
+    #[track_caller]
+    pub(crate) fn answers(&mut self, frame: &str) -> Vec<String> {
+        self.serve(frame);
+        self.sent()
+    }
+
+    pub(crate) fn settle(&mut self) {
+        self.host.settle(&mut self.tasks);
+    }
+
+    /// What is told when it is settled.
+    pub(crate) fn told(&mut self) -> Vec<String> {
+        self.settle();
+        self.sent()
+    }
+
+    #[track_caller]
+    pub(crate) fn complete(&mut self, key: TaskKey) {
+        let now = self.now();
+        self.tasks.complete(key, &Raw::new(H::RESULT).unwrap(), now).unwrap();
+    }
+
+    /// An answer to what a task has asked for is taken in.
+    #[track_caller]
+    pub(crate) fn answered(&mut self, frame: &str) -> Option<TaskNews> {
+        let now = self.now();
+        match self.hear(frame) {
+            Heard::Answer(answer) => self.tasks.answered(&answer, now),
+            other => panic!("{frame} answers no task: {other:?}"),
+        }
+    }
+}
+
+/// Runs a test on both roles.
+macro_rules! on_both {
+    ($test:ident) => {
+        $test::<mcp_sansio_proptests::ServerSide>();
+        $test::<mcp_sansio_proptests::ClientSide>();
+    };
+}
+
+pub(crate) use crate::sessions::words::*;
+pub(crate) use on_both;

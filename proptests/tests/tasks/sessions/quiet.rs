@@ -1,0 +1,68 @@
+//! What is shown for debugging says nothing that has to be kept secret.
+
+use mcp_sansio::ErrorCode;
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::task::{NewTask, TaskEvent};
+use mcp_sansio_proptests::ServerSide;
+
+use crate::sessions::kit::{Heard, Host, Stage, about, on_both, related, result};
+
+/// Whoever knows the id of a task may have its result, so neither is shown, nor what anybody says.
+#[test]
+fn debug_shows_no_ids_and_no_payloads() {
+    const SECRET: &str = "secret";
+    let mut stage = Stage::<ServerSide>::new();
+    let new = NewTask::new("secret-id").message("secret words").immediate_response("secret");
+    let mut shown = vec![format!("{new:?}")];
+    let key = stage.begin_new(r#""task":{},"_meta":{"progressToken":"t"}"#, new);
+    let now = stage.now();
+    let form = ElicitParams::form("secret question", ObjectSchema::default());
+    let needed = InputRequired::new().elicit("secret-key", form).roots("other");
+    stage.tasks.require_input(key, &needed, now).unwrap();
+    stage.settle();
+    let look = |stage: &Stage<ServerSide>, shown: &mut Vec<String>| {
+        shown.push(format!("{:?}", stage.tasks));
+        shown.push(format!("{:?}", stage.tasks.get(key).unwrap()));
+        shown.push(format!("{:?}", stage.tasks.save(key).unwrap()));
+        shown.push(format!("{:?}", stage.host.server));
+    };
+    look(&stage, &mut shown);
+    let content = r#"{"action":"accept","content":{},"_meta":{"a":"secret"}}"#;
+    stage.sent();
+    let Heard::Answer(answer) = stage.hear(&result("1", content)) else { panic!() };
+    shown.push(format!("{answer:?}"));
+    _ = stage.tasks.answered(&answer, now);
+    for what in ["get", "result", "cancel"] {
+        let Heard::Task(_, call) = stage.hear(&about(&format!("\"{what}\""), what, "secret-id"))
+        else {
+            panic!("{what}")
+        };
+        shown.push(format!("{call:?}"));
+    }
+    look(&stage, &mut shown);
+    let outcome = Raw::new(r#"{"content":[],"secret":1}"#).unwrap();
+    let mut failed = stage.clone();
+    stage.tasks.complete(key, &outcome, now).unwrap();
+    look(&stage, &mut shown);
+    failed.tasks.fail_with(key, ErrorCode::new(1), "secret", "secret", now).unwrap();
+    look(&failed, &mut shown);
+    for text in shown {
+        assert!(!text.contains(SECRET), "{text}");
+    }
+    // The one thing that says which task it was is what tells that there is none any more.
+    stage.tasks.set_ttl(key, Some(std::time::Duration::ZERO)).unwrap();
+    let Some(TaskEvent::Expired { id, .. }) = stage.tasks.handle_timeout(now) else { panic!() };
+    assert_eq!(id, "secret-id");
+}
+
+/// So it is with the tasks of the peer.
+#[test]
+fn debug_shows_no_ids_of_the_peer() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::new();
+        stage.requested("1", &related("secret-id"));
+        assert!(!format!("{:?}", stage.host).contains("secret"), "{:?}", stage.host);
+    }
+    on_both!(check);
+}

@@ -1,0 +1,323 @@
+//! What came of a task, for whoever asks and for whoever waits.
+
+use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::model::InputRequired;
+use mcp_sansio::task::{NewTask, TaskError, Tasks};
+use mcp_sansio::{CancelCause, ErrorCode, RespondError};
+use mcp_sansio_proptests::ServerSide;
+
+use crate::sessions::kit::{
+    Heard, Host, Stage, WITH_TASKS, about, cancelled, changed, error, on_both, result, result_of,
+    shown, unknown, was_cancelled,
+};
+
+/// Proves L-TASK-38, L-TASK-41, L-ERR-35, L-AMB-19: the result is the one that the request would
+/// have had and says whose it is, and an error is the same error, to the letter.
+#[test]
+fn the_result_is_what_the_request_would_have_got() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        stage.complete(key);
+        assert_eq!(stage.answers(&about("1", "result", "a")), [result_of::<H>("1", "a")]);
+        let key = stage.begin("b");
+        let now = stage.now();
+        let (code, data) = (ErrorCode::new(-32050), Raw::new(r#"{"z":[1,{"a":null}]}"#).unwrap());
+        stage.tasks.fail_with(key, code, "no \"disk\"", &data, now).unwrap();
+        let expected = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"no \"disk\"","data":{"z":[1,{"a":null}]}}}"#;
+        assert_eq!(stage.answers(&about("2", "result", "b")), [expected]);
+        let key = stage.begin("c");
+        stage.tasks.fail(key, ErrorCode::new(0), "", now).unwrap();
+        assert_eq!(stage.answers(&about("3", "result", "c")), [error("3", 0, "")]);
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-41: what a result says in its metadata stays, but for whose it is.
+#[test]
+fn the_metadata_of_a_result_stays() {
+    fn check<H: Host>() {
+        let members = H::RESULT.strip_suffix('}').unwrap();
+        let tag = r#""io.modelcontextprotocol/related-task":{"taskId":"a"}"#;
+        let cases = [
+            (r#"{"b":1}"#, format!(r#"{{{tag},"b":1}}"#)),
+            (r#"{}"#, format!("{{{tag}}}")),
+            (
+                r#"{"io.modelcontextprotocol/related-task":{"taskId":"x"},"b":1}"#,
+                format!(r#"{{{tag},"b":1}}"#),
+            ),
+        ];
+        for (meta, expected) in cases {
+            let mut stage = Stage::<H>::quiet();
+            let key = stage.begin("a");
+            let (now, outcome) = (stage.now(), format!(r#"{members},"_meta":{meta}}}"#));
+            stage.tasks.complete(key, &Raw::new(&outcome).unwrap(), now).unwrap();
+            let answers = stage.answers(&about("1", "result", "a"));
+            assert_eq!(answers, [result("1", format!(r#"{members},"_meta":{expected}}}"#))]);
+        }
+    }
+    on_both!(check);
+}
+
+/// An id is a text like any other.
+#[test]
+fn an_id_is_written_as_json() {
+    let mut stage = Stage::<ServerSide>::quiet();
+    let key = stage.begin("say \"a\"\n");
+    stage.complete(key);
+    let task = r#"say \"a\"\n"#;
+    assert_eq!(stage.answers(&about("1", "result", task)), [result_of::<ServerSide>("1", task)]);
+}
+
+/// Proves L-TASK-39, L-TASK-40, L-RACE-41: whoever asks before the end waits for it, each gets an
+/// answer of its own, once, and it can be asked for again.
+#[test]
+fn a_result_is_waited_for() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        for id in ["1", r#""1""#, "2"] {
+            assert_eq!(stage.answers(&about(id, "result", "a")), [""; 0]);
+        }
+        assert_eq!(stage.host.open_requests(), 3);
+        let now = stage.now();
+        stage.tasks.set_message(key, Some("half"), now).unwrap();
+        assert_eq!(stage.told(), [""; 0]);
+        stage.complete(key);
+        assert_eq!(stage.tasks.next_connection(), Some(stage.host.connection()));
+        let all = ["1", r#""1""#, "2"].map(|id| result_of::<H>(id, "a"));
+        assert_eq!(stage.told(), all);
+        assert_eq!((stage.tasks.next_connection(), stage.host.open_requests()), (None, 0));
+        assert_eq!(stage.told(), [""; 0]);
+        for id in ["1", "2"] {
+            assert_eq!(stage.answers(&about(id, "result", "a")), [result_of::<H>(id, "a")]);
+        }
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-42, L-ERR-34, L-AMB-18: there is nothing to say of a task that was cancelled but
+/// that.
+#[test]
+fn a_cancelled_task_has_no_result() {
+    fn check<H: Host>() {
+        for by_requestor in [false, true] {
+            let mut stage = Stage::<H>::quiet();
+            let key = stage.begin("a");
+            let now = stage.now();
+            if by_requestor {
+                stage.serve(&about("0", "cancel", "a"));
+                stage.sent();
+            } else {
+                stage.tasks.cancel(key, now).unwrap();
+            }
+            assert_eq!(stage.answers(&about("1", "result", "a")), [was_cancelled("1")]);
+            assert_eq!(stage.answers(&about("2", "result", "a")), [was_cancelled("2")]);
+        }
+    }
+    on_both!(check);
+}
+
+/// Proves L-RACE-40, L-TASK-66, L-TASK-70: first the task is cancelled, then that is answered, then
+/// everybody hears of it, then those who waited.
+#[test]
+fn a_cancellation_is_answered_before_those_who_wait() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::new();
+        stage.begin("a");
+        stage.serve(&about("1", "result", "a"));
+        stage.serve(&about("2", "result", "a"));
+        stage.pass(1);
+        let over = shown("a", "cancelled").updated(1);
+        let expected = [result("3", &over), changed(&over), was_cancelled("1"), was_cancelled("2")];
+        assert_eq!(stage.answers(&about("3", "cancel", "a")), expected);
+        assert_eq!(stage.host.open_requests(), 0);
+        assert_eq!(stage.answers(&about("4", "get", "a")), [result("4", over)]);
+    }
+    on_both!(check);
+}
+
+/// Proves L-TASK-44, L-RACE-43: when a task is forgotten those who wait for it hear that there is
+/// none.
+#[test]
+fn those_who_wait_for_what_is_forgotten_are_told() {
+    fn check<H: Host>() {
+        for expires in [false, true] {
+            let mut stage = Stage::<H>::quiet();
+            let key = stage.begin_new(r#""task":{"ttl":5000}"#, NewTask::new("a"));
+            stage.serve(&about("1", "result", "a"));
+            stage.serve(&about("2", "result", "a"));
+            stage.pass(5);
+            if expires {
+                let now = stage.now();
+                assert!(stage.tasks.handle_timeout(now).is_some());
+            } else {
+                assert!(stage.tasks.remove(key));
+            }
+            assert_eq!(stage.told(), [unknown("1"), unknown("2")]);
+            for what in ["get", "result", "cancel"] {
+                assert_eq!(stage.answers(&about("3", what, "a")), [unknown("3")]);
+            }
+        }
+    }
+    on_both!(check);
+}
+
+/// Proves L-CANCEL-18, L-RACE-42: a request about a task is cancelled like any other, and nothing
+/// happens to the task, nor to the others who wait.
+#[test]
+fn waiting_can_be_cancelled() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        stage.serve(&about("1", "result", "a"));
+        stage.serve(&about("2", "result", "a"));
+        let heard = stage.hear(&cancelled("1"));
+        assert!(matches!(heard, Heard::Cancelled(_, CancelCause::Peer)), "{heard:?}");
+        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.answers(&about("3", "get", "a")), [result("3", shown("a", "working"))]);
+        // One that nobody has served yet.
+        for (what, members) in [("get", "a"), ("cancel", "a"), ("result", "a")] {
+            let Heard::Task(request, call) = stage.hear(&about("4", what, members)) else {
+                panic!()
+            };
+            assert!(matches!(stage.hear(&cancelled("4")), Heard::Cancelled(..)));
+            let served = stage.host.serve(request, &call, &mut stage.tasks);
+            assert_eq!(served, Err(RespondError::Cancelled), "{what}");
+        }
+        assert_eq!(stage.sent(), [""; 0]);
+        stage.serve(&about("1", "result", "a"));
+        stage.complete(key);
+        assert_eq!(stage.told(), [result_of::<H>("2", "a"), result_of::<H>("1", "a")]);
+    }
+    on_both!(check);
+}
+
+/// Proves L-RACE-42: whoever asks and takes it back for ever leaves nothing behind.
+#[test]
+fn waiting_again_and_again_takes_no_room() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin("a");
+        let mut longest = 0;
+        for _ in 0..1_000 {
+            stage.serve(&about("1", "result", "a"));
+            assert!(matches!(stage.hear(&cancelled("1")), Heard::Cancelled(..)));
+            // The handles of those who wait are in it.
+            longest = longest.max(format!("{:?}", stage.tasks).len());
+        }
+        assert!(longest < 2_000, "{longest}");
+        assert_eq!(stage.sent(), [""; 0]);
+        stage.complete(key);
+        assert_eq!(stage.told(), [""; 0]);
+        assert_eq!(stage.tasks.next_connection(), None);
+    }
+    on_both!(check);
+}
+
+/// Proves L-RACE-41: an answer for which there is no room leaves when there is, and the others
+/// after it.
+#[test]
+fn an_answer_may_have_to_wait_for_room() {
+    fn check<H: Host>() {
+        let host = H::host_with(WITH_TASKS, |config| {
+            config.limits.outbox_bytes = 400;
+            config.limits.reserve_bytes = 100;
+        });
+        let mut stage = Stage::of(host, Tasks::default());
+        let key = stage.begin("a");
+        for id in ["1", "2", "3", "4", "5", "6"] {
+            stage.serve(&about(id, "result", "a"));
+        }
+        stage.complete(key);
+        let mut told = Vec::new();
+        let mut rounds = 0;
+        while stage.tasks.next_connection().is_some() {
+            stage.settle();
+            let bytes: usize = stage.host.out().unsent().len();
+            assert!(0 < bytes && bytes <= 400, "{bytes}");
+            // Without room nothing moves, and nothing is told twice.
+            stage.settle();
+            assert_eq!(stage.host.out().unsent().len(), bytes);
+            told.extend(stage.sent());
+            rounds += 1;
+        }
+        let mut expected = vec![changed(shown("a", "completed"))];
+        expected.extend(["1", "2", "3", "4", "5", "6"].map(|id| result_of::<H>(id, "a")));
+        assert_eq!(told, expected);
+        assert!(1 < rounds);
+        assert_eq!(stage.host.open_requests(), 0);
+    }
+    on_both!(check);
+}
+
+/// What asks about a task and cannot be answered is still open; a cancellation is answered all the
+/// same.
+#[test]
+fn a_full_outbox_delays_what_can_be_delayed() {
+    fn check<H: Host>() {
+        let host = H::host_with(WITH_TASKS, |config| config.limits.outbox_bytes = 500);
+        let mut stage = Stage::of(host, Tasks::default());
+        stage.begin("a");
+        stage.serve(&about("1", "get", "a"));
+        stage.serve(&about("2", "get", "a"));
+        let Heard::Task(request, call) = stage.hear(&about("3", "get", "a")) else { panic!() };
+        let full = Err(RespondError::Encode(EncodeError::Full));
+        assert_eq!(stage.host.serve(request, &call, &mut stage.tasks), full);
+        assert_eq!(stage.host.open_requests(), 1);
+        let news = stage.serve(&about("4", "cancel", "a"));
+        let key = stage.tasks.find("a").unwrap();
+        assert_eq!(news, Some(mcp_sansio::task::TaskNews::Cancelled(key)));
+        let sent = stage.sent();
+        assert_eq!((sent.len(), &sent[2]), (3, &result("4", shown("a", "cancelled"))));
+        stage.host.serve(request, &call, &mut stage.tasks).unwrap();
+        let over = shown("a", "cancelled");
+        assert_eq!(stage.sent(), [result("3", &over), changed(&over)]);
+    }
+    on_both!(check);
+}
+
+/// Proves L-RACE-44: what came of a task is lost with the task.
+#[test]
+fn a_result_that_nobody_fetched_is_lost() {
+    fn check<H: Host>() {
+        let mut stage = Stage::<H>::quiet();
+        let key = stage.begin_new(r#""task":{"ttl":5000}"#, NewTask::new("a"));
+        stage.serve(&about("1", "result", "a"));
+        stage.complete(key);
+        stage.pass(5);
+        let now = stage.now();
+        assert!(stage.tasks.handle_timeout(now).is_some());
+        // It was complete, and nobody has been told before it was forgotten.
+        assert_eq!(stage.told(), [unknown("1")]);
+        assert_eq!(stage.answers(&about("2", "result", "a")), [unknown("2")]);
+    }
+    on_both!(check);
+}
+
+/// What does not fit the method, is too long or asks for something is no result, and the task goes
+/// on.
+#[test]
+fn what_is_no_result_ends_no_task() {
+    let mut stage = Stage::<ServerSide>::with(|config| config.result_bytes = 60);
+    let key = stage.begin("a");
+    let now = stage.now();
+    let needed = InputRequired::new().roots("k");
+    assert!(stage.tasks.complete(key, &needed, now).is_err());
+    for asks in [r#""requestState":"s""#, r#""inputRequests":{}"#] {
+        let asks = format!(r#"{{"content":[],{asks}}}"#);
+        let completed = stage.tasks.complete(key, &Raw::new(&asks).unwrap(), now);
+        assert_eq!(completed, Err(TaskError::NotAResult), "{asks}");
+    }
+    for bad in [r#"{"content":7}"#, "[]", "7"] {
+        let completed = stage.tasks.complete(key, &Raw::new(bad).unwrap(), now);
+        assert!(matches!(completed, Err(TaskError::Encode(_))), "{bad} {completed:?}");
+    }
+    let long = mcp_sansio::model::CallToolResult::text("0123456789012345678901234567890123456789");
+    let completed = stage.tasks.complete(key, &long, now);
+    assert_eq!(completed, Err(TaskError::Encode(EncodeError::Full)));
+    assert_eq!((stage.told().len(), stage.tasks.get(key).unwrap().result()), (0, None));
+    stage.complete(key);
+    assert!(stage.tasks.get(key).unwrap().result().is_some());
+    assert_eq!(stage.told(), [changed(shown("a", "completed"))]);
+}

@@ -1,0 +1,143 @@
+//! Our JSON against serde_json: the same acceptance, the same values, the same text.
+
+use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
+use mcp_sansio_proptests::oracles::json::{
+    check_envelope, check_object, check_text, check_value, serde_accepts, we_accept,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// Any JSON value, with strings that need escapes and numbers at the edges.
+fn value() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        "[ -~]{0,12}",
+        "\\PC{0,8}",
+        any::<String>(),
+        Just("a\"\\\n\u{1}\u{7f}\u{2028}😀".repeat(5)),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Value::from),
+        text.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(text.clone(), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// JSON text that something may have happened to.
+fn damaged() -> impl Strategy<Value = Vec<u8>> {
+    let text = (value(), any::<bool>()).prop_map(|(value, pretty)| {
+        let text =
+            if pretty { serde_json::to_vec_pretty(&value) } else { serde_json::to_vec(&value) };
+        text.expect("a value is JSON")
+    });
+    let interesting = prop::sample::select(
+        b"\"\\{}[]:,.-+eE0129tfnu \t\n\r\x00\x1f\x7f\x80\xc3\xed\xff/".to_vec(),
+    );
+    let damage = prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, interesting), 0..4);
+    (text, damage).prop_map(|(mut text, damage)| {
+        for (index, kind, byte) in damage {
+            let at = index.index(text.len() + 1);
+            match kind {
+                0 => text.insert(at, byte),
+                1 if at < text.len() => text[at] = byte,
+                _ if at < text.len() => _ = text.remove(at),
+                _ => {}
+            }
+        }
+        text
+    })
+}
+
+/// Text of an object with members of an envelope, in any order, repeated and oddly written.
+fn envelope() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(vec![
+        "\"jsonrpc\"",
+        "\"id\"",
+        "\"method\"",
+        "\"params\"",
+        "\"result\"",
+        "\"error\"",
+        "\"_meta\"",
+        "\"resultType\"",
+        "\"other\"",
+        "\"\\u0069d\"",
+        "\"par\\u0061ms\"",
+        "\"\\u005fmeta\"",
+        "\"Id\"",
+    ]);
+    let leaf = prop_oneof![
+        value().prop_map(|value| value.to_string()),
+        Just("\"2.0\"".to_string()),
+        Just(" { } ".to_string()),
+        Just("\"\\ud800\"".to_string()),
+    ];
+    let object = move |inner: BoxedStrategy<String>| {
+        prop::collection::vec((key.clone(), inner), 0..6).prop_map(|members| {
+            let members: Vec<String> =
+                members.iter().map(|(key, value)| format!("{key} :{value}")).collect();
+            format!("{{{}}}", members.join(" ,\t"))
+        })
+    };
+    let nested = prop_oneof![leaf.clone(), object.clone()(leaf.boxed())].boxed();
+    object(nested)
+}
+
+/// How many cases to try: `PROPTEST_CASES`, or enough for a quick answer.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn we_accept_what_serde_json_accepts(text in damaged()) {
+        prop_assert_eq!(we_accept(&text), serde_accepts(&text), "{}", String::from_utf8_lossy(&text));
+    }
+
+    #[test]
+    fn a_frame_is_sound_if_serde_json_reads_an_object(text in damaged()) {
+        check_object(&text);
+    }
+
+    #[test]
+    fn we_write_what_serde_json_writes(value in value()) {
+        check_text(&value);
+    }
+
+    #[test]
+    fn we_read_what_serde_json_reads(value in value()) {
+        check_value(&value.to_string());
+    }
+
+    #[test]
+    fn the_fast_scanner_agrees_with_a_slow_parser(text in envelope()) {
+        check_envelope(&text);
+    }
+
+    #[test]
+    fn any_bytes_are_scanned_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), depth: u8) {
+        let envelope = Envelope::scan(&bytes, depth);
+        _ = (envelope.get(Member::Id), envelope.get(Member::ResultMeta));
+    }
+}
+
+#[test]
+fn depth_is_the_only_difference() {
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    let decodable = nested(127);
+    assert!(Raw::new(&decodable).unwrap().parse::<Value>().is_ok());
+    let deep = nested(128);
+    assert_eq!(Raw::new(&deep).unwrap_err().kind(), JsonErrorKind::TooDeep);
+    assert!(serde_accepts(deep.as_bytes()), "it is JSON all the same");
+    assert!(serde_json::from_str::<Value>(&deep).is_err(), "and cannot be decoded");
+}

@@ -1,0 +1,217 @@
+//! Carriers with a stream per request: what goes where, and what it means if a stream breaks.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::{
+    Arrival, CallOptions, Cancellation, ClientConfig, ClientEvent, Framing, InboundId, Lane,
+    Limits, Outbox, Outcome, Outlets, Phase, Progress, RespondError, Revision, ServerConfig,
+    ServerEvent,
+};
+use mcp_sansio_proptests::{ClientSide, Pair, Seen, ServerSide, config};
+
+/// An outbox for each stream. A stream that breaks takes with it what was on it.
+#[derive(Default)]
+struct Streams(BTreeMap<String, Outbox>);
+
+impl Outlets for Streams {
+    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+        let new = || Outbox::new(Framing::Messages, &Limits::default());
+        self.0.entry(name(lane)).or_insert_with(new)
+    }
+}
+
+fn name(lane: Lane) -> String {
+    match lane {
+        Lane::Connection => "connection".to_string(),
+        Lane::Exchange(request) => format!("exchange {}", request.index()),
+        Lane::Call(call) => format!("call {}", call.index()),
+        other => panic!("{other:?} is new"),
+    }
+}
+
+impl Streams {
+    fn breaks(&mut self, lane: Lane) {
+        self.0.remove(&name(lane)).expect("there is such a stream");
+    }
+
+    /// What was sent since the last time, by stream.
+    fn sent(&mut self) -> Vec<(String, String)> {
+        let mut sent = Vec::new();
+        for (name, outbox) in &mut self.0 {
+            for message in outbox.messages() {
+                sent.push((name.clone(), String::from_utf8(message.to_vec()).unwrap()));
+            }
+        }
+        sent
+    }
+}
+
+fn on(lane: &str, message: &str) -> (String, String) {
+    (lane.to_string(), message.to_string())
+}
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"x/own"}"#;
+const CANCELLED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+const NEXT_CALL: &str = r#"{"jsonrpc":"2.0","id":3,"method":"x/own"}"#;
+const NEXT_CANCELLED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
+
+/// Proves L-HTTP-01 for a client: the call goes on, and its answer may come another way. It is
+/// cancelled by saying so.
+#[test]
+fn a_broken_stream_does_not_end_a_call() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let mut streams = Streams::default();
+    let options = CallOptions::new();
+    let call = |side: &mut ClientSide, streams: &mut Streams| {
+        side.client.call_method("x/own", &(), options, side.now, streams).unwrap()
+    };
+    let first = call(&mut side, &mut streams);
+    let lane = name(Lane::Call(first));
+    assert_eq!(streams.sent(), [on(&lane, CALL)]);
+    streams.breaks(Lane::Call(first));
+    assert_eq!(side.client.handle_timeout(side.now, &mut streams), None);
+    assert!(side.client.is_pending(first));
+    assert_eq!((side.client.phase(), streams.sent()), (Phase::Ready, vec![]));
+    let answer = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+    let arrival = Arrival::from(side.now).lane(Lane::Connection);
+    let event = side.client.receive(answer, arrival, &mut streams).map(ClientEvent::into_owned);
+    let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
+    assert_eq!((ended.call, ended.outcome), (first, Outcome::Result(Raw::new("{}").unwrap())));
+
+    let second = call(&mut side, &mut streams);
+    let lane = name(Lane::Call(second));
+    assert_eq!(streams.sent(), [on(&lane, NEXT_CALL)]);
+    streams.breaks(Lane::Call(second));
+    let cancelled = side.client.cancel(second, None, &mut streams);
+    assert_eq!(cancelled, Ok(Cancellation::Notified));
+    assert_eq!(streams.sent(), [on(&lane, NEXT_CANCELLED)]);
+}
+
+/// Proves L-HTTP-01 for a server: the request goes on until the client says otherwise.
+#[test]
+fn a_broken_stream_does_not_cancel_a_request() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let mut streams = Streams::default();
+    let request = side.request(CALL);
+    let lane = Lane::Exchange(request);
+    side.server.notify_method("x/begun", &(), Some(request), &mut streams).unwrap();
+    assert_eq!(streams.sent(), [on(&name(lane), r#"{"jsonrpc":"2.0","method":"x/begun"}"#)]);
+    streams.breaks(lane);
+    assert_eq!(side.server.handle_timeout(side.now, &mut streams), None);
+    assert_eq!(side.server.open_requests().collect::<Vec<_>>(), [request]);
+    assert_eq!(side.server.phase(), Phase::Ready);
+    side.server.respond(request, &(), &mut streams).unwrap();
+    assert_eq!(streams.sent(), [on(&name(lane), r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)]);
+    // Saying so cancels it, on whatever stream.
+    let request = side.request(CALL);
+    let arrival = Arrival::from(side.now).lane(Lane::Connection);
+    let event = side.server.receive(CANCELLED, arrival, &mut streams).map(ServerEvent::into_owned);
+    assert!(matches!(&event, Some(ServerEvent::Cancelled(c)) if c.id == request), "{event:?}");
+    let answered = side.server.respond(request, &(), &mut streams);
+    assert_eq!((answered, streams.sent()), (Err(RespondError::Cancelled), vec![]));
+}
+
+/// Proves L-RACE-34 for those who send: what belongs to a request is on its stream.
+#[test]
+fn what_is_about_a_request_is_tagged_with_it() {
+    let mut side = ServerSide::ready(Revision::V2025_11_25);
+    let mut streams = Streams::default();
+    let frame = |id: u8| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"x/own","params":{{"_meta":{{"progressToken":{id}}}}}}}"#
+        )
+    };
+    let requests = [side.request(&frame(5)), side.request(&frame(6))];
+    for (id, request) in [(6, requests[1]), (5, requests[0])] {
+        let lane = name(Lane::Exchange(request));
+        side.server.progress(request, Progress::new(1_u8), side.now, &mut streams).unwrap();
+        side.server.notify_method("x/begun", &(), Some(request), &mut streams).unwrap();
+        let options = CallOptions::new().parent(request);
+        side.server.call_method("ping", &(), options, side.now, &mut streams).unwrap();
+        side.server.respond(request, &(), &mut streams).unwrap();
+        let ping = 7 - id;
+        let expected = [
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1}}}}"#
+            ),
+            r#"{"jsonrpc":"2.0","method":"x/begun"}"#.to_string(),
+            format!(r#"{{"jsonrpc":"2.0","id":{ping},"method":"ping"}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#),
+        ];
+        assert_eq!(streams.sent(), expected.map(|message| on(&lane, &message)));
+    }
+}
+
+/// Both configured so that their next calls have the same id.
+fn crossing() -> Pair {
+    let mut server: ServerConfig = config::server();
+    server.connection.first_call_id = 2;
+    let client: ClientConfig = config::client();
+    mcp_sansio_proptests::ready(client, server)
+}
+
+#[track_caller]
+fn request(seen: &[Seen]) -> InboundId {
+    match seen {
+        [Seen::Server(ServerEvent::Request(request))] => request.id,
+        [Seen::Client(ClientEvent::Request(request))] => request.id,
+        _ => panic!("{seen:?}"),
+    }
+}
+
+/// Proves L-RACE-13, L-JSONRPC-22: two requests with one id cross, and each gets the answer that was
+/// meant for it, whichever moves first and whoever answers first.
+#[test]
+fn requests_of_one_id_cross() {
+    for order in 0..8_u8 {
+        let [client_first, client_answers_first, client_reads_first] =
+            [1, 2, 4].map(|bit| order & bit != 0);
+        let mut pair = crossing();
+        let (now, options) = (pair.now, CallOptions::new());
+        let of_client =
+            pair.client.call_method("x/own", &(), options, now, &mut pair.client_out).unwrap();
+        let of_server =
+            pair.server.call_method("x/own", &(), options, now, &mut pair.server_out).unwrap();
+        for out in [&pair.client_out, &pair.server_out] {
+            assert_eq!(out.unsent(), format!("{CALL}\n").as_bytes());
+        }
+        let (at_server, at_client) = if client_first {
+            let at_server = pair.to_server(usize::MAX);
+            (at_server, pair.to_client(usize::MAX))
+        } else {
+            let at_client = pair.to_client(usize::MAX);
+            (pair.to_server(usize::MAX), at_client)
+        };
+        let (at_server, at_client) = (request(&at_server), request(&at_client));
+        let by = |who| Raw::new(who).unwrap();
+        let (by_client, by_server) = (by(r#"{"by":"client"}"#), by(r#"{"by":"server"}"#));
+        for client in [client_answers_first, !client_answers_first] {
+            if client {
+                pair.client.respond(at_client, &by_client, &mut pair.client_out).unwrap();
+            } else {
+                pair.server.respond(at_server, &by_server, &mut pair.server_out).unwrap();
+            }
+        }
+        let mut seen = Vec::new();
+        for client in [client_reads_first, !client_reads_first] {
+            seen.extend(if client {
+                pair.to_client(usize::MAX)
+            } else {
+                pair.to_server(usize::MAX)
+            });
+        }
+        if !client_reads_first {
+            seen.reverse();
+        }
+        assert!(
+            matches!(&seen[..], [Seen::Client(ClientEvent::CallEnded(a)), Seen::Server(ServerEvent::CallEnded(b))]
+                if a.call == of_client && a.outcome == Outcome::Result(by_server.clone())
+                && b.call == of_server && b.outcome == Outcome::Result(by_client.clone())),
+            "{order}: {seen:?}"
+        );
+        assert_eq!(pair.settle(), []);
+    }
+}
