@@ -1,102 +1,18 @@
-//! One suite for every adapter: blocking threads, tokio with one thread and with several, async-std, smol.
-//!
-//! The cases know nothing of runtimes: what is tested runs on threads of its own, and the tests block. No case
-//! sleeps to wait for something.
-#![cfg(unix)]
+//! The adapters: one suite for all of them, what each has alone, and the official Rust SDK at the other end.
+
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod calling;
-mod ending;
-mod keeping;
-mod kit;
-mod locks;
-mod offers;
-mod pipes;
-mod processes;
-mod runtimes;
-mod script;
-mod serving;
-mod volume;
+mod blocking;
+mod http;
+mod official_sdk;
+mod on_smol;
+mod on_tokio;
+mod runners;
+#[cfg(unix)]
+mod suite;
 
-/// Runs every case on every adapter.
-macro_rules! suite {
-    ($($room:ident: $($case:ident)+;)+) => {
-        suite!(@on blocking Blocking, $($room: $($case)+;)+);
-        suite!(@on tokio_with_one_thread TokioWithOneThread, $($room: $($case)+;)+);
-        suite!(@on tokio_with_threads TokioWithThreads, $($room: $($case)+;)+);
-        suite!(@on async_std AsyncStd, $($room: $($case)+;)+);
-        suite!(@on smol Smol, $($room: $($case)+;)+);
-    };
-    (@on $name:ident $Adapter:ident, $($room:ident: $($case:ident)+;)+) => {
-        mod $name {
-            $($(
-                #[test]
-                fn $case() {
-                    crate::$room::$case::<crate::runtimes::$Adapter>();
-                }
-            )+)+
-        }
-    };
-}
+use mcp_sansio_proptests::allocations::Counting;
 
-suite! {
-    calling:
-        a_session_from_beginning_to_end
-        a_thousand_calls_at_once
-        a_call_is_cancelled_by_its_caller
-        a_call_is_cancelled_by_its_number
-        a_dropped_call_is_cancelled
-        a_call_can_be_left_alone_and_taken_up_again
-        progress_is_a_stream
-        a_deadline_fires_while_the_peer_does_not_read
-        there_is_room_when_the_peer_has_read
-        a_list_in_pages
-        what_is_sent_keeps_its_order
-        a_server_that_prints_other_things
-        characters_in_pieces;
-    serving:
-        a_handler_that_waits_delays_nobody
-        a_tool_asks_the_client
-        what_a_cancelled_tool_asks_is_cancelled
-        a_handler_that_panics_or_forgets_is_answered_for
-        a_request_that_waits_can_be_cancelled
-        a_peer_that_does_not_read_gets_no_new_work_done
-        answers_are_taken_however_full_it_is
-        pings_have_room_behind_answers
-        pings_that_nobody_reads_do_not_pile_up
-        garbage_hurts_nobody
-        the_last_line_needs_no_end;
-    ending:
-        handlers_may_finish_when_the_input_ends
-        refusals_do_not_wait_for_the_end
-        a_stuck_handler_finds_out
-        a_server_that_dies_ends_every_call
-        a_server_that_closes_its_input_ends_every_call
-        a_peer_that_stops_reading_for_ever_is_left
-        a_peer_that_reads_steadily_is_waited_for
-        closing_again_and_again_is_closing_once
-        nothing_is_left_of_a_connection
-        everything_can_be_dropped_by_anybody;
-    offers:
-        lists_come_by_themselves
-        functions_of_every_kind
-        what_is_not_there_is_refused
-        what_the_revision_does_not_allow_is_an_error
-        changes_are_told
-        changes_wait_for_room
-        a_function_can_ask_first;
-    processes:
-        a_server_that_ends_with_its_input
-        a_server_that_has_to_be_told
-        a_server_that_nobody_waits_for
-        a_server_that_nobody_waits_for_any_longer
-        what_a_server_has_started_ends_with_it
-        a_server_that_was_dropped_is_gone
-        a_server_that_is_killed
-        standard_error_never_fills_up
-        a_server_that_is_not_there
-        a_server_that_ends_at_once
-        where_and_with_what_a_server_runs;
-    volume:
-        large_messages_through_narrow_pipes;
-}
+// The tests of load count what a thread holds.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();

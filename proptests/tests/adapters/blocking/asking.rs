@@ -1,0 +1,114 @@
+//! Handlers that need something of the client before they can answer.
+
+use std::io::{BufRead, BufReader, Lines, PipeReader, PipeWriter, Write, pipe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mcp_sansio::model::{CallToolResult, InputRequired, ListChanged};
+use mcp_sansio::{Phase, RespondError, RevisionSet, Server, ServerConfig};
+use mcp_sansio_std::{Exchange, Handler, serve};
+
+/// A session with a client that can be asked for its roots.
+struct Session {
+    thread: JoinHandle<std::io::Result<()>>,
+    said: Lines<BufReader<PipeReader>>,
+    input: Option<PipeWriter>,
+}
+
+impl Session {
+    fn open(handler: impl Handler<Server>) -> Self {
+        let mut config = ServerConfig::new("server", "1");
+        config.revisions = RevisionSet::HANDSHAKE;
+        config.capabilities.tools = Some(ListChanged::default());
+        let (from_client, input) = pipe().unwrap();
+        let (said, to_client) = pipe().unwrap();
+        let thread = thread::spawn(move || serve(config, from_client, to_client, handler));
+        let (said, input) = (BufReader::new(said).lines(), Some(input));
+        let mut session = Self { thread, said, input };
+        session.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
+        assert!(session.hear().contains(r#""protocolVersion":"2025-11-25""#));
+        session.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        session
+    }
+
+    fn say(&mut self, message: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    fn hear(&mut self) -> String {
+        self.said.next().unwrap().unwrap()
+    }
+
+    /// Nothing more is said to the server. Gives what it still says until it ends.
+    fn end(mut self) -> Vec<String> {
+        self.input = None;
+        let rest = self.said.map(Result::unwrap).collect();
+        self.thread.join().unwrap().unwrap();
+        rest
+    }
+}
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
+
+fn text(text: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+    )
+}
+
+/// What it needs is there when its handler runs again: that the first run is over is no news to the second one.
+#[test]
+fn who_asks_for_input_is_not_cancelled_by_that() {
+    let tells_whether_cancelled = |exchange: &Exchange<Server>| {
+        let cancelled = exchange.wait_cancelled(Duration::from_millis(100));
+        exchange.respond(&CallToolResult::text(format!("{cancelled}")))
+    };
+    // At once, before the first run has returned.
+    let first_is_over = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&first_is_over);
+    let mut session = Session::open(move |exchange: &Exchange<Server>| {
+        if exchange.request().state.is_some() {
+            return tells_whether_cancelled(exchange);
+        }
+        exchange.require_input(&InputRequired::new().state("again"))?;
+        is_over.store(exchange.is_cancelled(), Ordering::Relaxed);
+        Ok(())
+    });
+    session.say(CALL);
+    assert_eq!(session.hear(), text("false"));
+    assert_eq!(session.end(), [""; 0]);
+    assert!(first_is_over.load(Ordering::Relaxed));
+    // When the client has answered.
+    let mut session = Session::open(move |exchange: &Exchange<Server>| {
+        if exchange.request().inputs.is_some() {
+            return tells_whether_cancelled(exchange);
+        }
+        exchange.require_input(&InputRequired::new().roots("where"))
+    });
+    session.say(CALL);
+    assert_eq!(session.hear(), r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    session.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#);
+    assert_eq!(session.hear(), text("false"));
+    assert_eq!(session.end(), [""; 0]);
+}
+
+/// Nobody can be asked any more when the input has ended, and the request is answered all the same.
+#[test]
+fn who_cannot_ask_any_more_has_not_answered() {
+    let mut session = Session::open(|exchange: &Exchange<Server>| {
+        let need = InputRequired::new().roots("where");
+        // Until the server knows that its input has ended.
+        while exchange.handle().phase() == Phase::Ready {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let error = exchange.require_input(&need);
+        assert!(matches!(error, Err(RespondError::NotAllowed(_))), "{error:?}");
+        error
+    });
+    session.say(CALL);
+    let answers = session.end();
+    let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"#;
+    assert!(matches!(&answers[..], [answer] if answer.starts_with(refused)), "{answers:?}");
+}

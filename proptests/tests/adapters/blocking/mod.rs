@@ -1,0 +1,9 @@
+//! Servers and clients on threads.
+
+mod asking;
+#[cfg(unix)]
+mod processes;
+mod serving;
+mod slow_peers;
+mod task_calls;
+mod tasks;

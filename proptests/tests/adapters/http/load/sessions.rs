@@ -1,0 +1,93 @@
+//! Many sessions that nobody uses.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Request, Response};
+use mcp_sansio_http::{Endpoint, EndpointOptions, RefuseAll, ResponseBody};
+
+use crate::http::kit::server_config;
+use crate::http::load::{holding, runtime, size};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"idle","version":"1"}}}"#;
+
+fn request(method: &str, session: Option<&str>, body: &'static str) -> Request<Full<Bytes>> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri("http://localhost/mcp")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .header("Accept", "application/json, text/event-stream");
+    if let Some(session) = session {
+        request = request.header("Mcp-Session-Id", session);
+    }
+    request.body(Full::new(Bytes::from_static(body.as_bytes()))).unwrap()
+}
+
+/// Opens a session, and gives its event stream if it is to have one.
+async fn open(endpoint: &Endpoint, listens: bool) -> Option<Response<ResponseBody>> {
+    let answer = endpoint.handle(request("POST", None, INITIALIZE)).await;
+    assert_eq!(answer.status(), 200);
+    let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    drop(answer);
+    let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let answer = endpoint.handle(request("POST", Some(&session), body)).await;
+    assert_eq!(answer.status(), 202);
+    if !listens {
+        return None;
+    }
+    let answer = endpoint.handle(request("GET", Some(&session), "")).await;
+    assert_eq!(answer.status(), 200);
+    Some(answer)
+}
+
+/// How many KiB of memory this process has; 0 where nobody can tell.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or_default()
+}
+
+/// They take little, and go when their time has come.
+///
+/// Proves H-HTTP-175, H-HR-18
+#[test]
+fn sessions_that_idle() {
+    let runtime = runtime().start_paused(true).build().unwrap();
+    let sessions = size("HTTP_SESSIONS", 1000);
+    let mut options = EndpointOptions::new();
+    options.http.most_sessions = sessions;
+    let idle = options.http.session_idle.unwrap();
+    let endpoint = {
+        let _guard = runtime.enter();
+        Endpoint::with(server_config(), options, RefuseAll::new())
+    };
+    for listening in [0, sessions / 20, sessions / 2, sessions] {
+        let before = resident();
+        let (streams, bytes) = holding(&runtime, async {
+            let mut streams = Vec::new();
+            for number in 0..sessions {
+                streams.extend(open(&endpoint, number < listening).await);
+            }
+            // Until nobody has anything to do any more.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            streams
+        });
+        let each = bytes / sessions;
+        let resident = resident().saturating_sub(before) * 1024 / sessions;
+        println!("{sessions} sessions, {listening} listen: {each} bytes each, {resident} resident");
+        assert_eq!(endpoint.sessions(), sessions);
+        runtime.block_on(async {
+            let refused = endpoint.handle(request("POST", None, INITIALIZE)).await;
+            assert_eq!(refused.status(), 503);
+            tokio::time::sleep(idle + Duration::from_secs(1)).await;
+        });
+        // Those that listen are in use.
+        assert_eq!(endpoint.sessions(), listening);
+        drop(streams);
+        let ((), left) = holding(&runtime, async { tokio::time::sleep(2 * idle).await });
+        assert_eq!((endpoint.sessions(), left.cast_signed() <= 0), (0, true));
+    }
+}

@@ -1,0 +1,327 @@
+//! What happens to a client whose server does not do what it should.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::{
+    CallOptions, CarrierFailure, CarrierFailureKind, Client, ClientConfig, ClientEvent,
+    ConnectFailure, Expiry, Revision, RevisionSet, Timeout,
+};
+use mcp_sansio_http::{
+    CallFailure, Connection, ConnectionOptions, Exchange, Handle, Handler, OpenError, PendingCall,
+    RefuseAll, connect, connect_with,
+};
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::http::fake::{Asked, Fake};
+use crate::http::kit::{A_LONG_TIME, soon};
+
+fn config(revision: Revision) -> ClientConfig {
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::only(revision);
+    config
+}
+
+fn call(connection: &Connection, text: &str) -> PendingCall {
+    call_with(connection, text, CallOptions::new())
+}
+
+fn call_with(connection: &Connection, text: &str, options: CallOptions) -> PendingCall {
+    let params = json!({"name": "echo", "arguments": {"text": text}});
+    connection.handle().call_method("tools/call", &params, options)
+}
+
+async fn modern(fake: &Fake) -> Connection {
+    let url = fake.url();
+    let connecting = connect(config(Revision::V2026_07_28), &url, RefuseAll::new());
+    tokio::join!(connecting, fake.discover()).0.unwrap()
+}
+
+async fn legacy(fake: &Fake) -> Connection {
+    let url = fake.url();
+    let connecting = connect(config(Revision::V2025_06_18), &url, RefuseAll::new());
+    tokio::join!(connecting, fake.open("first")).0.unwrap()
+}
+
+fn undelivered(failure: CallFailure) -> CarrierFailure<'static> {
+    match failure {
+        CallFailure::Undelivered(failure) => *failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Makes a call that is treated like this, and gives what it failed with.
+async fn failed(
+    connection: &Connection,
+    fake: &Fake,
+    treat: impl AsyncFnOnce(Asked),
+) -> CarrierFailure<'static> {
+    let treated = async { treat(fake.next().await).await };
+    let (failed, ()) = tokio::join!(soon(call(connection, "lost")), treated);
+    undelivered(failed.unwrap_err())
+}
+
+async fn works(connection: &Connection, fake: &Fake) {
+    let answered = async { fake.next().await.text("found").await };
+    let (reply, ()) = tokio::join!(soon(call(connection, "found")), answered);
+    assert!(reply.unwrap().raw().as_json().contains("found"));
+}
+
+/// Proves H-HTTP-06
+#[tokio::test]
+async fn a_call_that_fails_leaves_the_others() {
+    let fake = Fake::new().await;
+    for connection in [modern(&fake).await, legacy(&fake).await] {
+        // It has taken the request, and may have served it.
+        let lost = failed(&connection, &fake, async |asked| drop(asked)).await;
+        assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::BrokenOff));
+        let lost = failed(&connection, &fake, async |mut asked| asked.events().await).await;
+        assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::BrokenOff));
+        let lost = failed(&connection, &fake, async |asked| {
+            let fields = "Content-Type: text/html\r\nRetry-After: 120\r\n";
+            asked.answer("500 Internal Server Error", fields, "<h1>oh no</h1>").await;
+        });
+        let lost = lost.await;
+        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Refused, Some(500)));
+        assert_eq!(&*lost.retry_after.unwrap().to_str(), "120");
+        let lost = failed(&connection, &fake, async |asked| {
+            let fields = "WWW-Authenticate: Bearer realm=\"mcp\"\r\n";
+            asked.answer("401 Unauthorized", fields, "").await;
+        });
+        let lost = lost.await;
+        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Unauthorized, Some(401)));
+        assert_eq!(&*lost.challenge.unwrap().to_str(), "Bearer realm=\"mcp\"");
+        let lost = failed(&connection, &fake, async |asked| {
+            asked.answer("307 Temporary Redirect", "Location: /elsewhere\r\n", "").await;
+        });
+        assert_eq!(lost.await.status, Some(307));
+        let lost = failed(&connection, &fake, async |asked| {
+            asked.answer("200 OK", "Content-Type: text/html\r\n", "<p>hello").await;
+        });
+        assert_eq!(lost.await.kind, CarrierFailureKind::NoAnswer);
+        works(&connection, &fake).await;
+        // Nobody has come back for any of that, or gone elsewhere: the next one is the one after.
+        works(&connection, &fake).await;
+        assert_eq!(connection.handle().counts().outbound, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_for_a_while() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    let address = fake.address;
+    drop(fake);
+    let lost = undelivered(soon(call(&connection, "lost")).await.unwrap_err());
+    assert_eq!(lost, CarrierFailure::new(CarrierFailureKind::Unreachable));
+    works(&connection, &Fake::at(address).await).await;
+}
+
+#[tokio::test]
+async fn where_nobody_listens_there_is_no_connection() {
+    let fake = Fake::new().await;
+    let url = fake.url();
+    drop(fake);
+    for url in [&*url, "http://127.0.0.1:1/\r\nX: y", "no url", ""] {
+        for revision in [Revision::V2026_07_28, Revision::V2025_11_25] {
+            let failed = soon(connect(config(revision), url, RefuseAll::new())).await;
+            let Err(OpenError::Connect(failure)) = failed else { panic!("{failed:?}") };
+            let kind = match &failure {
+                ConnectFailure::Undelivered(failure) => failure.kind,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(kind, CarrierFailureKind::Unreachable, "{url}");
+        }
+    }
+}
+
+/// Nothing that is called begins another header field.
+///
+/// Proves H-HTTP-09
+#[tokio::test]
+async fn what_is_called_stays_in_its_header() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    for name in ["a\r\nX-Evil: yes", "a\nb", "nul\0", " space ", "naïve"] {
+        let params = json!({"name": name, "arguments": {}});
+        let options = CallOptions::new();
+        let called = connection.handle().call_method("tools/call", &params, options);
+        let answered = async {
+            let asked = fake.next().await;
+            let field = asked.field("mcp-name").unwrap();
+            assert!(field.starts_with("=?base64?") && field.ends_with("?="), "{field}");
+            assert_eq!(asked.field("x-evil"), None);
+            asked.text("fine").await;
+        };
+        soon(async { tokio::join!(called, answered) }).await.0.unwrap();
+    }
+}
+
+/// Tells of each session that is opened.
+struct Tells(UnboundedSender<String>);
+
+impl Handler<Client> for Tells {
+    async fn serve(&self, _: Exchange<Client>) {}
+
+    async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        match event {
+            ClientEvent::Connected(connected) => self.0.send(connected.revision.to_string()),
+            ClientEvent::Closed { cause } => self.0.send(format!("closed: {cause}")),
+            _ => Ok(()),
+        }
+        .unwrap();
+    }
+}
+
+/// Proves H-HTTP-168, H-HTTP-169, H-HR-04
+#[tokio::test]
+async fn a_session_that_is_lost_is_opened_again() {
+    let fake = Fake::new().await;
+    let (said, mut events) = unbounded_channel();
+    let url = fake.url();
+    let connecting = connect(config(Revision::V2025_06_18), &url, Tells(said));
+    let connection = tokio::join!(connecting, fake.open("first")).0.unwrap();
+    let handle = connection.handle().clone();
+    let (one, two) = (call(&connection, "one"), call(&connection, "two"));
+    let lost = async {
+        let (one, two) = (fake.next().await, fake.next().await);
+        assert_eq!(one.field("mcp-session-id"), Some("first"));
+        one.answer("404 Not Found", "", "").await;
+        fake.open("second").await;
+        // It is too late to be heard.
+        two.answer("404 Not Found", "", "").await;
+    };
+    let (one, two, ()) = tokio::join!(soon(one), soon(two), lost);
+    let causes = [one.unwrap_err().to_string(), two.unwrap_err().to_string()];
+    assert!(causes[0].contains("session") && causes[0] == causes[1], "{causes:?}");
+    assert_eq!(soon(events.recv()).await.unwrap(), "2025-06-18");
+    let params = json!({"name": "echo"});
+    let called = handle.call_method("tools/call", &params, CallOptions::new());
+    let answered = async {
+        let asked = fake.next().await;
+        assert_eq!(asked.field("mcp-session-id"), Some("second"));
+        asked.text("again").await;
+    };
+    assert!(tokio::join!(soon(called), answered).0.is_ok());
+    assert!(events.try_recv().is_err());
+}
+
+/// Proves H-HTTP-122, H-HTTP-123, H-HTTP-124, M-CANC-02
+#[tokio::test]
+async fn without_a_session_the_exchange_is_broken_off() {
+    let fake = Fake::new().await;
+    let connection = modern(&fake).await;
+    let pending = call(&connection, "dropped");
+    let mut asked = fake.next().await;
+    drop(pending);
+    assert!(asked.raw.is_over().await);
+    let late = CallOptions::new().total(Timeout::After(Duration::from_millis(50)));
+    let mut streaming = call_with(&connection, "late", late);
+    let expiry = async {
+        let mut asked = fake.next().await;
+        asked.events().await;
+        asked
+    };
+    let (failure, mut asked) = tokio::join!(soon(&mut streaming), expiry);
+    assert_eq!(failure.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
+    assert!(asked.raw.is_over().await);
+    // No word of either.
+    works(&connection, &fake).await;
+}
+
+/// Proves H-HTTP-171
+#[tokio::test]
+async fn in_a_session_the_server_is_told() {
+    let fake = Fake::new().await;
+    let connection = legacy(&fake).await;
+    let pending = call(&connection, "dropped");
+    let mut asked = fake.next().await;
+    drop(pending);
+    let told = fake.next().await;
+    assert_eq!(told.json()["method"], "notifications/cancelled");
+    assert_eq!(told.json()["params"]["requestId"], asked.json()["id"]);
+    assert_eq!(told.field("mcp-session-id"), Some("first"));
+    told.answer("202 Accepted", "", "").await;
+    assert!(asked.raw.is_over().await);
+    works(&connection, &fake).await;
+    let farewell = async {
+        let asked = fake.next().await;
+        assert_eq!((asked.method(), asked.field("mcp-session-id")), ("DELETE", Some("first")));
+        asked.answer("405 Method Not Allowed", "", "").await;
+    };
+    let (closed, ()) = tokio::join!(soon(async { connection.close(A_LONG_TIME).await }), farewell);
+    assert_eq!(closed.unwrap(), None);
+}
+
+/// A server that accepts everything and says nothing holds nobody up.
+#[tokio::test]
+async fn a_server_that_hangs_does_not_hold_up_the_end() {
+    let fake = Fake::new().await;
+    let connection = legacy(&fake).await;
+    let pending = call(&connection, "never");
+    let asked = fake.next().await;
+    let began = tokio::time::Instant::now();
+    let closed = soon(async { connection.close(Duration::from_millis(100)).await });
+    let farewell = async {
+        let mut asked = Vec::new();
+        loop {
+            let next = fake.next().await;
+            if next.method() == "DELETE" {
+                // It is read, and never answered.
+                return next;
+            }
+            asked.push(next);
+        }
+    };
+    let (closed, _farewell) = tokio::join!(closed, farewell);
+    assert_eq!(closed.unwrap(), None);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert!(matches!(pending.await.unwrap_err(), CallFailure::Closed(_)));
+    drop(asked);
+}
+
+/// Nobody is there any more who could run anything.
+#[test]
+fn a_connection_outlives_its_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (connection, handle, pending) = runtime.block_on(async {
+        let fake = Fake::new().await;
+        let connection = legacy(&fake).await;
+        let handle = connection.handle().clone();
+        let pending = call(&connection, "never");
+        drop(fake.next().await);
+        (connection, handle, pending)
+    });
+    drop(runtime);
+    drop(pending);
+    assert!(handle.call_method("tools/call", &json!({}), CallOptions::new()).wait().is_err());
+    drop(connection);
+    drop(handle);
+}
+
+/// Header fields of the application go with everything.
+#[tokio::test]
+async fn what_the_application_adds_is_sent_each_time() {
+    let fake = Fake::new().await;
+    let mut http = HttpClientConfig::new(fake.url());
+    http.header("Authorization", "Bearer abc").unwrap();
+    for wrong in ["a\r\nb", "a\nb", "a\0b"] {
+        assert!(http.header("X-More", wrong).is_err());
+        assert!(http.header(wrong, "value").is_err());
+    }
+    let connector = hyper_util::client::legacy::connect::HttpConnector::new();
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let transport = hyper_util::client::legacy::Client::builder(executor).build(connector);
+    let options = ConnectionOptions::new();
+    let config = config(Revision::V2026_07_28);
+    let connecting = connect_with(config, http, &options, transport, RefuseAll::new());
+    let connection = Arc::new(tokio::join!(connecting, fake.discover()).0.unwrap());
+    let asked = async {
+        let asked = fake.next().await;
+        assert_eq!(asked.field("authorization"), Some("Bearer abc"));
+        asked.text("fine").await;
+    };
+    assert!(tokio::join!(soon(call(&connection, "who")), asked).0.is_ok());
+}

@@ -1,0 +1,11 @@
+//! Servers and clients on real sockets: exact bytes, connections that break off, and everything through both.
+
+mod disconnects;
+mod fake;
+mod heads;
+mod kit;
+mod load;
+mod meeting;
+mod mishaps;
+mod raw;
+mod stopping;

@@ -1,0 +1,286 @@
+//! What the suite does not see: futures that are dropped, and sockets, on async-std and on smol.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{
+    CallOptions, ClientConfig, Framing, Inbox, Instant, Limits, Outbox, Phase, RespondError,
+    RevisionSet, Server, ServerConfig,
+};
+use mcp_sansio_async_std::{
+    CallFailure, Connection, Exchange, Reader, RefuseAll, Work, Writer, connect, serve,
+};
+use serde_json::json;
+use smol::channel::{Receiver, unbounded};
+use smol::future::{FutureExt, or};
+use smol::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A runtime: what begins a task, and what waits for one.
+#[derive(Clone, Copy)]
+struct Runtime {
+    spawn: fn(Work),
+}
+
+const RUNTIMES: [Runtime; 2] = [
+    Runtime { spawn: |work| smol::spawn(work).detach() },
+    Runtime { spawn: |work| drop(async_std::task::spawn(work)) },
+];
+
+fn server_config() -> ServerConfig {
+    let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.capabilities.tools = Some(ListChanged::default());
+    config
+}
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
+
+/// Gives a future up after it has been polled a few times; `None` if it was not ready by then.
+async fn a_little<T>(future: impl Future<Output = T>) -> Option<T> {
+    let give_up = async {
+        for _ in 0..3 {
+            smol::future::yield_now().await;
+        }
+        None
+    };
+    or(async { Some(future.await) }, give_up).await
+}
+
+/// Serves with a handler that waits for its cancellation, and says so.
+fn serving(
+    runtime: Runtime,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> (impl Future<Output = io::Result<()>> + Send, Receiver<&'static str>) {
+    let (sender, said) = unbounded();
+    let waits = move |exchange: Exchange| {
+        let sender = sender.clone();
+        async move {
+            sender.send("waiting").await.unwrap();
+            exchange.cancelled().await;
+            sender.send("cancelled").await.unwrap();
+            Ok::<(), RespondError>(())
+        }
+    };
+    (serve(server_config(), reader, writer, waits, runtime.spawn), said)
+}
+
+async fn open(
+    runtime: Runtime,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> Connection {
+    connect(client_config(), reader, writer, RefuseAll::new(), runtime.spawn).await.unwrap()
+}
+
+/// Pain 46: a read that is given up loses nothing, nor does a write.
+#[test]
+fn reads_and_writes_that_are_given_up() {
+    smol::block_on(async {
+        let (read, mut to_read) = piper::pipe(8);
+        let mut reader = Reader::new(read, &Limits::default());
+        for byte in b"{\"a\":\"\xc3\xa9\"}\n{\"b\":2}\n" {
+            to_read.write_all(&[*byte]).await.unwrap();
+            if *byte == b'\n' {
+                assert!(reader.next_frame().await.unwrap().is_some());
+            } else {
+                assert!(a_little(reader.next_frame()).await.is_none(), "there is no whole frame");
+            }
+        }
+        let limits = Limits::default();
+        let (mut outbox, mut inbox) = (Outbox::new(Framing::Lines, &limits), Inbox::new(&limits));
+        let mut server = Server::new(server_config().into());
+        let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(50);
+        assert_eq!(inbox.feed(ping.as_bytes()), ping.len());
+        while let Some(frame) = inbox.next() {
+            assert!(server.receive(frame, Instant::from_nanos(0), &mut outbox).is_none());
+        }
+        let expected = String::from_utf8(outbox.unsent().to_vec()).unwrap();
+        let (mut written, to_write) = piper::pipe(8);
+        let mut writer = Writer::new(to_write);
+        let mut received = vec![0; expected.len()];
+        for byte in received.chunks_mut(3) {
+            _ = a_little(writer.write(&mut outbox)).await;
+            written.read_exact(byte).await.unwrap();
+        }
+        assert_eq!(String::from_utf8(received).unwrap(), expected);
+        assert!(outbox.is_empty());
+    });
+}
+
+/// A server that is dropped ends at once, and its handlers find out.
+#[test]
+fn a_server_that_is_dropped() {
+    for runtime in RUNTIMES {
+        let ((from_client, to_server), (from_server, to_client)) =
+            (piper::pipe(64), piper::pipe(64));
+        let (serving, said) = serving(runtime, from_client, to_client);
+        smol::block_on(async {
+            let server = smol::spawn(serving);
+            let connection = open(runtime, from_server, to_server).await;
+            let params = json!({"name": "any"});
+            let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+            assert_eq!(said.recv().await, Ok("waiting"));
+            drop(server);
+            assert_eq!(said.recv().await, Ok("cancelled"));
+            assert!(matches!(call.await, Err(CallFailure::Closed(_))));
+            connection.handle().ended().await;
+            assert_eq!(connection.handle().phase(), Phase::Closed);
+            assert!(said.recv().await.is_err(), "the handler is gone");
+        });
+    }
+}
+
+/// Connecting that is given up leaves nothing behind: the other side sees the end.
+#[test]
+fn connecting_that_is_given_up() {
+    for runtime in RUNTIMES {
+        let ((mut from_client, to_server), (from_server, _to_client)) =
+            (piper::pipe(1024), piper::pipe(64));
+        smol::block_on(async {
+            assert!(a_little(open(runtime, from_server, to_server)).await.is_none());
+            let mut sent = String::new();
+            from_client.read_to_string(&mut sent).await.unwrap();
+            assert!(sent.is_empty() || sent.contains("initialize"), "{sent}");
+        });
+    }
+}
+
+/// Sockets of either runtime, of which each half is told when nothing more comes.
+#[test]
+fn sockets() {
+    let done = async {
+        let listener = async_std::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let [of_smol, of_async_std] = RUNTIMES;
+        let server = async_std::task::spawn(async move {
+            let (socket, _) = listener.accept().await.unwrap();
+            let answer = |exchange: Exchange| async move {
+                exchange.respond(&CallToolResult::text("hello"))
+            };
+            serve(server_config(), socket.clone(), socket, answer, of_async_std.spawn).await
+        });
+        let socket = smol::net::TcpStream::connect(address).await.unwrap();
+        let connection = open(of_smol, socket.clone(), socket).await;
+        let params = json!({"name": "any"});
+        let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+        assert!(call.await.is_ok());
+        connection.close(Duration::from_secs(60)).await.unwrap();
+        server.await.unwrap();
+        true
+    };
+    let late = async {
+        smol::Timer::after(Duration::from_secs(120)).await;
+        false
+    };
+    assert!(smol::block_on(done.or(late)));
+}
+
+/// A stream that takes its time to say goodbye.
+struct SaysGoodbye<W> {
+    stream: W,
+    has_to_wait: u32,
+    said: Arc<AtomicBool>,
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for SaysGoodbye<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        assert_eq!(self.has_to_wait, 10, "it is being closed already");
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.has_to_wait != 0 {
+            self.has_to_wait -= 1;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.said.store(true, Ordering::SeqCst);
+        Pin::new(&mut self.stream).poll_close(context)
+    }
+}
+
+/// A stream is closed to the end, as TLS needs it, before it is dropped.
+#[test]
+fn closing_a_stream_takes_its_time() {
+    for runtime in RUNTIMES {
+        let ((from_client, to_server), (from_server, to_client)) =
+            (piper::pipe(64), piper::pipe(64));
+        let said = Arc::new(AtomicBool::new(false));
+        let to_client = SaysGoodbye { stream: to_client, has_to_wait: 10, said: Arc::clone(&said) };
+        let (serving, _) = serving(runtime, from_client, to_client);
+        smol::block_on(async {
+            let server = smol::spawn(serving);
+            open(runtime, from_server, to_server).await.close(Duration::ZERO).await.unwrap();
+            server.await.unwrap();
+        });
+        assert!(said.load(Ordering::SeqCst));
+    }
+}
+
+/// Starting a server, and ending one, can be given up: the process goes with it.
+#[cfg(target_os = "linux")]
+#[test]
+fn processes_that_are_given_up() {
+    use mcp_sansio_async_std::{ConnectionOptions, ProcessOptions, spawn, spawn_with};
+    use std::process::Command;
+
+    let is_alive = |process: u32| std::path::Path::new(&format!("/proc/{process}")).exists();
+    for runtime in RUNTIMES {
+        let file = std::env::temp_dir().join(format!("mcp-sansio-given-up-{}", std::process::id()));
+        let mut silent = Command::new("sh");
+        let script = "echo $$ > \"$FILE.new\"; mv \"$FILE.new\" \"$FILE\"; exec sleep 600";
+        silent.args(["-c", script]).env("FILE", &file);
+        let process = smol::block_on(async {
+            let mut spawning =
+                Box::pin(spawn(client_config(), silent, RefuseAll::new(), runtime.spawn));
+            loop {
+                assert!(a_little(&mut spawning).await.is_none(), "it says nothing");
+                if let Ok(process) = std::fs::read_to_string(&file) {
+                    break process.trim().parse().unwrap();
+                }
+            }
+        });
+        assert!(!is_alive(process));
+        std::fs::remove_file(&file).unwrap();
+
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+        let mut stubborn = Command::new("sh");
+        stubborn.args(["-c", &format!("read line; echo '{answer}'; exec sleep 600")]);
+        let mut process = ProcessOptions::default();
+        (process.exit, process.terminate) = (Duration::MAX, Duration::MAX);
+        let options = ConnectionOptions::new().process(process);
+        smol::block_on(async {
+            let refuse = RefuseAll::new();
+            let spawning = spawn_with(client_config(), &options, stubborn, refuse, runtime.spawn);
+            let connection = spawning.await.unwrap();
+            let process = connection.process().unwrap().id();
+            let mut closing = connection.close(Duration::MAX);
+            for _ in 0..10 {
+                assert!(a_little(&mut closing).await.is_none(), "it goes on");
+            }
+            assert!(is_alive(process));
+            drop(closing);
+            assert!(!is_alive(process));
+        });
+    }
+}

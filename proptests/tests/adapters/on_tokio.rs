@@ -1,0 +1,254 @@
+//! What is of tokio alone: time that stands still, futures that are dropped, runtimes that are gone.
+
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::task::TasksConfig;
+use mcp_sansio::{
+    CallOptions, ClientConfig, Expiry, Framing, Inbox, Limits, Outbox, Phase, RespondError,
+    RevisionSet, Server, ServerConfig, Timeout,
+};
+use mcp_sansio_tokio::{
+    CallFailure, Connection, Exchange, Handler, OpenError, Reader, RefuseAll, SharedTasks, Writer,
+    clock, connect, serve,
+};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+fn server_config() -> ServerConfig {
+    let mut config = ServerConfig::new("server", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.capabilities.tools = Some(ListChanged::default());
+    config
+}
+
+fn client_config() -> ClientConfig {
+    let mut config = ClientConfig::new("client", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config
+}
+
+/// Waits until its calls are cancelled, and says so.
+#[derive(Clone)]
+struct Waits(UnboundedSender<&'static str>);
+
+impl Handler<Server> for Waits {
+    async fn serve(&self, exchange: Exchange) {
+        self.0.send("waiting").unwrap();
+        exchange.cancelled().await;
+        self.0.send("cancelled").unwrap();
+    }
+}
+
+fn start(
+    socket: DuplexStream,
+) -> (JoinHandle<std::io::Result<()>>, UnboundedReceiver<&'static str>) {
+    let (sender, said) = unbounded_channel();
+    let (reader, writer) = split(socket);
+    (tokio::spawn(serve(server_config(), reader, writer, Waits(sender))), said)
+}
+
+async fn open() -> (Connection, JoinHandle<std::io::Result<()>>, UnboundedReceiver<&'static str>) {
+    let (ours, theirs) = duplex(64);
+    let (server, said) = start(theirs);
+    let (reader, writer) = split(ours);
+    let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
+    (connection, server, said)
+}
+
+/// A call of ten minutes is over at once where the time is that of a test.
+#[tokio::test(start_paused = true)]
+async fn time_that_stands_still() {
+    let (connection, server, mut said) = open().await;
+    let began = Instant::now();
+    let ten_minutes = Duration::from_secs(600);
+    let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(ten_minutes));
+    let params = json!({"name": "any"});
+    let late = connection.handle().call_method("tools/call", &params, options).await;
+    assert_eq!(late.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
+    assert_eq!((said.recv().await, said.recv().await), (Some("waiting"), Some("cancelled")));
+    let took = began.elapsed();
+    assert!((ten_minutes..ten_minutes + Duration::from_secs(1)).contains(&took), "{took:?}");
+    let tasks = SharedTasks::with_clock(TasksConfig::default(), clock());
+    let before = tasks.with(|_, now| now);
+    tokio::time::advance(ten_minutes).await;
+    let passed = tasks.with(|_, now| now) - before;
+    assert!((ten_minutes..ten_minutes + Duration::from_secs(1)).contains(&passed), "{passed:?}");
+    connection.close(Duration::ZERO).await.unwrap();
+    server.await.unwrap().unwrap();
+}
+
+/// Pain 46: a read that is given up loses nothing, nor does a write.
+#[tokio::test]
+async fn reads_and_writes_that_are_given_up() {
+    let (ours, mut theirs) = duplex(8);
+    let (read, written) = split(ours);
+    let mut reader = Reader::new(read, &Limits::default());
+    for byte in b"{\"a\":\"\xc3\xa9\"}\n{\"b\":2}\n" {
+        theirs.write_all(&[*byte]).await.unwrap();
+        if *byte != b'\n' {
+            let given_up = timeout(Duration::from_millis(1), reader.next_frame()).await;
+            assert!(given_up.is_err(), "there is no whole frame yet");
+        } else {
+            assert!(reader.next_frame().await.unwrap().is_some());
+        }
+    }
+    let mut config = server_config();
+    config.connection.limits.frame_bytes = 100_000;
+    let mut server = Server::new(Arc::new(config));
+    let limits = Limits::default();
+    let (mut outbox, mut inbox) = (Outbox::new(Framing::Lines, &limits), Inbox::new(&limits));
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n".repeat(50);
+    assert_eq!(inbox.feed(ping.as_bytes()), ping.len());
+    while let Some(frame) = inbox.next() {
+        assert!(server.receive(frame, clock().now(), &mut outbox).is_none());
+    }
+    let expected = String::from_utf8(outbox.unsent().to_vec()).unwrap();
+    let mut writer = Writer::new(written);
+    let mut received = String::new();
+    while !outbox.is_empty() {
+        _ = timeout(Duration::from_millis(1), writer.write(&mut outbox)).await;
+        let mut chunk = [0; 8];
+        let bytes = theirs.read(&mut chunk).await.unwrap();
+        received += std::str::from_utf8(chunk.get(..bytes).unwrap()).unwrap();
+    }
+    let mut rest = vec![0; expected.len() - received.len()];
+    theirs.read_exact(&mut rest).await.unwrap();
+    assert_eq!(received + std::str::from_utf8(&rest).unwrap(), expected);
+}
+
+/// A server that is dropped ends at once, and its handlers find out.
+#[tokio::test]
+async fn a_server_that_is_dropped() {
+    let (connection, server, mut said) = open().await;
+    let params = json!({"name": "any"});
+    let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+    assert_eq!(said.recv().await, Some("waiting"));
+    server.abort();
+    assert_eq!(said.recv().await, Some("cancelled"));
+    assert!(matches!(call.await, Err(CallFailure::Closed(_))));
+    connection.handle().ended().await;
+    assert_eq!(connection.handle().phase(), Phase::Closed);
+    assert_eq!(said.recv().await, None, "the handler is gone");
+}
+
+/// Connecting that is given up leaves nothing behind: the other side sees the end.
+#[tokio::test]
+async fn connecting_that_is_given_up() {
+    let (ours, mut theirs) = duplex(1024);
+    let (reader, writer) = split(ours);
+    {
+        let mut connecting = pin!(connect(client_config(), reader, writer, RefuseAll::new()));
+        let given_up = timeout(Duration::from_millis(1), connecting.as_mut()).await;
+        assert!(given_up.is_err(), "nobody answers");
+    }
+    let mut sent = String::new();
+    theirs.read_to_string(&mut sent).await.unwrap();
+    assert!(sent.is_empty() || sent.contains("initialize"), "{sent}");
+}
+
+/// One that nobody answers fails when it should, and the server may end whenever it likes.
+#[tokio::test(start_paused = true)]
+async fn connecting_that_nobody_answers() {
+    let (ours, _theirs) = duplex(1024);
+    let (reader, writer) = split(ours);
+    let mut config = client_config();
+    config.connection.timeouts.handshake = Some(Duration::from_secs(30));
+    let began = Instant::now();
+    let failed = connect(config, reader, writer, RefuseAll::new()).await;
+    assert!(matches!(failed, Err(OpenError::Connect(_))), "{failed:?}");
+    assert!(began.elapsed() < Duration::from_secs(32));
+}
+
+/// Closing that is given up closes.
+#[tokio::test]
+async fn closing_that_is_given_up() {
+    let (connection, server, mut said) = open().await;
+    let params = json!({"name": "any"});
+    let call = connection.handle().call_method("tools/call", &params, CallOptions::new());
+    assert_eq!(said.recv().await, Some("waiting"));
+    let closing = connection.close(Duration::from_secs(600));
+    assert!(timeout(Duration::from_millis(1), closing).await.is_err(), "a call is pending");
+    assert!(matches!(call.await, Err(CallFailure::Closed(_))));
+    server.abort();
+}
+
+/// A request can be answered from a thread that knows nothing of the runtime, also when that is gone.
+#[test]
+fn answers_from_elsewhere() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (sender, mut exchanges) = unbounded_channel();
+    let hand_out = move |exchange: Exchange| {
+        let sender = sender.clone();
+        async move {
+            sender.send(exchange).unwrap();
+            Ok::<(), RespondError>(())
+        }
+    };
+    let (connection, second) = runtime.block_on(async {
+        let (ours, theirs) = duplex(64);
+        let (reader, writer) = split(theirs);
+        tokio::spawn(serve(server_config(), reader, writer, hand_out));
+        let (reader, writer) = split(ours);
+        let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
+        let params = json!({"name": "any"});
+        let call = || connection.handle().call_method("tools/call", &params, CallOptions::new());
+        let (first, second) = (call(), call());
+        let exchange = exchanges.recv().await.unwrap();
+        std::thread::spawn(move || exchange.respond(&CallToolResult::text("done")).unwrap());
+        assert!(first.await.is_ok());
+        let exchange = exchanges.recv().await.unwrap();
+        (connection, (second, exchange))
+    });
+    drop(runtime);
+    let (call, exchange) = second;
+    assert!(exchange.is_cancelled());
+    assert!(exchange.respond(&CallToolResult::text("too late")).is_err());
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_))));
+    drop(connection);
+}
+
+/// No more handlers run than may, whatever they do with their exchanges.
+#[tokio::test]
+async fn exchanges_that_are_given_away_count() {
+    let (ours, theirs) = duplex(64);
+    let running = Arc::new(AtomicUsize::new(0));
+    let (sender, mut exchanges) = unbounded_channel();
+    let counted = Arc::clone(&running);
+    let keep = move |exchange: Exchange| {
+        let (sender, running) = (sender.clone(), Arc::clone(&counted));
+        async move {
+            running.fetch_add(1, Ordering::SeqCst);
+            // The exchange goes elsewhere, and the handler goes on.
+            sender.send(exchange).unwrap();
+            pending::<Result<(), RespondError>>().await
+        }
+    };
+    let (reader, writer) = split(theirs);
+    let options = mcp_sansio_tokio::ConnectionOptions::new().handlers(2);
+    tokio::spawn(async move {
+        mcp_sansio_tokio::serve_with(server_config(), &options, reader, writer, keep).await
+    });
+    let (reader, writer) = split(ours);
+    let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
+    let params = json!({"name": "any"});
+    let call = || connection.handle().call_method("tools/call", &params, CallOptions::new());
+    let calls = [call(), call(), call()];
+    for _ in 0..2 {
+        let exchange = exchanges.recv().await.unwrap();
+        exchange.respond(&CallToolResult::text("done")).unwrap();
+    }
+    let [first, second, third] = calls;
+    assert!(first.await.is_ok() && second.await.is_ok());
+    // Both handlers still run.
+    connection.handle().call_method("ping", &(), CallOptions::new()).await.unwrap();
+    assert_eq!(running.load(Ordering::SeqCst), 2);
+    drop(third);
+}

@@ -1,0 +1,316 @@
+//! Servers that are made of functions.
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{
+    AudioContent, CallToolResult, Content, CreateMessageParams, GetPromptResult, InputRequired,
+    Prompt, PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, SamplingMessage,
+    Tool, method,
+};
+use mcp_sansio::{CallOptions, ErrorCode, Paging, Revision, RevisionSet};
+use mcp_sansio_driver::{
+    CallFailure, Connection, ConnectionOptions, Exchange, Failed, Json, Offers,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::suite::kit::{A_LONG_TIME, client_config};
+use crate::suite::pipes::pipes;
+use crate::suite::runtimes::{Adapter, Served};
+use crate::suite::script::Answers;
+
+fn tool(name: &str) -> Tool<'static> {
+    Tool::new(name.to_owned(), Raw::new(r#"{"type":"object"}"#).unwrap())
+}
+
+#[derive(Deserialize)]
+struct Sum {
+    a: i64,
+    b: i64,
+}
+
+fn offers() -> Offers {
+    let offers = Offers::new();
+    offers.tool_with(tool("add"), |sum: Sum, _| (sum.a + sum.b).to_string());
+    offers.tool_with(tool("add_json"), |sum: Sum, _| Json(json!({"sum": sum.a + sum.b})));
+    offers.async_tool_with(tool("add_later"), |sum: Sum, _| async move {
+        futures_lite::future::yield_now().await;
+        Ok::<_, Failed>((sum.a + sum.b).to_string())
+    });
+    offers.tool_with(tool("fail"), |_: Value, _| {
+        let number: i64 = "no number".parse()?;
+        Ok::<_, Failed>(number.to_string())
+    });
+    offers.tool_with(tool("refuse"), |_: Value, _| {
+        Err::<&str, _>(Failed::refused(ErrorCode::new(1234), "not today"))
+    });
+    offers.tool_with(tool("panic"), |_: Value, _| -> String { panic!("as asked") });
+    offers.prompt(Prompt::new("plain"), |_: Value, _| "Say something.");
+    offers.async_prompt(Prompt::new("two"), |_: Value, _| async {
+        let said = |text: &'static str| PromptMessage::user(Content::text(text));
+        GetPromptResult::new([said("one"), said("two")])
+    });
+    let mut text = Resource::new("test://text", "text");
+    text.mime_type = Some("text/plain".into());
+    offers.resource(text, |_: &Exchange| "words");
+    offers.async_resource(Resource::new("test://blob", "blob"), |_| async {
+        ResourceContents::blob("test://blob", "AAAA")
+    });
+    offers.template(ResourceTemplate::new("test://numbers/{n}", "numbers"), |uri, _| {
+        let number = uri.strip_prefix("test://numbers/")?;
+        Some(match number.parse::<i64>() {
+            Ok(number) => Ok((number * 2).to_string()),
+            Err(_) => Err(Failed::refused(ErrorCode::INVALID_PARAMS, "no number")),
+        })
+    });
+    offers.template(ResourceTemplate::new("test://words/{word}", "words"), |uri, _| {
+        uri.strip_prefix("test://words/").map(str::to_uppercase)
+    });
+    offers
+}
+
+struct OnPipes<A> {
+    _adapter: A,
+    connection: Connection,
+    served: Served,
+}
+
+impl<A: Adapter> OnPipes<A> {
+    fn new(offers: &Offers, revisions: RevisionSet) -> Self {
+        let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
+        let (mut server, mut client) = (offers.config("offers", "1"), client_config());
+        (server.revisions, client.revisions) = (revisions, revisions);
+        let options = ConnectionOptions::new();
+        let served = adapter.serve_with(server, options.clone(), theirs, offers.clone());
+        let connection = adapter.connect_with(client, options, ours, Answers::default()).unwrap();
+        Self { _adapter: adapter, connection, served }
+    }
+
+    fn ask(&self, method: &str, params: &Value) -> Result<Value, CallFailure> {
+        let call = self.connection.handle().call_method(method, params, CallOptions::new());
+        call.wait().map(|reply| reply.parse_as().unwrap())
+    }
+
+    fn call(&self, tool: &str, arguments: &Value) -> Result<Value, CallFailure> {
+        self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
+    }
+
+    fn code(&self, method: &str, params: &Value) -> i64 {
+        match self.ask(method, params) {
+            Err(CallFailure::PeerError(error)) => error.code.get(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn end(self) {
+        self.connection.close(A_LONG_TIME).wait().unwrap();
+        self.served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+    }
+}
+
+const BOTH: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+
+pub(crate) fn lists_come_by_themselves<A: Adapter>() {
+    for (revisions, pages) in BOTH.into_iter().zip([1, 3]) {
+        let offers = offers();
+        if pages == 3 {
+            offers.pages_of(2);
+        }
+        let served = OnPipes::<A>::new(&offers, revisions);
+        let handle = served.connection.handle();
+        let (paging, options) = (Paging::default(), CallOptions::new());
+        let tools = handle.list::<method::ListTools>(paging, options).wait().unwrap();
+        let names: Vec<_> = tools
+            .pages
+            .iter()
+            .flat_map(|page| {
+                let tools = page.parse().unwrap().tools;
+                tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(names, ["add", "add_json", "add_later", "fail", "refuse", "panic"]);
+        assert_eq!(tools.pages.len(), pages);
+        let count = |method, list: &str| {
+            served.ask(method, &json!({})).unwrap()[list].as_array().unwrap().len()
+        };
+        assert_eq!(count("prompts/list", "prompts"), 2);
+        assert_eq!(count("resources/list", "resources"), 2);
+        assert_eq!(count("resources/templates/list", "resourceTemplates"), 2);
+        assert_eq!(served.code("tools/list", &json!({"cursor": "made up"})), -32602);
+        served.end();
+    }
+}
+
+pub(crate) fn functions_of_every_kind<A: Adapter>() {
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&offers(), revisions);
+        let sum = json!({"a": 1, "b": 2});
+        for tool in ["add", "add_later"] {
+            assert_eq!(served.call(tool, &sum).unwrap()["content"][0]["text"], "3");
+        }
+        let structured = served.call("add_json", &sum).unwrap();
+        assert_eq!(structured["structuredContent"], json!({"sum": 3}));
+        assert_eq!(structured["content"][0]["text"], "{\"sum\":3}");
+        let failed = served.call("fail", &json!({})).unwrap();
+        let text = "invalid digit found in string";
+        assert_eq!(
+            (&failed["isError"], &failed["content"][0]["text"]),
+            (&json!(true), &json!(text))
+        );
+        let get = |name| served.ask("prompts/get", &json!({"name": name})).unwrap();
+        assert_eq!(get("plain")["messages"][0]["content"]["text"], "Say something.");
+        assert_eq!(get("two")["messages"][1]["content"]["text"], "two");
+        let read =
+            |uri| served.ask("resources/read", &json!({"uri": uri})).unwrap()["contents"][0].take();
+        assert_eq!(
+            read("test://text"),
+            json!({"uri": "test://text", "mimeType": "text/plain", "text": "words"})
+        );
+        assert_eq!(read("test://blob"), json!({"uri": "test://blob", "blob": "AAAA"}));
+        assert_eq!(read("test://numbers/21")["text"], "42");
+        assert_eq!(read("test://words/loud")["text"], "LOUD");
+        served.end();
+    }
+}
+
+/// Who asks is told what is wrong with the function.
+pub(crate) fn what_the_revision_does_not_allow_is_an_error<A: Adapter>() {
+    let offers = offers();
+    offers.tool_with(tool("hum"), |_: Value, _| {
+        CallToolResult::new([Content::Audio(AudioContent::from_bytes(b"hm", "audio/wav"))])
+    });
+    // It has no sound.
+    let served = OnPipes::<A>::new(&offers, RevisionSet::only(Revision::V2024_11_05));
+    match served.call("hum", &json!({})) {
+        Err(CallFailure::PeerError(error)) => {
+            assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+            let text = error.message.to_str();
+            assert!(text.starts_with("the result does not fit: "), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+    served.end();
+}
+
+pub(crate) fn what_is_not_there_is_refused<A: Adapter>() {
+    for (revisions, no_resource) in BOTH.into_iter().zip([-32002, -32602]) {
+        let served = OnPipes::<A>::new(&offers(), revisions);
+        assert_eq!(served.code("tools/call", &json!({"name": "none"})), -32602);
+        assert_eq!(served.code("prompts/get", &json!({"name": "none"})), -32602);
+        assert_eq!(served.code("resources/read", &json!({"uri": "test://none"})), no_resource);
+        assert_eq!(served.code("resources/read", &json!({"uri": "test://numbers/x"})), -32602);
+        assert_eq!(served.code("tools/call", &json!({"name": "refuse"})), 1234);
+        assert_eq!(served.code("tools/call", &json!({"name": "panic"})), -32603);
+        assert_eq!(served.code("x/unknown", &json!({})), -32601);
+        // Since 2025-11-25 it is the tool that fails, so that the model learns of it.
+        let misfit = served.call("add", &json!({"a": "one"})).unwrap();
+        assert_eq!(misfit["isError"], true);
+        let text = r#"the arguments do not fit: a: invalid type: string "one", expected i64"#;
+        assert_eq!(misfit["content"][0]["text"], text);
+        assert_eq!(
+            served.call("add", &json!({"a": 1, "b": 1})).unwrap()["content"][0]["text"],
+            "2"
+        );
+        served.end();
+    }
+}
+
+pub(crate) fn changes_are_told<A: Adapter>() {
+    let offers = offers();
+    let (adapter, (ours, theirs)) = (A::new(), pipes(1000));
+    let mut config = offers.config("offers", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    let options = ConnectionOptions::new();
+    let served = adapter.serve_with(config, options, theirs, offers.clone());
+    let mut peer = crate::suite::kit::Peer::new(ours);
+    peer.initialize();
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    peer.send(&ping);
+    assert_eq!(peer.receive()["id"], 1);
+    // Each is told to those who are there, once.
+    offers.tool_with(tool("new"), |_: Value, _| "new");
+    assert_eq!(peer.receive()["method"], "notifications/tools/list_changed");
+    assert!(offers.remove_prompt("plain"));
+    assert_eq!(peer.receive()["method"], "notifications/prompts/list_changed");
+    assert!(!offers.remove_prompt("plain"));
+    assert!(offers.remove_resource("test://text"));
+    assert_eq!(peer.receive()["method"], "notifications/resources/list_changed");
+    assert!(offers.remove_template("test://numbers/{n}") && offers.remove_tool("new"));
+    assert_eq!(peer.receive()["method"], "notifications/resources/list_changed");
+    assert_eq!(peer.receive()["method"], "notifications/tools/list_changed");
+    let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": {"uri": "test://blob"}});
+    peer.send(&subscribe);
+    assert_eq!(peer.receive()["id"], 2);
+    offers.resource_updated("test://other");
+    offers.resource_updated("test://blob");
+    let updated = peer.receive();
+    assert_eq!(updated["method"], "notifications/resources/updated");
+    assert_eq!(updated["params"]["uri"], "test://blob");
+    drop(peer);
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+    // Nobody is there any more.
+    offers.resource_updated("test://blob");
+}
+
+/// A peer that does not read is told when it does.
+pub(crate) fn changes_wait_for_room<A: Adapter>() {
+    let offers = Offers::new();
+    offers.tool_with(tool("large"), |_: Value, _| "x".repeat(200_000));
+    offers.resource(Resource::new("test://one", "one"), |_: &Exchange| "words");
+    let mut config = offers.config("offers", "1");
+    config.revisions = RevisionSet::HANDSHAKE;
+    config.connection.limits.outbox_bytes = 100_000;
+    let (adapter, (ours, theirs)) = (A::new(), pipes(64));
+    let options = ConnectionOptions::new();
+    let served = adapter.serve_with(config, options, theirs, offers.clone());
+    let mut peer = crate::suite::kit::Peer::new(ours);
+    peer.initialize();
+    let params = json!({"uri": "test://one"});
+    peer.send(
+        &json!({"jsonrpc": "2.0", "id": 0, "method": "resources/subscribe", "params": params}),
+    );
+    assert_eq!(peer.receive()["id"], 0);
+    peer.call(1, "large", "");
+    let mut first = [0; 1];
+    std::io::Read::read_exact(&mut peer.lines, &mut first).unwrap();
+    for _ in 0..3 {
+        offers.tool_with(tool("new"), |_: Value, _| "new");
+        offers.resource_updated("test://one");
+    }
+    let rest = peer.line().unwrap();
+    assert!(200_000 < rest.len());
+    // Once each, in some order; a second one only if there was room for it at once.
+    peer.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    let mut told = Vec::new();
+    loop {
+        let message = peer.receive();
+        match message["method"].as_str() {
+            Some(method) => told.push(method.to_owned()),
+            None => break assert_eq!(message["id"], 2),
+        }
+    }
+    told.sort_unstable();
+    assert_eq!(told, ["notifications/resources/updated", "notifications/tools/list_changed"]);
+    drop(peer);
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+}
+
+/// Written once, for those who are asked at once and those who call again.
+pub(crate) fn a_function_can_ask_first<A: Adapter>() {
+    let offers = Offers::new();
+    offers.tool_with(tool("ask"), |_: Value, exchange| {
+        let inputs = exchange.request().inputs.as_ref();
+        match inputs.and_then(|inputs| inputs.pointer("/model/content/text")) {
+            Some(answer) => Ok(answer.to_string()),
+            None => {
+                let question = SamplingMessage::new(Role::User, Content::text("why?"));
+                let params = CreateMessageParams::new([question], 9);
+                Err(Failed::needs(InputRequired::new().sample("model", params)))
+            }
+        }
+    });
+    for revisions in BOTH {
+        let served = OnPipes::<A>::new(&offers, revisions);
+        assert_eq!(served.call("ask", &json!({})).unwrap()["content"][0]["text"], "\"why?\"");
+        served.end();
+    }
+}

@@ -1,0 +1,268 @@
+//! Servers that are child processes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mcp_sansio::{CallOptions, ConnectFailure};
+use mcp_sansio_driver::{
+    CallFailure, Connection, ConnectionOptions, KillSwitch, OpenError, ProcessOptions, Stderr,
+};
+
+use crate::suite::kit::{A_LONG_TIME, client_config};
+use crate::suite::runtimes::Adapter;
+
+/// A server in the shell: it answers `initialize` and then does something else.
+fn shell(rest: &str) -> Command {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("read line; echo '{answer}'; {rest}")]);
+    command
+}
+
+fn options(exit: Duration, terminate: Duration) -> ConnectionOptions {
+    let mut options = ProcessOptions::default();
+    (options.exit, options.terminate) = (exit, terminate);
+    ConnectionOptions::new().process(options)
+}
+
+/// Little, for servers that are going to use it up.
+fn impatient() -> ConnectionOptions {
+    options(Duration::from_millis(100), Duration::from_millis(100))
+}
+
+/// More than a server needs that is going to end by itself.
+fn patient() -> ConnectionOptions {
+    options(A_LONG_TIME, A_LONG_TIME)
+}
+
+/// A file that no other test has.
+fn file() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("mcp-sansio-adapters-{}-{number}", std::process::id()))
+}
+
+/// Whether a process is there and is no zombie.
+fn is_alive(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    status.is_ok_and(|status| !status.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
+}
+
+/// Waits until the file is there, and gives what is in it.
+fn content(file: &Path) -> String {
+    let started = Instant::now();
+    loop {
+        if let Ok(content) = std::fs::read_to_string(file) {
+            std::fs::remove_file(file).unwrap();
+            return content;
+        }
+        assert!(started.elapsed() < A_LONG_TIME, "there is no {}", file.display());
+        thread::yield_now();
+    }
+}
+
+/// Waits until a process is gone: a signal takes its time.
+fn wait_gone(process: u32) {
+    let started = Instant::now();
+    while is_alive(process) {
+        assert!(started.elapsed() < A_LONG_TIME, "{process} is still there");
+        thread::yield_now();
+    }
+}
+
+pub(crate) fn a_server_that_ends_with_its_input<A: Adapter>() {
+    let command = shell("cat > /dev/null; exit 7");
+    let adapter = A::new();
+    let connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+    assert_eq!(status.code(), Some(7));
+}
+
+/// Pain 83: one that ignores the end of its input is asked to terminate, then killed.
+pub(crate) fn a_server_that_has_to_be_told<A: Adapter>() {
+    let table = [("exec sleep 600", 15), ("trap '' TERM; while true; do sleep 0.01; done", 9)];
+    for (script, signal) in table {
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), impatient(), shell(script)).unwrap();
+        let process = connection.process().unwrap().id();
+        let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+        assert_eq!(status.signal(), Some(signal), "{script}");
+        assert!(!is_alive(process));
+    }
+}
+
+/// Says in a file that it has come to this, and goes on for ever, whatever it is told.
+fn stubborn(file: &Path) -> String {
+    let said = "echo $$ > FILE.new; mv FILE.new FILE; while true; do sleep 0.01; done";
+    said.replace("FILE", &file.to_string_lossy())
+}
+
+/// Closes a connection on another thread, and pulls the switch when the file is there.
+fn pulled(connection: Connection, grace: Duration, file: &Path, switch: &KillSwitch) -> ExitStatus {
+    let closing = thread::spawn(move || connection.close(grace).wait());
+    content(file);
+    switch.pull();
+    let started = Instant::now();
+    while !closing.is_finished() {
+        assert!(started.elapsed() < A_LONG_TIME / 2, "it is still waited for");
+        thread::yield_now();
+    }
+    closing.join().unwrap().unwrap().unwrap()
+}
+
+/// One that nobody wants to wait for any more is killed, whatever the options say.
+pub(crate) fn a_server_that_nobody_waits_for<A: Adapter>() {
+    let adapter = A::new();
+    let start = |rest: &str, file: &Path, switch: &KillSwitch| {
+        let command = shell(&format!("trap '' TERM; {rest} {}", stubborn(file)));
+        let options = patient().kill_switch(switch);
+        adapter.spawn_with(client_config(), options, command).unwrap()
+    };
+    // It knows that its input has ended.
+    let (path, switch) = (file(), KillSwitch::default());
+    let connection = start("cat > /dev/null;", &path, &switch);
+    let status = pulled(connection, Duration::ZERO, &path, &switch);
+    assert_eq!(status.signal(), Some(9));
+    // It has been asked for something, which there would be much time for.
+    let (path, switch) = (file(), KillSwitch::default());
+    let connection = start("", &path, &switch);
+    let call = connection.handle().call_method("ping", &(), CallOptions::new());
+    let status = pulled(connection, 2 * A_LONG_TIME, &path, &switch);
+    assert_eq!(status.signal(), Some(9));
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+}
+
+/// Nor is it waited for while it starts.
+pub(crate) fn a_server_that_nobody_waits_for_any_longer<A: Adapter>() {
+    let (path, switch) = (file(), KillSwitch::default());
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' TERM; {}", stubborn(&path))]);
+    let options = patient().kill_switch(&switch);
+    let pulling = thread::spawn(move || {
+        let server = content(&path).trim().parse().unwrap();
+        switch.pull();
+        server
+    });
+    let mut config = client_config();
+    config.connection.timeouts.handshake = Some(A_LONG_TIME);
+    let error = A::new().spawn_with(config, options.clone(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::Closed(_))), "{error}");
+    assert!(!is_alive(pulling.join().unwrap()));
+    // From now on there is no time for anybody.
+    let mut command = Command::new("sleep");
+    command.arg("600");
+    let error = A::new().spawn_with(client_config(), options, command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::Closed(_))), "{error}");
+}
+
+/// Pain 83: `npx` and `uvx` put a process in between.
+pub(crate) fn what_a_server_has_started_ends_with_it<A: Adapter>() {
+    let scripts = [
+        "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; wait",
+        "sleep 600 & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
+        // One that does not want to, and whose parent has gone.
+        "sh -c 'trap \"\" TERM; sleep 600' & echo $! > FILE.new; mv FILE.new FILE; exec cat > /dev/null",
+    ];
+    for script in scripts {
+        let file = file();
+        let command = shell(&script.replace("FILE", &file.to_string_lossy()));
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), impatient(), command).unwrap();
+        let child = content(&file).trim().parse().unwrap();
+        assert!(is_alive(child));
+        connection.close(Duration::ZERO).wait().unwrap();
+        wait_gone(child);
+    }
+}
+
+/// Pain 84: also when there is no runtime any more.
+pub(crate) fn a_server_that_was_dropped_is_gone<A: Adapter>() {
+    let adapter = A::new();
+    let command = shell("exec sleep 600");
+    let connection = adapter.spawn_with(client_config(), impatient(), command).unwrap();
+    let process = connection.process().unwrap().id();
+    assert!(is_alive(process));
+    drop(adapter);
+    drop(connection);
+    assert!(!is_alive(process));
+}
+
+/// Pain 12: what was asked of it ends, and why can be seen.
+pub(crate) fn a_server_that_is_killed<A: Adapter>() {
+    let adapter = A::new();
+    let command = shell("exec sleep 600");
+    let mut connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    let call = connection.handle().call_method("ping", &(), CallOptions::new());
+    let process = connection.process().unwrap().id().to_string();
+    assert!(Command::new("kill").args(["-9", &process]).status().unwrap().success());
+    assert!(matches!(call.wait(), Err(CallFailure::Closed(_) | CallFailure::Unsent)));
+    assert_eq!(connection.exit_status().wait().unwrap().signal(), Some(9));
+    let status = connection.close(Duration::ZERO).wait().unwrap().unwrap();
+    assert_eq!(status.signal(), Some(9));
+}
+
+pub(crate) fn standard_error_never_fills_up<A: Adapter>() {
+    let pong =
+        r#"read line; read line; echo '{"jsonrpc":"2.0","id":2,"result":{}}'; cat > /dev/null"#;
+    let noise = format!("head -c 1000000 /dev/zero >&2; echo the end >&2; {pong}");
+    for policy in [Stderr::Capture(100), Stderr::Discard] {
+        let mut process = ProcessOptions::default();
+        process.stderr = policy;
+        let options = ConnectionOptions::new().process(process);
+        let adapter = A::new();
+        let connection = adapter.spawn_with(client_config(), options, shell(&noise)).unwrap();
+        connection.handle().call_method("ping", &(), CallOptions::new()).wait().unwrap();
+        let kept = || connection.process().unwrap().stderr();
+        if let Stderr::Capture(most) = policy {
+            // It is read by somebody else, who may not be done yet.
+            while !kept().ends_with(b"\0the end\n") {
+                thread::yield_now();
+            }
+            assert_eq!(kept().len(), most);
+        } else {
+            assert_eq!(kept(), b"");
+        }
+        connection.close(Duration::ZERO).wait().unwrap();
+    }
+}
+
+pub(crate) fn a_server_that_is_not_there<A: Adapter>() {
+    let command = Command::new("/nowhere/at/all");
+    let adapter = A::new();
+    let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Spawn(_)), "{error}");
+}
+
+pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exit 3"]);
+    let adapter = A::new();
+    let error = adapter.spawn_with(client_config(), patient(), command).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+    // One that says nothing is given up, and ended.
+    let mut config = client_config();
+    config.connection.timeouts.handshake = Some(Duration::from_millis(50));
+    let mut command = Command::new("sleep");
+    command.arg("600");
+    let adapter = A::new();
+    let error = adapter.spawn_with(config, impatient(), command).unwrap_err();
+    assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
+}
+
+/// The environment and the working directory are those of the command.
+pub(crate) fn where_and_with_what_a_server_runs<A: Adapter>() {
+    let file = file();
+    let mut command =
+        shell("pwd > \"$FILE.new\"; echo $WORD >> \"$FILE.new\"; mv $FILE.new $FILE; cat");
+    command.env("FILE", &file).env("WORD", "found").current_dir("/");
+    let adapter = A::new();
+    let connection = adapter.spawn_with(client_config(), patient(), command).unwrap();
+    connection.close(Duration::ZERO).wait().unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "/\nfound\n");
+    std::fs::remove_file(&file).unwrap();
+}

@@ -1,0 +1,233 @@
+//! Handlers for every kind of trouble, which are the same on every adapter.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListToolsResult, Tool};
+use mcp_sansio::{
+    Call, Client, ClientEvent, ErrorCode, Progress, RespondError, Server, ServerEvent,
+};
+use mcp_sansio_driver::{Exchange, Handle, Waiting};
+use serde_json::json;
+
+use crate::suite::kit::Log;
+
+const SCHEMA: &str = r#"{"type":"object"}"#;
+
+/// A server with tools that misbehave, and a log of what they do.
+#[derive(Clone)]
+pub(crate) struct Script {
+    log: Arc<Mutex<Sender<String>>>,
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    /// Holds the tool `gate` up until it is opened.
+    gate: Arc<smol::lock::Semaphore>,
+}
+
+impl Script {
+    pub(crate) fn new() -> (Self, Log) {
+        let (sender, log) = channel();
+        let script = Self {
+            log: Arc::new(Mutex::new(sender)),
+            running: Arc::default(),
+            most: Arc::default(),
+            gate: Arc::new(smol::lock::Semaphore::new(0)),
+        };
+        (script, Log(log))
+    }
+
+    /// How many handlers have run at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.most.load(Ordering::SeqCst)
+    }
+
+    /// Lets so many calls of `gate` through.
+    pub(crate) fn open_gate(&self, calls: usize) {
+        self.gate.add_permits(calls);
+    }
+
+    fn say(&self, line: impl Into<String>) {
+        _ = self.log.lock().unwrap().send(line.into());
+    }
+
+    async fn run(&self, exchange: &Exchange<Server>) {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        _ = self.call(exchange).await;
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    async fn call(&self, exchange: &Exchange<Server>) -> Result<(), RespondError> {
+        let call = match &exchange.request().call {
+            Call::CallTool(call) => call,
+            Call::ListTools(page) => {
+                let (name, next) = match page.cursor.as_ref().map(|cursor| cursor.to_str()) {
+                    None => ("first", Some("next")),
+                    Some(_) => ("second", None),
+                };
+                let mut list = ListToolsResult::new([Tool::new(name, Raw::new(SCHEMA).unwrap())]);
+                list.next_cursor = next.map(Into::into);
+                return exchange.respond(&list);
+            }
+            Call::SetLevel(level) => {
+                self.say(format!("level {level}"));
+                return exchange.respond(&());
+            }
+            _ => return exchange.reject(ErrorCode::METHOD_NOT_FOUND, "tools only"),
+        };
+        let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
+        let text = text.and_then(Raw::into_str).map(|text| text.to_str().into_owned());
+        let text = text.unwrap_or_default();
+        match &*call.name.to_str() {
+            "echo" => exchange.respond(&CallToolResult::text(text.as_str())),
+            "note" => {
+                self.say(format!("note {text}"));
+                exchange.respond(&CallToolResult::text("noted"))
+            }
+            "wait" => {
+                self.say("waiting");
+                exchange.cancelled().await;
+                self.say("cancelled");
+                let answered = exchange.respond(&());
+                self.say(format!("too late: {}", answered.unwrap_err()));
+                Ok(())
+            }
+            "gate" => {
+                self.say("at the gate");
+                self.gate.acquire().await.forget();
+                exchange.respond(&CallToolResult::text("through"))
+            }
+            "stuck" => {
+                self.say("stuck");
+                pending().await
+            }
+            "progress" => {
+                for step in 1..=3_u32 {
+                    exchange.progress(Progress::new(step).total(3_u32))?;
+                }
+                exchange.respond(&CallToolResult::text("done"))
+            }
+            "ask" => {
+                let params = json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1});
+                let options = exchange.call_options();
+                let asked =
+                    exchange.handle().call_method("sampling/createMessage", &params, options);
+                match asked.await {
+                    Ok(reply) => exchange.respond(&CallToolResult::text(reply.raw().as_json())),
+                    Err(failure) => exchange.respond(&CallToolResult::text(failure.to_string())),
+                }
+            }
+            "large" => {
+                exchange.respond(&CallToolResult::text("x".repeat(200_000)))?;
+                self.say("answered");
+                Ok(())
+            }
+            "panic" => panic!("as asked"),
+            "forget" => Ok(()),
+            _ => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        }
+    }
+
+    fn hear(&self, event: &ServerEvent<'static>) {
+        match event {
+            ServerEvent::Draining { .. } => self.say("draining"),
+            ServerEvent::Closed { cause } => self.say(format!("closed: {cause}")),
+            ServerEvent::Violation(violation) => self.say(format!("violation: {}", violation.kind)),
+            ServerEvent::Notification(notification) => {
+                self.say(format!("notified {}", notification.method));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl mcp_sansio_std::Handler<Server> for Script {
+    fn serve(&self, exchange: &Exchange<Server>) {
+        Waiting::new(self.run(exchange)).wait();
+    }
+
+    fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
+        self.hear(&event);
+    }
+}
+
+impl mcp_sansio_tokio::Handler<Server> for Script {
+    async fn serve(&self, exchange: Exchange<Server>) {
+        self.run(&exchange).await;
+    }
+
+    async fn event(&self, _: &Handle<Server>, event: ServerEvent<'static>) {
+        self.hear(&event);
+    }
+}
+
+/// A client that answers what it is asked with what it is asked, and tells what else it hears.
+#[derive(Clone, Default)]
+pub(crate) struct Answers {
+    log: Option<Arc<Mutex<Sender<String>>>>,
+    /// Answers nothing, and waits until nobody wants an answer any more.
+    waits: bool,
+}
+
+impl Answers {
+    pub(crate) fn heard() -> (Self, Log) {
+        let (sender, log) = channel();
+        (Self { log: Some(Arc::new(Mutex::new(sender))), waits: false }, Log(log))
+    }
+
+    /// One that thinks until nobody wants to know any more.
+    pub(crate) fn thinking() -> (Self, Log) {
+        let (answers, log) = Self::heard();
+        (Self { waits: true, ..answers }, log)
+    }
+
+    async fn answer(&self, exchange: &Exchange<Client>) {
+        if self.waits {
+            self.say("asked".into());
+            exchange.cancelled().await;
+            return self.say("dismissed".into());
+        }
+        let params = exchange.request().params.as_ref();
+        let content = params.and_then(|params| params.pointer("/messages/0/content"));
+        let answer = json!({"model": "m", "role": "assistant", "content": content});
+        _ = exchange.respond(&answer);
+    }
+
+    fn hear(&self, event: &ClientEvent<'static>) {
+        let line = match event {
+            ClientEvent::Closed { cause } => format!("closed: {cause}"),
+            ClientEvent::Violation(violation) => format!("violation: {}", violation.kind),
+            _ => return,
+        };
+        self.say(line);
+    }
+
+    fn say(&self, line: String) {
+        if let Some(log) = &self.log {
+            _ = log.lock().unwrap().send(line);
+        }
+    }
+}
+
+impl mcp_sansio_std::Handler<Client> for Answers {
+    fn serve(&self, exchange: &Exchange<Client>) {
+        Waiting::new(self.answer(exchange)).wait();
+    }
+
+    fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        self.hear(&event);
+    }
+}
+
+impl mcp_sansio_tokio::Handler<Client> for Answers {
+    async fn serve(&self, exchange: Exchange<Client>) {
+        self.answer(&exchange).await;
+    }
+
+    async fn event(&self, _: &Handle<Client>, event: ClientEvent<'static>) {
+        self.hear(&event);
+    }
+}
