@@ -1,10 +1,7 @@
 //! An idle session takes next to nothing.
 
-use mcp_sansio_benches::footprint::{IdleClient, IdleServer};
-use mcp_sansio_proptests::allocations::{Counting, held};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting::new();
+use crate::footprint::{IdleClient, IdleServer};
+use mcp_sansio_proptests::allocations::held;
 
 /// What an idle session may take in all, of itself and on the heap.
 const MOST: usize = 1_024;

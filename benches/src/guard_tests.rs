@@ -1,13 +1,11 @@
 //! The guard says no when it should, and why.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
 use std::path::Path;
 
-use mcp_sansio_benches::callgrind::Profile;
-use mcp_sansio_benches::guard::{HOW_TO_WRITE, Record, TOLERANCE, Verdict, judge};
-use mcp_sansio_benches::measure::{Cost, Costs};
-use mcp_sansio_benches::{Case, Contender};
+use crate::callgrind::Profile;
+use crate::guard::{HOW_TO_WRITE, Record, TOLERANCE, Verdict, judge};
+use crate::measure::{Cost, Costs};
+use crate::{Case, Contender};
 
 const RECORD: &str = "# a comment\n\nping\t1000\t0\nlist tools\t1000\t0\nlarge call\t1000\t0\n\
                       progress\t2000\t0.5\n";

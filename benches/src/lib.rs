@@ -25,7 +25,19 @@ pub mod stage;
 pub mod table;
 mod wire;
 
+#[cfg(test)]
+mod footprint_tests;
+#[cfg(test)]
+mod guard_tests;
+#[cfg(test)]
+mod output_tests;
+
 pub use case::{Case, Contender};
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mcp_sansio_proptests::allocations::Counting =
+    mcp_sansio_proptests::allocations::Counting::new();
 
 /// Runs a piece of work so many times.
 pub type Rounds = Box<dyn FnMut(usize)>;

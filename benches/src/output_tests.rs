@@ -1,8 +1,6 @@
 //! Everybody sends the same.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
-use mcp_sansio_benches::{Case, Contender, output};
+use crate::{Case, Contender, output};
 use serde_json::{Value, json};
 
 /// Cases in which nothing is sent.
