@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test kit fails by panicking")]
 
 mod machine;
+mod shared;
 mod side;
 
 pub mod allocations;
@@ -16,6 +17,7 @@ pub mod world;
 
 pub use machine::{Machine, Meaning};
 pub use mcp_sansio::testing::{Pair, Seen};
+pub use shared::shared;
 pub use side::{ClientSide, ServerSide, config};
 
 /// Both in the middle of a connection.

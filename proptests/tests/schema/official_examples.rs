@@ -6,8 +6,7 @@
 //! the only part that it passes on unread.
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{self, Method, Notification};
@@ -20,7 +19,7 @@ use mcp_sansio::model::{
     SamplingContent, SamplingMessage, ServerCapabilities, Tool, UnsupportedVersionData,
 };
 use mcp_sansio::{ClientEvent, Outcome, Revision};
-use mcp_sansio_proptests::ClientSide;
+use mcp_sansio_proptests::{ClientSide, shared};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -421,21 +420,6 @@ fn check_error(code: i64, data: Option<Through>, expected: &Value) {
     assert_eq!(&found, expected);
 }
 
-/// Where the examples are. `None`, and a loud line, if they are not there: then nothing can be checked.
-/// With `CI_REQUIRE_SHARED` that is a failure.
-fn examples() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
-    let root = root.join(Revision::V2026_07_28.to_string()).join("examples");
-    if root.is_dir() {
-        return Some(root);
-    }
-    assert!(std::env::var_os("CI_REQUIRE_SHARED").is_none(), "no {}", root.display());
-    // What macros print is kept back if the test passes.
-    let line = b"NOT CHECKED: there are no official examples of 2026-07-28\n";
-    std::io::stderr().write_all(line).unwrap();
-    None
-}
-
 fn names(directory: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -444,7 +428,8 @@ fn names(directory: &Path) -> BTreeSet<String> {
 /// Proves M-CONT-01, M-TOOL-02, M-JSCH-05, M-CAP-01, M-CAP-02 for what the examples show of them.
 #[test]
 fn every_official_example_comes_out_as_it_went_in() {
-    let Some(root) = examples() else { return };
+    let revision = Revision::V2026_07_28;
+    let Some(root) = shared(&format!("schema/{revision}/examples")) else { return };
     let table = table();
     let mapped: BTreeSet<String> = table.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(mapped.len(), table.len(), "a directory is there twice");

@@ -1,11 +1,13 @@
 //! The official schemas, and the same without room for members that they do not name.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Mutex, OnceLock};
 
 use jsonschema::Validator;
 use mcp_sansio::Revision;
-use serde_json::{Map, Value, json};
+use mcp_sansio_proptests::shared;
+use serde_json::{Value, json};
 
 /// The schema of one revision.
 #[derive(Debug)]
@@ -14,22 +16,23 @@ pub(crate) struct Schemas {
     closed: Value,
     /// The member that holds the definitions.
     place: &'static str,
+    /// What has been used of it: whether it is closed, and the definition.
+    validators: Mutex<BTreeMap<(bool, String), Validator>>,
 }
 
 impl Schemas {
-    /// Reads the schema of a revision. `None`, and a loud line, if it is not there: then nothing can be
-    /// checked. With `CI_REQUIRE_SHARED` that is a failure.
-    pub(crate) fn of(revision: Revision) -> Option<Self> {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/schema");
-        let path = root.join(revision.to_string()).join("schema.json");
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            assert!(std::env::var_os("CI_REQUIRE_SHARED").is_none(), "no {}", path.display());
-            // What macros print is kept back if the test passes.
-            let line = format!("NOT CHECKED: there is no schema of {revision}\n");
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-            return None;
-        };
-        let open: Value = serde_json::from_str(&text).unwrap();
+    /// The schema of a revision. `None`, and a loud line, if it is not there: then nothing can be checked. Under
+    /// `CI=true` that is a failure.
+    pub(crate) fn of(revision: Revision) -> Option<&'static Self> {
+        static ALL: [OnceLock<Option<Schemas>>; Revision::ALL.len()] =
+            [const { OnceLock::new() }; Revision::ALL.len()];
+        let index = Revision::ALL.iter().position(|each| *each == revision).unwrap();
+        ALL[index].get_or_init(|| Self::read(revision)).as_ref()
+    }
+
+    fn read(revision: Revision) -> Option<Self> {
+        let path = shared(&format!("schema/{revision}/schema.json"))?;
+        let open: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         let place = if open.get("$defs").is_some() { "$defs" } else { "definitions" };
         let mut closed = open.clone();
         for (name, definition) in closed[place].as_object_mut().unwrap() {
@@ -39,7 +42,7 @@ impl Schemas {
                 close(definition, name.ends_with("Result") || name.ends_with("Params"));
             }
         }
-        Some(Self { open, closed, place })
+        Some(Self { open, closed, place, validators: Mutex::default() })
     }
 
     /// Whether there is a definition.
@@ -59,12 +62,12 @@ impl Schemas {
 
     /// Whether something fits a definition and holds nothing that it does not name.
     pub(crate) fn closed(&self, name: &str, value: &Value) -> Result<(), String> {
-        self.check(&self.closed, name, value)
+        self.check(true, name, value)
     }
 
     /// Whether something fits a definition as it is.
     pub(crate) fn open(&self, name: &str, value: &Value) -> Result<(), String> {
-        self.check(&self.open, name, value)
+        self.check(false, name, value)
     }
 
     /// A request or notification. Until 2025-06-18 the definitions leave the envelope out.
@@ -79,22 +82,27 @@ impl Schemas {
         self.closed(name, &message)
     }
 
-    fn check(&self, schema: &Value, name: &str, value: &Value) -> Result<(), String> {
+    fn check(&self, is_closed: bool, name: &str, value: &Value) -> Result<(), String> {
         assert!(self.defines(name), "the schema does not define {name}");
-        let mut root = Map::new();
-        root.insert("$schema".into(), schema["$schema"].clone());
-        root.insert(self.place.into(), schema[self.place].clone());
-        root.insert("$ref".into(), format!("#/{}/{name}", self.place).into());
-        let root = match self.place {
+        let mut validators = self.validators.lock().unwrap();
+        let validator = validators.entry((is_closed, name.to_owned())).or_insert_with(|| {
+            let schema = if is_closed { &self.closed } else { &self.open };
+            jsonschema::validator_for(&self.root(schema, name)).unwrap()
+        });
+        validator.validate(value).map_err(|error| format!("{name}: {error}: {value}"))
+    }
+
+    /// A schema of one definition.
+    fn root(&self, schema: &Value, name: &str) -> Value {
+        let (place, dialect) = (self.place, &schema["$schema"]);
+        let reference = format!("#/{place}/{name}");
+        match place {
             // Before 2019-09, what stands beside `$ref` is ignored, but not what it refers to.
             "definitions" => json!({
-                "$schema": schema["$schema"], "definitions": schema["definitions"],
-                "allOf": [{ "$ref": format!("#/definitions/{name}") }],
+                "$schema": dialect, place: schema[place], "allOf": [{ "$ref": reference }],
             }),
-            _ => Value::Object(root),
-        };
-        let validator: Validator = jsonschema::validator_for(&root).unwrap();
-        validator.validate(value).map_err(|error| format!("{name}: {error}: {value}"))
+            _ => json!({ "$schema": dialect, place: schema[place], "$ref": reference }),
+        }
     }
 }
 

@@ -315,7 +315,7 @@ fn every_error_of_the_machine_fits_its_type() {
         let sent = side.sent();
         let id = id.map_or(String::new(), |id| format!(r#""id":{id},"#));
         assert_eq!(sent, [format!(r#"{{"jsonrpc":"2.0",{id}"error":{error}}}"#)], "{text}");
-        check(&schemas, name, &parse(&sent));
+        check(schemas, name, &parse(&sent));
         assert_eq!(side.receive(&frame(8, "server/discover", "{}", &claim(""))), None);
         let answer = only(&mut side);
         let supported = &answer["result"]["supportedVersions"];
@@ -342,7 +342,7 @@ fn an_error_about_versions_always_names_the_one_that_was_asked_for() {
             true => "UnsupportedProtocolVersionError",
             false => "InvalidParamsError",
         };
-        check(&schemas, name, &answer);
+        check(schemas, name, &answer);
         assert!(answer["error"].to_string().contains("2026-07-28"));
     }
 }

@@ -64,7 +64,7 @@ fn what_is_missing_is_said_as_it_would_be_declared() {
                 r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-32021,"message":"Missing required client capability","data":{{"requiredCapabilities":{missing}}}}}}}"#
             );
             assert_eq!(sent, [expected]);
-            check(&schemas, "MissingRequiredClientCapabilityError", &parse(&sent));
+            check(schemas, "MissingRequiredClientCapabilityError", &parse(&sent));
         }
     }
     // What one request declares says nothing of the next one.
@@ -86,7 +86,7 @@ fn only_what_clients_can_declare_is_said_to_be_missing() {
         let needed = set(&[Capability::Roots, other]);
         side.server.reject_missing(request.id, needed, &mut side.out).unwrap();
         let answer = only(&mut side);
-        check(&schemas, "MissingRequiredClientCapabilityError", &answer);
+        check(schemas, "MissingRequiredClientCapabilityError", &answer);
         assert_eq!(answer["error"]["data"], json!({ "requiredCapabilities": { "roots": {} } }));
     }
 }
@@ -117,7 +117,7 @@ fn an_application_has_codes_of_its_own_only() {
             let sent = side.sent();
             let error = format!(r#"{{"code":{code},"message":"m","data":{text}}}"#);
             assert_eq!(sent, [format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#)]);
-            check(&schemas, name, &parse(&sent));
+            check(schemas, name, &parse(&sent));
         }
     }
     let reserved = [-32000, -32001, -32019, -32020, -32021, -32022, -32023, -32042, -32050, -32099];

@@ -98,7 +98,7 @@ fn every_request_fits_the_schema_of_its_revision() {
             for params in exchange.params {
                 let sent = request(exchange.sender, exchange.method, params, revision);
                 let value = raw(exchange.method, params);
-                check(&schemas, exchange.request, sent, value, revision);
+                check(schemas, exchange.request, sent, value, revision);
             }
         }
     }
@@ -116,7 +116,7 @@ fn every_result_fits_the_schema_of_its_revision() {
             for text in exchange.results {
                 let sent = result(exchange.sender, exchange.method, text, revision);
                 let value = serde_json::from_str(text).unwrap();
-                check(&schemas, exchange.result, sent, value, revision);
+                check(schemas, exchange.result, sent, value, revision);
             }
         }
     }
@@ -129,7 +129,7 @@ fn every_notification_fits_the_schema_of_its_revision() {
         for notice in NOTIFICATIONS {
             for params in notice.params {
                 let sent = notification(notice.sender, notice.method, params, revision);
-                check(&schemas, notice.name, sent, raw(notice.method, params), revision);
+                check(schemas, notice.name, sent, raw(notice.method, params), revision);
             }
         }
     }
@@ -159,8 +159,8 @@ fn the_handshake_and_what_follows_from_it_fit_the_schemas() {
         client.sent();
         client.client.cancel(call, Some("late"), &mut client.out).unwrap();
         schemas.message("CancelledNotification", &parse(&client.sent())).unwrap();
-        report(&schemas, revision);
-        fail(&schemas, revision);
+        report(schemas, revision);
+        fail(schemas, revision);
     }
 }
 

@@ -66,7 +66,7 @@ fn notification(method: &str, params: &str) -> Sent {
 #[test]
 fn every_request_that_is_fed_fits_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
-    for exchange in of_clients(&schemas) {
+    for exchange in of_clients(schemas) {
         for params in exchange.params {
             let text = frame(7, exchange.method, params, &claim(""));
             schemas.message(exchange.request, &serde_json::from_str(&text).unwrap()).unwrap();
@@ -87,7 +87,7 @@ fn every_request_that_is_fed_fits_the_schema() {
 fn every_result_fits_the_schema() {
     let Some(schemas) = Schemas::of(REVISION) else { return };
     let mut seen = 0;
-    for exchange in of_clients(&schemas) {
+    for exchange in of_clients(schemas) {
         for text in exchange.results {
             let sent = result(exchange.method, text);
             if let Sent::Message(message) = &sent {
@@ -95,7 +95,7 @@ fn every_result_fits_the_schema() {
                 seen += 1;
             }
             let value: Value = serde_json::from_str(text).unwrap();
-            check(&schemas, exchange.result, sent, value, REVISION);
+            check(schemas, exchange.result, sent, value, REVISION);
         }
     }
     assert_eq!(seen, 23, "none of them is refused");
@@ -108,7 +108,7 @@ fn every_notification_fits_the_schema() {
         for params in notice.params {
             let sent = notification(notice.method, params);
             assert!(matches!(sent, Sent::Message(_)), "{}", notice.method);
-            check(&schemas, notice.name, sent, raw(notice.method, params), REVISION);
+            check(schemas, notice.name, sent, raw(notice.method, params), REVISION);
         }
     }
 }
