@@ -4,6 +4,7 @@ use std::io::{self, Cursor, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::CallTool;
@@ -13,6 +14,9 @@ use mcp_sansio::{
     ServerEvent,
 };
 use mcp_sansio_driver::{Clock, ConnectionOptions, Handle, Job, Run, Wire};
+
+/// Longer than anything takes here, however busy the machine is.
+const A_LONG_TIME: Duration = Duration::from_secs(120);
 
 /// So many calls.
 const MANY: usize = 20_000;
@@ -35,6 +39,8 @@ fn config() -> ServerConfig {
     let mut config = ServerConfig::new("server", "1");
     config.capabilities.tools = Some(ListChanged::default());
     config.connection.limits.inbound_requests = u32::MAX;
+    // The input ends long before the last request is answered.
+    config.connection.timeouts.drain = A_LONG_TIME;
     config
 }
 
@@ -78,7 +84,7 @@ fn serve(run: fn(Job<Server>), many: usize, texts: [&str; 2]) -> [usize; 2] {
     wire.keep_time_on_thread().unwrap();
     wire.read_on_thread(calls(many)).unwrap();
     while wire.handle().counts().inbound < many {
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(1));
     }
     let first = std::mem::take(&mut *first.lock().unwrap());
     first.into_iter().for_each(run);
@@ -171,7 +177,7 @@ fn one_that_takes_its_time_with_events() {
     let input = initialize.to_owned() + &notification.repeat(3000);
     wire.read_on_thread(Cursor::new(input.into_bytes())).unwrap();
     while wire.phase() != Phase::Closed {
-        thread::yield_now();
+        thread::sleep(Duration::from_millis(1));
     }
     let Some(Job::Tell(telling)) = later.lock().unwrap().take() else { panic!("nothing is told") };
     let told: Vec<_> = telling.collect();
