@@ -10,6 +10,8 @@ mod on_tokio;
 mod runners;
 #[cfg(unix)]
 mod suite;
+#[cfg(feature = "tracing")]
+mod traced;
 
 use mcp_sansio_proptests::allocations::Counting;
 

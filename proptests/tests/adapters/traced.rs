@@ -1,7 +1,5 @@
 //! What is said to `tracing`: what happens, and nothing of what is in it.
 #![cfg(feature = "tracing")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::{self, Write, pipe};
 use std::sync::{Arc, Mutex};
 use std::thread;
