@@ -6,7 +6,7 @@ use crate::suite::kit::{World, client_config, server_config, text_of};
 use crate::suite::runtimes::Adapter;
 
 /// How many megabytes go through, both ways together, unless `MEGABYTES` says otherwise.
-const MEGABYTES: usize = 8;
+const MEGABYTES: usize = 2;
 
 /// Pain 4: both sides write large messages through pipes of 64 bytes, and ask each other meanwhile.
 pub(crate) fn large_messages_through_narrow_pipes<A: Adapter>() {
