@@ -1,0 +1,64 @@
+//! What documents say of the repository.
+
+use std::fs;
+
+use crate::{root, sources};
+
+/// Every test that the promises in the crate documentation name exists.
+#[test]
+fn the_promises_name_real_tests() {
+    let sources = sources();
+    let rows = sources["src/lib.rs"].lines().filter(|line| {
+        let cell = line.strip_prefix("//! | ").and_then(|row| row.split(' ').next());
+        cell.is_some_and(|cell| cell.parse::<u8>().is_ok())
+    });
+    let mut promises = 0;
+    for row in rows {
+        promises += 1;
+        let proof = row.split('|').nth(3).unwrap();
+        let named = proof.split('`').skip(1).step_by(2).filter(|name| name.contains('_'));
+        let mut tests = 0;
+        for name in named {
+            let test = format!("fn {name}(");
+            assert!(sources.values().any(|text| text.contains(&test)), "there is no {name}");
+            tests += 1;
+        }
+        assert!(0 < tests, "{row}");
+    }
+    assert_eq!(promises, 10);
+}
+
+/// The README shows the example as it is.
+#[test]
+fn the_readme_shows_hello_server() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let sources = sources();
+    let example = &sources["examples/hello_server.rs"];
+    let code = &example[example.find("use ").unwrap()..];
+    assert!(readme.contains(&format!("```rust\n{code}```\n")));
+    assert!(example.lines().count() < 40);
+}
+
+/// Whatever a document links to is there, and a test that it names is in the file.
+#[test]
+fn documents_link_to_what_is_there() {
+    let mut links = 0;
+    for document in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        for (shown, behind) in text.split("](").zip(text.split("](").skip(1)) {
+            let target = behind.split(')').next().unwrap();
+            if target.starts_with("http") {
+                continue;
+            }
+            links += 1;
+            let path = root().join(target);
+            assert!(path.exists(), "{document} links to {target}");
+            let name = shown.rsplit('[').next().unwrap().trim_matches('`');
+            if name.starts_with("promise_") {
+                let test = format!("fn {name}()");
+                assert!(fs::read_to_string(path).unwrap().contains(&test), "{document}: {name}");
+            }
+        }
+    }
+    assert!(15 < links, "only {links} links were found");
+}

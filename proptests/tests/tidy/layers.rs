@@ -1,0 +1,112 @@
+//! What the parts of the core may use.
+
+use crate::{is_test, sources};
+
+/// Which revision has what is data, and stands in `dialect`.
+#[test]
+fn nothing_outside_the_dialect_names_a_revision() {
+    for (name, text) in sources() {
+        let may = name.starts_with("src/dialect/") || name == "src/version.rs" || is_test(&name);
+        if !name.starts_with("src/") || may {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            assert!(!code.contains("Revision::V"), "{name}:{}", number + 1);
+        }
+    }
+}
+
+/// What a revision has is in its tables: nobody else asks which one it is.
+#[test]
+fn only_the_dialects_know_one_revision_from_another() {
+    let excepted =
+        |name: &str| name.starts_with("src/dialect/") || name == "src/version.rs" || is_test(name);
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.starts_with("src/")) {
+        if excepted(&name) {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            let asks = ["Revision::V2", "match revision", "match session.revision"];
+            let compares = ["revision <", "revision >", "revision ==", "revision !="];
+            for word in asks.into_iter().chain(compares) {
+                assert!(!line.contains(word), "{name}: {line}");
+            }
+        }
+    }
+}
+
+/// No clock, no randomness, no global state, no hash order in the core.
+///
+/// Proves M-SECL-04.
+#[test]
+fn the_core_is_deterministic() {
+    let banned = [
+        "HashMap",
+        "HashSet",
+        "Instant::now",
+        "SystemTime::now",
+        "static mut",
+        "thread_local",
+        "AtomicU",
+        "OnceLock",
+        "RandomState",
+        "env::var",
+    ];
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.starts_with("src/")) {
+        if is_test(&name) {
+            continue;
+        }
+        for code in text.lines().filter_map(|line| line.split("//").next()) {
+            let word = banned.iter().find(|word| code.contains(*word));
+            assert_eq!(word, None, "{name}");
+        }
+    }
+}
+
+/// From the ground up: each layer uses only those before it.
+const LAYERS: [&str; 21] = [
+    "base64",
+    "time",
+    "version",
+    "capability",
+    "limits",
+    "error",
+    "handle",
+    "json",
+    "frame",
+    "rpc",
+    "model",
+    "dialect",
+    "session",
+    "subscription",
+    "pagination",
+    "task",
+    "peer",
+    "server",
+    "client",
+    "http",
+    "testing",
+];
+
+/// Proves M-ARCH-10: the core knows nothing of HTTP.
+#[test]
+fn each_layer_uses_only_those_below_it() {
+    let rank = |name: &str| LAYERS.iter().position(|layer| *layer == name);
+    let mut uses = 0;
+    for (name, text) in sources() {
+        let Some(layer) = name.strip_prefix("src/") else { continue };
+        let layer = layer.split(['/', '.']).next().unwrap();
+        let Some(own) = rank(layer).filter(|_| !is_test(&name)) else { continue };
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for used in line.split("crate::").skip(1) {
+                let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
+                let Some(used) = rank(used) else { continue };
+                assert!(used <= own, "{name}: {line}");
+                uses += usize::from(used < own);
+            }
+        }
+    }
+    assert!(500 < uses, "only {uses} uses were found");
+}
