@@ -241,8 +241,12 @@
 #![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_alloc, clippy::std_instead_of_core)]
 
 extern crate alloc;
-#[cfg(any(feature = "std", test))]
+#[cfg(any(feature = "std", test, mutants))]
 extern crate std;
+
+// First, because its macro is used in all others.
+#[macro_use]
+mod mutant;
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;

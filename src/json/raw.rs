@@ -277,6 +277,9 @@ impl fmt::Debug for Raw<'_> {
             Kind::Array => "array",
             Kind::Object => "object",
         };
+        if mutant!("debug_shows_payloads") {
+            return write!(formatter, "{kind} {}", self.text);
+        }
         write!(formatter, "Raw({kind}, {} bytes)", self.text.len())
     }
 }

@@ -137,7 +137,9 @@ impl Peer {
             return Cancellation::Withdrawn;
         }
         self.outbound.give_up(call.0, cause);
-        self.send_cancelled(lane, id, reason, out);
+        if !mutant!("no_cancellation_is_sent") {
+            self.send_cancelled(lane, id, reason, out);
+        }
         Cancellation::Notified
     }
 
@@ -173,6 +175,7 @@ impl Peer {
         let Some(entry) = self.outbound.get(call.0) else { return false };
         match entry.whereabouts {
             Whereabouts::Held(serial) => self.held.withdraw(serial, entry.lane, call),
+            Whereabouts::Lane(_) if mutant!("no_call_is_withdrawn") => false,
             Whereabouts::Lane(serial) => out.lane(entry.lane).withdraw(serial, call),
             // It is not a message of its own.
             Whereabouts::Batch(_) => false,

@@ -96,7 +96,8 @@ impl Peer {
         request: &IncomingRequest<'_, '_>,
     ) -> Result<(InboundId, RequestContext), ViolationKind> {
         let (limits, arrival) = (&config.limits, request.arrival);
-        if limits.inbound_requests <= self.inbound.len() {
+        let is_full = limits.inbound_requests <= self.inbound.len();
+        if is_full && !mutant!("requests_are_not_bounded") {
             return Err(ViolationKind::TooManyRequests);
         }
         let is_subscription = kind == Some(RequestKind::Listen);
@@ -189,7 +190,11 @@ impl Peer {
         }
         self.withdraw_about(InboundId(place), out);
         self.abandon_input(InboundId(place), out);
-        let batch = self.drop_exchange(place, Ending::Cancelled);
+        let batch = if mutant!("a_cancelled_request_stays_open") {
+            None
+        } else {
+            self.drop_exchange(place, Ending::Cancelled)
+        };
         self.settle_in_batch(batch, out);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
         while let Some(other) = self.inbound.find(id) {

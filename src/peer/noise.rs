@@ -140,7 +140,8 @@ impl Peer {
         }
         let kind = self.refine(kind, bytes, origin);
         let violation = Violation::of(kind, id, bytes);
-        if matches!(intent, Intent::Notification | Intent::Response) {
+        let is_answered = !matches!(intent, Intent::Notification | Intent::Response);
+        if !is_answered && !mutant!("broken_responses_are_answered") {
             return self.report(reception.config, violation);
         }
         self.violation(violation, reception)
@@ -263,6 +264,7 @@ fn open_brackets(line: &[u8], open: u32) -> Option<u32> {
             b'"' => in_string = !in_string,
             _ if in_string => {}
             b'{' | b'[' => open = open.saturating_add(1),
+            b'}' | b']' if mutant!("more_brackets_close_than_open") => open -= 1,
             b'}' | b']' => open = open.checked_sub(1)?,
             _ => {}
         }

@@ -214,6 +214,9 @@ impl Peer {
     ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
         let bytes = frame.bytes();
+        if mutant!("receiving_allocates") {
+            drop(alloc::boxed::Box::new(0_u8));
+        }
         let envelope = scanned.insert(Envelope::unread(bytes));
         envelope.read(config.limits.depth);
         let envelope: &'e _ = envelope;

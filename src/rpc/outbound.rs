@@ -112,6 +112,10 @@ impl<E: Recycle> Outbound<E> {
         let id = self.next_id;
         // It starts at a number of 32 bits: at one call per nanosecond that lasts five hundred years.
         self.next_id += 1;
+        #[cfg(mutants)]
+        if mutant!("ids_depend_on_the_clock") {
+            self.next_id += crate::mutant::noise();
+        }
         let place = self.table.insert(|entry| {
             entry.id = id;
             fill(&mut entry.extra);
@@ -134,6 +138,9 @@ impl<E: Recycle> Outbound<E> {
     }
 
     pub(crate) fn find(&self, id: u64) -> Option<Place> {
+        if mutant!("an_answer_ends_the_first_call") {
+            return self.table.first();
+        }
         let index = self.by_id.find(hash32(id), |index| {
             self.table
                 .place_of(index)

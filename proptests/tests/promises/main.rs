@@ -8,6 +8,8 @@ mod kit;
 mod linked;
 mod machines;
 mod memory;
+#[cfg(mutants)]
+mod mutants;
 mod operations;
 mod oracles;
 mod promises;

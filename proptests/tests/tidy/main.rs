@@ -6,6 +6,7 @@ mod conformance;
 mod documents;
 mod fuzzing;
 mod layers;
+mod mutants;
 mod style;
 
 use std::collections::BTreeMap;
