@@ -31,6 +31,13 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(A_LONG_TIME, future).await.unwrap()
 }
 
+/// Lets a time pass at once, of a runtime with one thread: what waits for it is due, however busy the machine is.
+pub(crate) async fn let_pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
 /// A server with tools that do odd things, and a log of what they do.
 #[derive(Clone)]
 pub(crate) struct Script {

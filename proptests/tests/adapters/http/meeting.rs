@@ -15,7 +15,7 @@ use mcp_sansio_http::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::http::kit::{Served, server_config, soon};
+use crate::http::kit::{Served, let_pass, server_config, soon};
 use crate::http::raw::text_of;
 
 /// Answers what the user is asked, and tells of what comes.
@@ -137,10 +137,13 @@ async fn what_is_given_up_is_cancelled() {
         assert_eq!(served.log.next().await, "waiting 1");
         drop(dropped);
         assert_eq!(served.log.next().await, "cancelled 1");
-        let options = CallOptions::new().total(Timeout::After(Duration::from_millis(50)));
-        let late = soon(call_with(&connection, "wait", "2", options)).await;
-        assert!(matches!(late, Err(CallFailure::TimedOut(_))), "{late:?}");
+        let total = Duration::from_secs(10);
+        let options = CallOptions::new().total(Timeout::After(total));
+        let late = call_with(&connection, "wait", "2", options);
         assert_eq!(served.log.next().await, "waiting 2");
+        let_pass(total).await;
+        let late = soon(late).await;
+        assert!(matches!(late, Err(CallFailure::TimedOut(_))), "{late:?}");
         assert_eq!(served.log.next().await, "cancelled 2");
         assert_eq!(text(call(&connection, "echo", "on")).await, "on");
     }
@@ -239,7 +242,8 @@ async fn a_connection_that_is_dropped_ends_its_session() {
 #[tokio::test]
 async fn a_session_that_has_run_out_is_renewed() {
     let mut options = EndpointOptions::new();
-    options.http.session_idle = Some(Duration::from_millis(50));
+    let idle = Duration::from_secs(10);
+    options.http.session_idle = Some(idle);
     let served = Served::with(server_config(), options, Duration::ZERO).await;
     let mut http = mcp_sansio::http::HttpClientConfig::new(served.url());
     http.listens = false;
@@ -251,6 +255,7 @@ async fn a_session_that_has_run_out_is_renewed() {
     let connecting = mcp_sansio_http::connect_with(config, http, &options, transport, User(said));
     let connection = soon(connecting).await.unwrap();
     for _ in 0..3 {
+        let_pass(idle).await;
         let forgotten = async {
             while served.endpoint.sessions() != 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::http::fake::{Asked, Fake};
-use crate::http::kit::{A_LONG_TIME, soon};
+use crate::http::kit::{A_LONG_TIME, let_pass, soon};
 
 fn config(revision: Revision) -> ClientConfig {
     let mut config = ClientConfig::new("client", "1");
@@ -217,14 +217,13 @@ async fn without_a_session_the_exchange_is_broken_off() {
     let mut asked = fake.next().await;
     drop(pending);
     assert!(asked.raw.is_over().await);
-    let late = CallOptions::new().total(Timeout::After(Duration::from_millis(50)));
-    let mut streaming = call_with(&connection, "late", late);
-    let expiry = async {
-        let mut asked = fake.next().await;
-        asked.events().await;
-        asked
-    };
-    let (failure, mut asked) = tokio::join!(soon(&mut streaming), expiry);
+    let total = Duration::from_secs(10);
+    let late = CallOptions::new().total(Timeout::After(total));
+    let streaming = call_with(&connection, "late", late);
+    let mut asked = fake.next().await;
+    asked.events().await;
+    let_pass(total).await;
+    let failure = soon(streaming).await;
     assert_eq!(failure.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
     assert!(asked.raw.is_over().await);
     // No word of either.

@@ -3,7 +3,7 @@
 mod disconnects;
 mod fake;
 mod heads;
-mod kit;
+pub(crate) mod kit;
 mod load;
 mod meeting;
 mod mishaps;

@@ -13,8 +13,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::json;
 use tokio::io::{duplex, split};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 
+use crate::http::kit::let_pass;
 use crate::official_sdk::on_tokio::{PIPE, REVISIONS, of, on_every_runtime};
 
 #[derive(Clone)]
@@ -118,9 +120,31 @@ fn our_client_uses_a_server_of_rmcp() {
     });
 }
 
-async fn drive(revision: &'static str) {
+/// On a runtime with one thread, whose time can pass at once.
+#[tokio::test]
+async fn a_call_of_ours_that_takes_too_long_is_cancelled_there() {
+    for revision in REVISIONS {
+        let (connection, mut says, server) = meet(revision).await;
+        let total = Duration::from_secs(10);
+        let options = CallOptions::new().total(Timeout::After(total));
+        let params = json!({"name": "wait"});
+        let late = connection.handle().call_method("tools/call", &params, options);
+        assert_eq!(says.recv().await, Some("waiting"));
+        let_pass(total).await;
+        assert_eq!(late.await.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
+        assert_eq!(says.recv().await, Some("cancelled"));
+        assert_eq!(connection.handle().counts().outbound, 0);
+        connection.close(Duration::from_secs(10)).await.unwrap();
+        server.await.unwrap();
+    }
+}
+
+/// A connection, what the server says, and the server.
+async fn meet(
+    revision: &'static str,
+) -> (Connection, UnboundedReceiver<&'static str>, JoinHandle<()>) {
     let (ours, socket) = duplex(PIPE);
-    let (said, mut says) = unbounded_channel();
+    let (said, says) = unbounded_channel();
     let server = tokio::spawn(async move {
         let running = TheirServer { revision, said }.serve(socket).await.unwrap();
         running.waiting().await.unwrap();
@@ -131,6 +155,11 @@ async fn drive(revision: &'static str) {
     let (reader, writer) = split(ours);
     let connection = connect(config, reader, writer, answer).await.unwrap();
     assert_eq!(connection.connected().revision.name(), revision);
+    (connection, says, server)
+}
+
+async fn drive(revision: &'static str) {
+    let (connection, mut says, server) = meet(revision).await;
     let handle = connection.handle();
     let tools = handle.list::<method::ListTools>(Paging::default(), CallOptions::new()).await;
     assert_eq!(tools.unwrap().pages.len(), 2);
@@ -142,12 +171,7 @@ async fn drive(revision: &'static str) {
     };
     assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
     follows(&connection).await;
-    // A deadline, and a call that is dropped: both are cancelled there.
-    let options = CallOptions::new().total(Timeout::After(Duration::from_millis(50)));
-    let late = handle.call_method("tools/call", &json!({"name": "wait"}), options);
-    assert_eq!(says.recv().await, Some("waiting"));
-    assert_eq!(late.await.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
-    assert_eq!(says.recv().await, Some("cancelled"));
+    // A call that is dropped is cancelled there.
     let waits = handle.call_method("tools/call", &json!({"name": "wait"}), CallOptions::new());
     assert_eq!(says.recv().await, Some("waiting"));
     drop(waits);
