@@ -1,7 +1,7 @@
 //! An idle session takes next to nothing.
 
+use crate::allocations::held;
 use crate::footprint::{IdleClient, IdleServer};
-use mcp_sansio_proptests::allocations::held;
 
 /// What an idle session may take in all, of itself and on the heap.
 const MOST: usize = 1_024;

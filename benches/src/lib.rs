@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark fails by panicking")]
 
+// Taken as a file: the rest of the test kit would take longer to build than everything here.
+#[path = "../../proptests/kit/allocations.rs"]
+pub mod allocations;
 pub mod callgrind;
 pub mod case;
 mod core_client;
@@ -36,8 +39,7 @@ pub use case::{Case, Contender};
 
 #[cfg(test)]
 #[global_allocator]
-static ALLOCATOR: mcp_sansio_proptests::allocations::Counting =
-    mcp_sansio_proptests::allocations::Counting::new();
+static ALLOCATOR: allocations::Counting = allocations::Counting::new();
 
 /// Runs a piece of work so many times.
 pub type Rounds = Box<dyn FnMut(usize)>;

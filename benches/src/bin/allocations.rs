@@ -1,8 +1,8 @@
 //! Counts the allocations of every case and contender: a line each, with tabs between its case, its
 //! contender, and the allocations of one round.
 
+use mcp_sansio_benches::allocations::{Counting, count};
 use mcp_sansio_benches::{Case, Contender, rounds};
-use mcp_sansio_proptests::allocations::{Counting, count};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();

@@ -6,8 +6,8 @@
 
 use clap::Parser;
 use mcp_sansio::{Client, Inbox, Outbox, Server};
+use mcp_sansio_benches::allocations::{Counting, held};
 use mcp_sansio_benches::footprint::{IdleClient, IdleServer};
-use mcp_sansio_proptests::allocations::{Counting, held};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();
