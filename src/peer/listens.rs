@@ -1,5 +1,5 @@
 //! Subscriptions that requests of the peer keep open: acknowledged first, told once, ended once
-//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 //!
 //! Nothing is queued here. A change that finds no room in the outbox is remembered with what was
 //! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox

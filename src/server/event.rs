@@ -128,7 +128,7 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
 }
 
 /// A client keeps a subscription open
-/// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+/// ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 ///
 /// It ends with [`ServerEvent::Cancelled`], or when the request is answered: [`Server::respond`] with
 /// `()` tells the client that nothing more will come.

@@ -1,5 +1,5 @@
 //! Subscriptions that a client keeps open with a request
-//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+//! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::event::{Request, ServerEvent, Subscribed};
 use super::{Call, Server};

@@ -16,7 +16,7 @@ pub(crate) const LISTS: [(&str, Capability); 3] = [
 ];
 
 /// What somebody wants to be told, with something kept for each of it
-/// ([filter](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions)).
+/// ([filter](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Filter<T> {
     /// The lists, in the order of [`LISTS`].

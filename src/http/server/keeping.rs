@@ -17,7 +17,7 @@ impl<E: EventStore> Streams<E> {
     /// [`Cause::WriteFailed`](crate::Cause::WriteFailed)).
     ///
     /// Without a session it is how a client cancels
-    /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/cancellation)).
+    /// ([cancellation](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/cancellation)).
     /// In one it is no cancellation: what is said from now on waits for the client, if it can come back.
     #[must_use = "the machine has to be told"]
     pub fn disconnected(&mut self, response: ResponseId, now: Instant) -> bool {
