@@ -7,7 +7,7 @@ use core::str::FromStr;
 ///
 /// Revisions are compared by name only. A string that is not one of these is not a revision, and
 /// is never newer or older than one
-/// ([versioning](https://modelcontextprotocol.io/specification/versioning)).
+/// ([versioning](https://modelcontextprotocol.io/docs/2026-07-28/learn/versioning)).
 ///
 /// ```
 /// use mcp_sansio::{Era, Revision};
@@ -270,6 +270,7 @@ mod tests {
     use super::*;
 
     /// Proves L-VER-07: only exact names are revisions, and nothing orders unknown strings.
+    /// Pain 35.
     #[test]
     fn names_are_matched_exactly() {
         for revision in Revision::ALL {

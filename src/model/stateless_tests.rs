@@ -157,6 +157,7 @@ fn structured_content_is_any_json_and_null_is_not_nothing() {
 
 /// A result that says what it is need not have content; one that is something else is not taken for it.
 /// Proves M-TOOL-15.
+/// Pain 72.
 #[test]
 fn a_complete_result_of_a_tool_may_lack_content() {
     let text = r#"{"resultType":"complete","structuredContent":null}"#;
@@ -166,6 +167,8 @@ fn a_complete_result_of_a_tool_may_lack_content() {
         r#"{"resultType":"input_required","_meta":{}}"#,
         r#"{"resultType":"task","isError":false}"#,
         r#"{"resultType":"complete","inputRequests":{}}"#,
+        r#"{"inputRequests":{"a":{"method":"roots/list"}}}"#,
+        r#"{"task":{"taskId":"t"}}"#,
     ] {
         assert!(serde_json::from_str::<CallToolResult<'_>>(other).is_err(), "{other}");
     }

@@ -14,6 +14,7 @@ fn unchanged<'a, T: serde::Deserialize<'a> + serde::Serialize>(text: &'a str) {
     assert_eq!(round::<T>(text), text);
 }
 
+/// Pain 70.
 #[test]
 fn every_kind_of_content_is_read_and_written() {
     for text in [
@@ -176,6 +177,7 @@ fn elicitation_is_read_and_written() {
 }
 
 /// Proves L-PAGE-06: an empty cursor is a cursor, and `null` is none.
+/// Pain 71.
 #[test]
 fn null_is_read_as_absent_and_never_written() {
     let text = r#"{"content":[],"isError":null,"_meta":null}"#;
@@ -188,6 +190,7 @@ fn null_is_read_as_absent_and_never_written() {
     assert_eq!(next(r#"{"tools":[],"nextCursor":null}"#), None);
 }
 
+/// Pain 69.
 #[test]
 fn one_bad_element_does_not_lose_the_list() {
     let text =

@@ -160,6 +160,7 @@ fn many_requests_are_found_among_many() {
     assert!(inbound.is_empty() && outbound.is_empty());
 }
 
+/// Pain 87.
 #[test]
 fn places_are_used_again_under_new_names() {
     let mut table: Table<u32> = Table::new(CONNECTION);

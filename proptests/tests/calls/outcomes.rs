@@ -346,6 +346,29 @@ fn a_held_call_is_withdrawn_too() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
+/// Pain 63: the token is the machine's, so that two calls never share one.
+#[test]
+fn a_token_belongs_to_one_call() {
+    let mut side = ready();
+    let params = serde_json::json!({"name": "t", "_meta": {"progressToken": "t", "a": 1}});
+    let options = CallOptions::new().progress();
+    let calls = [(); 2].map(|()| {
+        side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap()
+    });
+    for (id, sent) in (2..).zip(side.sent()) {
+        assert_eq!(sent.matches("progressToken").count(), 1, "{sent}");
+        let sent: serde_json::Value = serde_json::from_str(&sent).unwrap();
+        assert_eq!(sent["params"]["_meta"], serde_json::json!({"progressToken": id, "a": 1}));
+    }
+    for (token, call) in [("3", calls[1]), ("2", calls[0])] {
+        let event = side.receive(&progress(token, "1"));
+        assert!(matches!(event, Some(ClientEvent::Progress(update)) if update.call == call));
+    }
+    let event = side.receive(&progress("\"t\"", "1"));
+    let unknown = ViolationKind::UnknownToken;
+    assert!(matches!(event, Some(ClientEvent::Violation(violation)) if violation.kind == unknown));
+}
+
 /// Proves L-CANCEL-01: only calls of this connection can be named.
 #[test]
 fn handles_of_another_connection_are_strangers() {
@@ -362,6 +385,7 @@ fn handles_of_another_connection_are_strangers() {
 }
 
 /// Proves L-TIME-01, L-TIME-02, L-TIME-03, L-TIME-09, L-TIME-10, L-RACE-07. Pain 23.
+/// Pain 61.
 #[test]
 fn a_call_that_is_not_answered_times_out() {
     let mut side = ready();

@@ -54,6 +54,7 @@ fn after(time: Instant, milliseconds: u64) -> Option<Instant> {
 }
 
 /// Proves L-TIME-01, L-TIME-02, L-TIME-09 while a person is asked: the time does not count.
+/// Pain 62.
 #[test]
 fn calls_do_not_wait_shorter_because_a_person_thinks() {
     for method in ["elicitation/create", "sampling/createMessage"] {

@@ -83,6 +83,18 @@ fn a_failed_write_ends_the_connection() {
     let events = side.outcomes();
     assert_eq!(ended(&events[0]).1, Outcome::Closed(Cause::WriteFailed));
     assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), None);
+    assert_eq!(side.sent(), [""; 0]);
+}
+
+/// Pain 67: a server that declares logging does not log a failed write to the peer it could not write to.
+#[test]
+fn a_failed_write_is_not_logged_to_the_peer() {
+    let mut side = ServerSide::ready(Revision::V2025_06_18);
+    let id = side.request(&work(1));
+    side.server.disconnected(Cause::WriteFailed, side.now);
+    assert!(side.server.respond(id, &(), &mut side.out).is_err());
+    assert_eq!(side.outcomes().last(), Some(&ServerEvent::Closed { cause: Cause::WriteFailed }));
+    assert_eq!(side.sent(), [""; 0]);
 }
 
 /// Pain 85: however often and in whatever order, it ends once.
@@ -179,7 +191,6 @@ fn a_server_that_shuts_down_finishes_what_it_has() {
     assert_eq!(side.outcomes(), [ServerEvent::Closed { cause: Cause::ShutDown }]);
 }
 
-/// Pain 88: the deadline holds although nothing is ever sent or received.
 /// A server that is shutting down with patience has none for a client that has gone.
 #[test]
 fn the_end_of_the_input_shortens_the_wait() {
@@ -237,6 +248,7 @@ fn what_does_not_fit_is_not_blamed_on_the_peer() {
     assert_eq!(side.server.phase(), Phase::Opening);
 }
 
+/// Pain 88: the deadline holds although nothing is ever sent or received.
 #[test]
 fn a_deadline_ends_it_whatever_the_peer_does() {
     let mut side = ClientSide::ready(Revision::V2025_06_18);

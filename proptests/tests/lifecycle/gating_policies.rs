@@ -90,6 +90,7 @@ const POLICIES: [(CapabilityPolicy, bool, bool); 3] = [
 ];
 
 /// Proves L-CAP-03, L-AMB-43: strictness is a switch, and it is on by default.
+/// Pain 44.
 #[test]
 fn a_policy_decides_on_calls_of_a_client() {
     assert_eq!(config::bare_client().connection.capability_policy, CapabilityPolicy::Strict);

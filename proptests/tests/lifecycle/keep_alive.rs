@@ -39,6 +39,7 @@ fn in_milliseconds(time: Instant, milliseconds: u64) -> Option<Instant> {
 }
 
 /// Proves L-PING-04: nobody asks unless told to, and then one ping at a time after silence.
+/// Pain 38.
 #[test]
 fn a_silent_peer_is_asked_now_and_then() {
     let mut quiet = ClientSide::ready(REVISION);
@@ -65,6 +66,7 @@ fn a_silent_peer_is_asked_now_and_then() {
 }
 
 /// Proves L-PING-04 for a server: before the session is open nobody is asked.
+/// Pain 38.
 #[test]
 fn a_server_asks_once_the_session_is_open() {
     let mut config = config::server();
@@ -146,4 +148,19 @@ fn pings_go_on_while_a_person_is_asked() {
     ));
     assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
     assert_eq!(side.elapse(5_000), [ClientEvent::Unresponsive { missed: 1 }]);
+}
+
+/// Pain 38: a peer that does not know `ping` is there, also for a policy that closes.
+#[test]
+fn a_peer_that_does_not_know_pings_is_left_alone() {
+    let mut side = attentive(Some(1));
+    assert_eq!((side.elapse(10_000), side.sent()), (vec![], vec![ping(2)]));
+    let unknown = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"m"}}"#;
+    assert_eq!(side.receive(unknown), None);
+    let call = side.call("tools/list");
+    _ = side.sent();
+    let answer = side.receive(r#"{"jsonrpc":"2.0","id":3,"result":{"tools":[]}}"#);
+    assert!(matches!(answer, Some(ClientEvent::CallEnded(ended)) if ended.call == call));
+    assert_eq!((side.elapse(1_000_000), side.sent()), (vec![], vec![]));
+    assert_eq!((side.client.phase(), side.client.poll_timeout()), (Phase::Ready, None));
 }

@@ -168,6 +168,7 @@ fn a_server_allocates_nothing_for_texts_that_print_themselves() {
 }
 
 /// What a gateway passes on is JSON already, with whatever escapes somebody else has chosen.
+/// Pain 92.
 #[test]
 fn a_server_allocates_nothing_for_a_result_that_is_passed_on() {
     let text = r#"{"content":[{"type":"text","text":"a\n\"b\""},{"type":"text","text":"c"}]}"#;
@@ -177,6 +178,25 @@ fn a_server_allocates_nothing_for_a_result_that_is_passed_on() {
         server.respond(request.id, &result, out).expect("room");
     };
     assert_eq!(server_allocations(tool_call("7", "").as_bytes(), serve), 0);
+}
+
+/// Pain 92: however large it is.
+#[test]
+fn a_server_allocates_nothing_for_a_large_result_that_is_passed_on() {
+    let text = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(1_000_000));
+    let result = Raw::new(&text).expect("JSON");
+    let mut serving = Serving::new();
+    let call = tool_call("7", "");
+    let mut serve = |server: &mut Server, event: ServerEvent<'_>, out: &mut Outbox| {
+        let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        server.respond(request.id, &result, out).expect("room");
+    };
+    (0..3).for_each(|_| serving.feed(call.as_bytes(), &mut serve));
+    let before = serving.sent;
+    let ((), allocations) =
+        count(|| (0..5).for_each(|_| serving.feed(call.as_bytes(), &mut serve)));
+    assert!(5_000_000 < serving.sent - before);
+    assert_eq!(allocations, 0);
 }
 
 /// With a string id of 38 bytes, quotes included, and a token like it.

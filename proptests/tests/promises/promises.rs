@@ -192,6 +192,7 @@ fn promise_7_the_same_again_is_the_same() {
     }
 }
 
+/// Pain 91: neither time nor chance comes from anywhere but the caller.
 #[test]
 fn promise_7_a_recording_is_replayed_to_the_byte() {
     for seed in seeds().step_by(4) {

@@ -234,7 +234,7 @@ fn a_call_that_takes_too_long_times_out_on_both_sides() {
     assert_eq!(running.said(), "cancelled true");
 }
 
-/// Pains 12 and 16: a server that dies ends every call, and the connection.
+/// Pain 12: a server that dies ends every call, and the connection.
 #[test]
 fn a_server_that_dies_ends_every_call() {
     let (to_client, from_server) = pipe().map(|(reader, writer)| (writer, reader)).unwrap();

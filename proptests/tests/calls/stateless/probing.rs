@@ -90,6 +90,7 @@ fn wrong_version(data: &str) -> String {
 /// Rows 1 to 4 and 9 to 13 as far as the first answer goes, for a client of both eras and for one of the
 /// stateless era. Proves M-ERA-13, M-ERA-14, M-ERA-15, M-ERA-23, M-ERA-25, M-ERR-04, M-DISC-07,
 /// M-DISC-14, M-DISC-15, M-DISC-19.
+/// Pain 32.
 #[test]
 fn each_answer_to_a_probe_has_its_consequence() {
     let goes = || Then::Goes(Evidence::Discovered);

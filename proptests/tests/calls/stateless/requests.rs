@@ -174,6 +174,7 @@ fn an_error_without_an_id_belongs_to_no_call() {
 
 /// Proves M-RPC-15, M-RPC-16, M-RPC-18, M-RPC-27, M-STDIO-06, M-ELIC-09, M-ROOT-02: what a server may not
 /// send is never answered, and harms nothing.
+/// Pain 42.
 #[test]
 fn what_a_server_may_not_send_is_not_answered() {
     let mut side = connected();
@@ -291,6 +292,7 @@ fn a_server_cannot_cancel_a_call() {
 }
 
 /// Proves M-CANC-15, M-CANC-16, M-ERR-08, M-META-19, M-R-41: idle and total time, and progress between.
+/// Pain 28: the outcome says which time it was, and is no error of the peer.
 #[test]
 fn a_call_that_takes_too_long_is_cancelled() {
     let after = |milliseconds| Timeout::After(Duration::from_millis(milliseconds));

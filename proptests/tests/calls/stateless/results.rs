@@ -22,6 +22,7 @@ const METHODS: [&str; 9] = [
 ];
 
 /// Proves M-RES-03, M-RES-04, M-RES-07: a kind of result that is not known is no result, for any method.
+/// Pain 73.
 #[test]
 fn a_strange_kind_of_result_is_none() {
     for method in METHODS {

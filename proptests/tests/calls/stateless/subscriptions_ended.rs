@@ -28,6 +28,7 @@ fn ways() -> [String; 4] {
 
 /// Proves M-SUB-19, M-SUB-20, M-SUB-21, M-CANC-13, M-AMB-01: every way to end it, before and after the
 /// grant.
+/// Pain 78.
 #[test]
 fn each_way_to_end_a_subscription_has_its_name() {
     for granted in [false, true] {

@@ -179,6 +179,7 @@ fn requests_pass_as_they_came() {
     gateway.end();
 }
 
+/// Pain 89.
 #[test]
 fn progress_comes_under_the_token_of_the_client() {
     let mut gateway = Gateway::of_both_eras();
@@ -199,6 +200,7 @@ fn progress_comes_under_the_token_of_the_client() {
 }
 
 /// A cancellation goes to the server that has the request, under the id that it has there.
+/// Pain 89.
 #[test]
 fn cancellations_go_to_the_right_server() {
     for revision in ["2025-11-25", "2026-07-28"] {
@@ -281,4 +283,30 @@ fn log_messages_come_if_they_are_wanted() {
         }
         gateway.end();
     }
+}
+
+/// Pain 89: two servers report under the same token of theirs at the same time.
+#[test]
+fn progress_of_two_servers_is_not_mixed_up() {
+    let of = everything("2025-11-25");
+    let mut gateway = Gateway::start(&[("a", &of), ("b", &of)], &[]);
+    gateway.open("{}");
+    for (id, server, token) in [("1", "a", "x"), ("2", "b", "y")] {
+        let members = format!(r#""name":"{server}__test_tool_with_progress""#);
+        let meta = format!(r#","progressToken":"{token}""#);
+        gateway.send(&alone_with(id, "tools/call", &members, &meta));
+    }
+    let lines: Vec<String> = (0..8).map(|_| gateway.next()).collect();
+    for (id, token) in [("1", "x"), ("2", "y")] {
+        let mut expected: Vec<String> = Vec::new();
+        for done in [0, 50, 100] {
+            expected.push(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"{token}","progress":{done},"total":100}}}}"#
+            ));
+        }
+        expected.push(said_alone(id, "Tool with progress executed successfully"));
+        let own: Vec<&String> = lines.iter().filter(|line| expected.contains(line)).collect();
+        assert_eq!(own, expected.iter().collect::<Vec<_>>());
+    }
+    gateway.end();
 }

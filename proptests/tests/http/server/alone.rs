@@ -325,6 +325,7 @@ fn a_method_that_is_served_is_found_whatever_it_is_asked_for() {
 }
 
 /// Proves H-HTTP-43, H-HTTP-44, M-RPC-09.
+/// Pain 95.
 #[test]
 fn requests_know_nothing_of_each_other() {
     let mut site = modern_only();

@@ -1,7 +1,7 @@
 //! Sessions that are taken for granted: one request at a time of clients up to 2025-11-25.
 
 use mcp_sansio::http::SessionMode;
-use mcp_sansio::{Era, RevisionSet};
+use mcp_sansio::{CallError, CallOptions, Era, NotAllowed, RevisionSet};
 
 use super::gate::{DISCOVER, discover};
 use super::message::{error, fault, initialize, notification, plain, progress, result};
@@ -31,6 +31,14 @@ fn a_request_of_a_session_can_be_served_without_one() {
         let context = request.context;
         assert_eq!((context.era(), context.revision.name()), (Era::Handshake, revision));
         assert!(elicit(&mut site, request.id).is_err(), "nobody can be asked");
+        // Nor where no capability is needed: there is no stream for it.
+        let now = site.now;
+        site.with_machine(request.id, |server, out| {
+            let options = CallOptions::new().parent(request.id);
+            let asked = server.call_method("ping", &(), options, now, out);
+            assert_eq!(asked, Err(CallError::NotAllowed(NotAllowed::Carrier)));
+            assert_eq!(server.counts().outbound, 0);
+        });
         site.respond(request.id, r#"{"tools":[]}"#);
         assert_eq!(site.hear(turn), json(200, result("0", r#""tools":[]"#)));
 

@@ -133,3 +133,17 @@ fn a_client_ends_a_subscription_by_going_away_and_begins_anew() {
     site.disconnect(new);
     site.assert_forgotten();
 }
+
+/// Pain 79: a subscription that is not read gets each change once, and holds up no other one.
+#[test]
+fn a_subscription_that_is_not_read_is_alone_with_that() {
+    let mut site = Site::new();
+    let ((slow, _), (quick, _)) = (subscribe(&mut site, "7"), subscribe(&mut site, "8"));
+    site.hear(slow);
+    site.hear(quick);
+    for _ in 0..1_000 {
+        tell_everybody(&mut site);
+        assert_eq!(site.news(quick), [tools("8")]);
+    }
+    assert_eq!(site.news(slow), [tools("7")], "once, and not a thousand times");
+}

@@ -118,6 +118,7 @@ fn what_belongs_to_no_request_waits_for_its_stream_within_a_bound() {
 }
 
 /// Proves H-HTTP-145.
+/// Pain 43.
 #[test]
 fn with_json_alone_clients_are_asked_on_the_stream_of_the_session() {
     let mut site = Site::with(|http, _| http.responses = ResponseMode::Json);

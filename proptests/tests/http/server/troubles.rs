@@ -199,6 +199,7 @@ fn no_more_responses_are_closed_than_streams_are_kept() {
 }
 
 /// Nobody is asked about a request whose client has gone for good.
+/// Pain 43.
 #[test]
 fn a_question_that_nobody_would_hear_is_refused() {
     let refused = Err(CallError::NotAllowed(NotAllowed::Carrier).to_string());

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mcp_sansio::model::{ElicitParams, InputRequired};
-use mcp_sansio::{CallOptions, ChangedList, Delivery, Phase, ServerEvent, ViolationKind};
+use mcp_sansio::{
+    CallError, CallOptions, ChangedList, Delivery, NotAllowed, Phase, ServerEvent, ViolationKind,
+};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::stateless::kit::*;
@@ -145,16 +147,22 @@ fn an_interim_result_leaves_nothing_behind() {
 }
 
 /// Proves M-RPC-14, M-AMB-31, M-MRTR-06: a server that has no sessions never sends a request.
+/// Pain 42.
 #[test]
 fn a_server_without_sessions_never_asks() {
     let mut side = without_sessions();
     let id = side.request(&of_client("1", "tools/call", ABLE, r#""name":"t""#));
     for method in ["ping", "sampling/createMessage", "elicitation/create", "roots/list", "x/own"] {
-        for options in [CallOptions::new(), CallOptions::new().parent(id)] {
+        for parent in [None, Some(id)] {
+            let options = parent.map_or_else(CallOptions::new, |id| CallOptions::new().parent(id));
             let params = mcp_sansio_proptests::payload::params(method);
             let now = side.now;
-            let _ = side.server.call_method(method, &params, options, now, &mut side.out);
+            let asked = side.server.call_method(method, &params, options, now, &mut side.out);
             assert_eq!(side.sent(), [""; 0], "{method}");
+            // A method of the application's own may wait for a session, as long as it asks for no request.
+            if method != "x/own" || parent.is_some() {
+                assert_eq!(asked, Err(CallError::NotAllowed(NotAllowed::Revision)), "{method}");
+            }
         }
     }
     side.respond(id, r#"{"content":[]}"#);

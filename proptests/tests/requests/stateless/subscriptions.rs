@@ -228,6 +228,7 @@ fn a_subscription_that_is_cancelled_is_silent() {
 
 /// Proves M-SUB-18, M-AMB-01, M-CANC-11, M-CANC-12, M-R-07, M-R-08, M-R-40: a server that ends says so to
 /// each subscription, once, after everything that has changed.
+/// Pain 77.
 #[test]
 fn a_server_that_ends_says_so_once() {
     for by_end_of_input in [false, true] {

@@ -108,6 +108,7 @@ fn a_tool_without_a_schema_is_skipped() {
 
 /// Proves L-TOOL-09, L-TOOL-10: a result without content is read as an empty one, kindly, and is
 /// malformed to a machine that looks.
+/// Pain 72.
 #[test]
 fn the_result_of_a_tool_is_read_kindly() {
     for revision in Revision::HANDSHAKE {
@@ -275,6 +276,7 @@ fn contents_of_several_resources_are_taken() {
 }
 
 /// Proves L-RES-16: a priority out of bounds and an unknown audience are no fault of the message.
+/// Pain 70.
 #[test]
 fn odd_annotations_are_tolerated() {
     let result = r#"{"content":[{"type":"text","text":"t","annotations":{"audience":["robot"],"priority":1.5,"lastModified":"yesterday"}}]}"#;
@@ -287,6 +289,32 @@ fn odd_annotations_are_tolerated() {
     let annotations = text.annotations.as_ref().unwrap();
     assert_eq!(annotations.priority.unwrap().as_f64(), 1.5);
     assert_eq!(annotations.audience.as_ref().unwrap()[0].as_str(), "robot");
+}
+
+/// Pain 68: a result is what was asked for, whatever members of other results stand in it.
+#[test]
+fn members_of_other_results_do_not_matter() {
+    let text = r#"{"tools":[],"contents":[],"content":[{"type":"text","text":"t"}],"prompts":[],"messages":[],"roots":[],"completion":{"values":[]}}"#;
+    for revision in Revision::HANDSHAKE {
+        accepted("tools/call", revision, text);
+    }
+    let text = raw(text);
+    let read: CallToolResult<'_> = text.parse().unwrap();
+    assert!(matches!(read.content.get(0), Some(Content::Text(text)) if text.text == "t"));
+}
+
+/// Pain 70: a block whose annotations are of a wrong kind is kept aside, and the other blocks are read.
+#[test]
+fn one_odd_priority_does_not_lose_the_result() {
+    let odd = r#"{"type":"text","text":"t","annotations":{"priority":"high"}}"#;
+    let text = format!(r#"{{"content":[{odd},{{"type":"text","text":"u"}}]}}"#);
+    let result = raw(&text);
+    let read: CallToolResult<'_> = result.parse().unwrap();
+    let skipped: Vec<_> =
+        read.content.skipped().map(|skipped| (skipped.index, skipped.raw.as_json())).collect();
+    assert_eq!(skipped, [(0, odd)]);
+    assert!(matches!(read.content.get(0), Some(Content::Text(text)) if text.text == "u"));
+    assert_eq!(serde_json::to_string(&read).unwrap(), text);
 }
 
 /// Proves L-PROMPT-03: an array is not one block.

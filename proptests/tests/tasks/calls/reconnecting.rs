@@ -347,6 +347,7 @@ fn calls_that_were_held_ask_for_tasks_where_that_can_be() {
 }
 
 /// A handle of the last connection means nothing on the next one.
+/// Pain 87.
 #[test]
 fn handles_of_the_last_connection_are_stale() {
     let (side, call) = with_task();
