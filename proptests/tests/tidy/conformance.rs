@@ -1,93 +1,105 @@
-//! The conformance list, and the tests that say what they prove.
+//! The conformance pages: what the protocol asks, and the tests that prove it.
+//!
+//! `proptests/conformance/catalogue.tsv` has the requirements, `pains.tsv` beside it has failures of other
+//! implementations, and the doc comments of tests say what they prove (`Proves L-CANCEL-07`, `Pain 12`). The
+//! pages are written from the three by `WRITE_CONFORMANCE=1`, and compared with them otherwise.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod catalogue;
+mod claims;
+mod pages;
+
+use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 
-use crate::{root, sources};
+pub(crate) use catalogue::SpecificationPages;
+use catalogue::{Note, Requirement};
+use claims::Claims;
 
-/// An ID as the requirements have it: `L-CANCEL-07`, or `SEED2-07`.
-fn ids(text: &str) -> Vec<String> {
-    text.split(|character: char| !character.is_ascii_alphanumeric() && character != '-')
-        .filter(|word| {
-            if let Some(number) = word.strip_prefix("SEED2-") {
-                return number.len() == 2 && number.chars().all(|c| c.is_ascii_digit());
-            }
-            let mut parts = word.split('-');
-            let series = parts.next().is_some_and(|series| matches!(series, "L" | "M" | "H"));
-            let topic = parts.next().is_some_and(|topic| {
-                !topic.is_empty() && topic.chars().all(|c| c.is_ascii_uppercase())
-            });
-            let number = parts.next().is_some_and(|number| {
-                !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
-            });
-            series && topic && number && parts.next().is_none()
-        })
-        .map(String::from)
-        .collect()
-}
+use crate::root;
 
-/// The tests that say what they prove, with the IDs.
-fn claims() -> BTreeMap<String, BTreeSet<String>> {
-    let mut claims: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for text in sources().values() {
-        let mut documentation = String::new();
-        for line in text.lines().map(str::trim) {
-            if let Some(line) = line.strip_prefix("///") {
-                documentation.push_str(line);
-                documentation.push(' ');
-            } else if let Some(rest) =
-                line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")
-            {
-                let proven = documentation.contains("Proves").then(|| ids(&documentation));
-                for id in proven.unwrap_or_default() {
-                    let name = rest.split('(').next().unwrap().to_string();
-                    claims.entry(id).or_default().insert(name);
-                }
-                documentation.clear();
-            } else if !line.starts_with("#[") {
-                documentation.clear();
-            }
-        }
-    }
-    claims
-}
+const WRITE: &str =
+    "WRITE_CONFORMANCE=1 cargo test -p mcp-sansio-proptests --test tidy conformance::";
 
-/// `CONFORMANCE.md` and the tests name each other, and its totals are right.
+/// Each requirement has a test that proves it, or the reason why it is the host's; and no test proves what is
+/// not in the catalogue.
 #[test]
-fn the_conformance_list_is_true() {
-    let text = fs::read_to_string(root().join("CONFORMANCE.md")).unwrap();
-    let claims = claims();
+fn each_requirement_is_proven_or_the_hosts() {
+    let requirements = catalogue::requirements();
+    let claims = Claims::of_requirements();
     let mut listed = BTreeSet::new();
-    let (mut of_hosts, mut deviations) = (0, 0);
-    for row in text.lines().filter(|line| {
-        ["| L-", "| M-", "| H-", "| SEED2-"].iter().any(|head| line.starts_with(head))
-    }) {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        assert_eq!(cells.len(), 5, "three cells: {row}");
-        let (id, rule, proof) = (cells[1], cells[2], cells[3]);
-        assert!(listed.insert(id.to_string()), "{id} is listed twice");
-        assert!(!rule.is_empty() && !proof.is_empty(), "{row}");
-        let named: BTreeSet<String> =
-            proof.split('`').skip(1).step_by(2).map(String::from).collect();
-        let proven = claims.get(id).cloned().unwrap_or_default();
-        assert!(proven.is_subset(&named), "{id}: a test that proves it is not named: {proven:?}");
-        for name in named.iter().filter(|name| name.contains('_')) {
-            assert!(proven.contains(name), "{id}: no test {name} says that it proves it");
-        }
-        assert!(!proof.contains("not yet"), "{id}: what there is not is not claimed");
-        let is_host = proof.starts_with("host:");
-        assert!(proven.is_empty() == is_host, "{id}: either a test or the reason why not");
-        of_hosts += usize::from(is_host);
-        let deviates = row.contains("Deviation");
-        assert!(!(is_host && deviates), "{id}: the host's is not ours to deviate from");
-        deviations += usize::from(deviates);
+    for requirement in &requirements {
+        let Requirement { id, note, .. } = requirement;
+        assert!(listed.insert(id.as_str()), "{id} is in the catalogue twice");
+        let is_host = matches!(note, Note::Host(_));
+        assert_eq!(claims.of(id).is_empty(), is_host, "{id}: either a test or the reason why not");
     }
-    let rows = listed.len();
-    let of_tests = rows - of_hosts;
-    let totals = format!(
-        "Of {rows} rows {of_tests} are proven by tests, {deviations} of them with a deviation, and {of_hosts} are the host's."
-    );
-    assert!(text.lines().any(|line| line == totals), "the totals should be: {totals}");
-    let unlisted: Vec<&String> = claims.keys().filter(|id| !listed.contains(*id)).collect();
-    assert_eq!(unlisted, [""; 0], "proven but not listed");
+    let unlisted: Vec<&str> = claims.names().filter(|id| !listed.contains(id)).collect();
+    assert_eq!(unlisted, [""; 0], "proven, but not in the catalogue");
+}
+
+/// Each requirement says where it comes from: a page of the specification that exists.
+#[test]
+fn each_requirement_names_a_page_of_the_specification() {
+    let known = SpecificationPages::read();
+    for requirement in catalogue::requirements() {
+        let Requirement { id, page, .. } = &requirement;
+        assert!(known.has(page), "{id}: the specification has no page {page}");
+    }
+}
+
+/// Each failure of other implementations has a test that shows that it does not happen here.
+#[test]
+fn each_pain_has_a_test() {
+    let pains = catalogue::pains();
+    let claims = Claims::of_pains();
+    let numbers: Vec<usize> = pains.iter().map(|pain| pain.number).collect();
+    assert_eq!(numbers, (1..=pains.len()).collect::<Vec<_>>());
+    let lonely = |number: &usize| claims.of(&number.to_string()).is_empty();
+    let lonely: Vec<usize> = numbers.iter().copied().filter(lonely).collect();
+    assert_eq!(lonely, [0; 0], "no test says that it is about these");
+    let unknown = |name: &&str| !name.parse().is_ok_and(|number| numbers.contains(&number));
+    assert_eq!(claims.names().find(unknown), None, "there is no such pain");
+}
+
+/// The catalogue has every requirement of the documents that the project started from, but for those of
+/// authorization.
+#[test]
+fn the_catalogue_is_complete() {
+    let Some(directory) = mcp_sansio_proptests::shared("requirements") else { return };
+    let requirements = catalogue::requirements();
+    let listed: BTreeSet<&str> = requirements.iter().map(|row| row.id.as_str()).collect();
+    let mut asked = 0;
+    for document in ["legacy.md", "modern.md", "http.md"] {
+        let text = fs::read_to_string(directory.join(document)).unwrap();
+        for line in text.lines().filter(|line| line.starts_with("| ")) {
+            let cell = line.split('|').nth(1).unwrap().trim();
+            if claims::ids(cell) == [cell] {
+                assert!(listed.contains(cell), "{cell} of {document} is not in the catalogue");
+                asked += 1;
+            }
+        }
+    }
+    assert!(1000 < asked, "only {asked} were found");
+}
+
+/// The pages are what the catalogue and the tests say.
+#[test]
+fn the_pages_are_up_to_date() {
+    let written = pages::all();
+    let directory = root().join("proptests/conformance");
+    let old = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
+    let old = old.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let left: Vec<_> =
+        old.filter(|path| !written.keys().any(|name| root().join(name) == *path)).collect();
+    assert!(left.is_empty(), "no longer written: {left:?}");
+    for (name, text) in written {
+        let path = root().join(&name);
+        if env::var_os("WRITE_CONFORMANCE").is_some() {
+            fs::write(path, text).unwrap();
+            continue;
+        }
+        let present = fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
+        assert!(present == text, "{name} is stale: {WRITE}");
+    }
 }

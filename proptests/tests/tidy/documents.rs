@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::conformance::SpecificationPages;
 use crate::{root, sources};
 
 /// Every test that the promises in the crate documentation name exists.
@@ -61,4 +62,34 @@ fn documents_link_to_what_is_there() {
         }
     }
     assert!(15 < links, "only {links} links were found");
+}
+
+/// A link to the specification leads to a page and a heading that it has.
+#[test]
+fn links_lead_to_pages_of_the_specification() {
+    const SITE: &str = "https://modelcontextprotocol.io/";
+    let known = SpecificationPages::read();
+    let mut texts = sources();
+    for document in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        texts.insert(document.into(), fs::read_to_string(root().join(document)).unwrap());
+    }
+    for entry in fs::read_dir(root().join("src/manual")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            texts.insert(path.display().to_string(), fs::read_to_string(&path).unwrap());
+        }
+    }
+    let mut links = 0;
+    for (name, text) in &texts {
+        for link in text.split(SITE).skip(1) {
+            let end = |next: char| next.is_whitespace() || ")>\"`{".contains(next);
+            let page = link.split(end).next().unwrap();
+            // The front page, which leads to the newest revision.
+            if !page.is_empty() && page != "specification" {
+                links += 1;
+                assert!(known.has(page), "{name}: the specification has no page {page}");
+            }
+        }
+    }
+    assert!(80 < links, "only {links} links were found");
 }

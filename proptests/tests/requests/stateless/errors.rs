@@ -38,7 +38,7 @@ fn a_message_has_to_be_json_rpc() {
     refused(&mut side, &frame, ViolationKind::WrongJsonrpc, &sent);
 }
 
-/// Proves M-RPC-04, M-RPC-05, M-AMB-12: an id is an integer or a string; `1.0` is neither.
+/// Proves M-RPC-04, M-RPC-05, M-RPC-05a, M-AMB-12: an id is an integer or a string; `1.0` is neither.
 #[test]
 fn an_id_is_an_integer_or_a_string() {
     let mut side = talkative();
