@@ -355,7 +355,9 @@ fn a_token_belongs_to_one_call() {
     let calls = [(); 2].map(|()| {
         side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap()
     });
-    for (id, sent) in (2..).zip(side.sent()) {
+    let sent = side.sent();
+    assert_eq!(sent.len(), 2);
+    for (id, sent) in (2..).zip(sent) {
         assert_eq!(sent.matches("progressToken").count(), 1, "{sent}");
         let sent: serde_json::Value = serde_json::from_str(&sent).unwrap();
         assert_eq!(sent["params"]["_meta"], serde_json::json!({"progressToken": id, "a": 1}));

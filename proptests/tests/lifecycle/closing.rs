@@ -86,7 +86,7 @@ fn a_failed_write_ends_the_connection() {
     assert_eq!(side.sent(), [""; 0]);
 }
 
-/// Pain 67: a server that declares logging does not log a failed write to the peer it could not write to.
+/// Pain 67: after a failed write a server that declares logging sends no log notification.
 #[test]
 fn a_failed_write_is_not_logged_to_the_peer() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);

@@ -31,7 +31,7 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(A_LONG_TIME, future).await.unwrap()
 }
 
-/// Lets a time pass at once, of a runtime with one thread: what waits for it is due, however busy the machine is.
+/// Advances the clock of a runtime with one thread, so that timers are due however busy the machine is.
 pub(crate) async fn let_pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;

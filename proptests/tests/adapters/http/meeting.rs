@@ -15,7 +15,7 @@ use mcp_sansio_http::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::http::kit::{Served, let_pass, server_config, soon};
+use crate::http::kit::{A_LONG_TIME, Served, let_pass, server_config, soon};
 use crate::http::raw::text_of;
 
 /// Answers what the user is asked, and tells of what comes.
@@ -137,8 +137,9 @@ async fn what_is_given_up_is_cancelled() {
         assert_eq!(served.log.next().await, "waiting 1");
         drop(dropped);
         assert_eq!(served.log.next().await, "cancelled 1");
-        let total = Duration::from_secs(10);
-        let options = CallOptions::new().total(Timeout::After(total));
+        // Longer than anything is waited for.
+        let total = 10 * A_LONG_TIME;
+        let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
         let late = call_with(&connection, "wait", "2", options);
         assert_eq!(served.log.next().await, "waiting 2");
         let_pass(total).await;
@@ -242,7 +243,7 @@ async fn a_connection_that_is_dropped_ends_its_session() {
 #[tokio::test]
 async fn a_session_that_has_run_out_is_renewed() {
     let mut options = EndpointOptions::new();
-    let idle = Duration::from_secs(10);
+    let idle = 2 * A_LONG_TIME;
     options.http.session_idle = Some(idle);
     let served = Served::with(server_config(), options, Duration::ZERO).await;
     let mut http = mcp_sansio::http::HttpClientConfig::new(served.url());
@@ -255,13 +256,14 @@ async fn a_session_that_has_run_out_is_renewed() {
     let connecting = mcp_sansio_http::connect_with(config, http, &options, transport, User(said));
     let connection = soon(connecting).await.unwrap();
     for _ in 0..3 {
-        let_pass(idle).await;
-        let forgotten = async {
-            while served.endpoint.sessions() != 0 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        soon(forgotten).await;
+        // A request that has not ended yet keeps the session for another time.
+        let mut times = 0;
+        while served.endpoint.sessions() != 0 {
+            let_pass(idle).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            times += 1;
+            assert!(times < 10_000, "the session is still there");
+        }
         let lost = soon(call(&connection, "echo", "lost")).await.unwrap_err();
         assert!(matches!(lost, CallFailure::Closed(mcp_sansio::Cause::SessionLost)), "{lost:?}");
         assert_eq!(text(call(&connection, "echo", "again")).await, "again");

@@ -217,8 +217,9 @@ async fn without_a_session_the_exchange_is_broken_off() {
     let mut asked = fake.next().await;
     drop(pending);
     assert!(asked.raw.is_over().await);
-    let total = Duration::from_secs(10);
-    let late = CallOptions::new().total(Timeout::After(total));
+    // Longer than anything is waited for.
+    let total = 10 * A_LONG_TIME;
+    let late = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
     let streaming = call_with(&connection, "late", late);
     let mut asked = fake.next().await;
     asked.events().await;

@@ -196,7 +196,7 @@ pub(crate) fn closing_again_and_again_is_closing_once<A: Adapter>() {
     assert_eq!((closed(heard.rest()), closed(log.rest())), (1, 1));
 }
 
-/// Nothing is kept alive by what has ended, and its handle makes no calls.
+/// An ended connection releases everything, and its handle makes no calls.
 pub(crate) fn nothing_is_left_of_a_connection<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
     let (script, log) = Script::new();

@@ -180,8 +180,12 @@ impl World {
     }
 }
 
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     /// Proves M-TASKX-45, M-TASKX-46, M-TASKX-20, M-TASKX-21, M-R-20, M-R-22, M-R-25: whoever has
     /// subscribed is told the newest state of each task, nothing after its end, however slowly they

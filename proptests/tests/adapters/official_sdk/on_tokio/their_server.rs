@@ -16,7 +16,7 @@ use tokio::io::{duplex, split};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use crate::http::kit::let_pass;
+use crate::http::kit::{A_LONG_TIME, let_pass, soon};
 use crate::official_sdk::on_tokio::{PIPE, REVISIONS, of, on_every_runtime};
 
 #[derive(Clone)]
@@ -125,13 +125,14 @@ fn our_client_uses_a_server_of_rmcp() {
 async fn a_call_of_ours_that_takes_too_long_is_cancelled_there() {
     for revision in REVISIONS {
         let (connection, mut says, server) = meet(revision).await;
-        let total = Duration::from_secs(10);
-        let options = CallOptions::new().total(Timeout::After(total));
+        // Longer than anything is waited for.
+        let total = 10 * A_LONG_TIME;
+        let options = CallOptions::new().idle(Timeout::Never).total(Timeout::After(total));
         let params = json!({"name": "wait"});
         let late = connection.handle().call_method("tools/call", &params, options);
         assert_eq!(says.recv().await, Some("waiting"));
         let_pass(total).await;
-        assert_eq!(late.await.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
+        assert_eq!(soon(late).await.unwrap_err(), CallFailure::TimedOut(Expiry::Total));
         assert_eq!(says.recv().await, Some("cancelled"));
         assert_eq!(connection.handle().counts().outbound, 0);
         connection.close(Duration::from_secs(10)).await.unwrap();
