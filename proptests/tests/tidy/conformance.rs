@@ -21,8 +21,7 @@ use crate::root;
 const WRITE: &str =
     "WRITE_CONFORMANCE=1 cargo test -p mcp-sansio-proptests --test tidy conformance::";
 
-/// Each requirement has a test that proves it, or the reason why it is the host's; and no test proves what is
-/// not in the catalogue.
+/// Each requirement has a test or a note that the host keeps it, and each claimed id is in the catalogue.
 #[test]
 fn each_requirement_is_proven_or_the_hosts() {
     let requirements = catalogue::requirements();
@@ -55,9 +54,9 @@ fn each_pain_has_a_test() {
     let claims = Claims::of_pains();
     let numbers: Vec<usize> = pains.iter().map(|pain| pain.number).collect();
     assert_eq!(numbers, (1..=pains.len()).collect::<Vec<_>>());
-    let lonely = |number: &usize| claims.of(&number.to_string()).is_empty();
-    let lonely: Vec<usize> = numbers.iter().copied().filter(lonely).collect();
-    assert_eq!(lonely, [0; 0], "no test says that it is about these");
+    let unproven = |number: &usize| claims.of(&number.to_string()).is_empty();
+    let unproven: Vec<usize> = numbers.iter().copied().filter(unproven).collect();
+    assert_eq!(unproven, [0; 0], "no test names these pains");
     let unknown = |name: &&str| !name.parse().is_ok_and(|number| numbers.contains(&number));
     assert_eq!(claims.names().find(unknown), None, "there is no such pain");
 }
@@ -74,18 +73,19 @@ fn the_catalogue_is_complete() {
         let text = fs::read_to_string(directory.join(document)).unwrap();
         for line in text.lines().filter(|line| line.starts_with("| ")) {
             let cell = line.split('|').nth(1).unwrap().trim();
-            if claims::ids(cell) == [cell] {
+            if ["L-", "M-", "H-"].iter().any(|series| cell.starts_with(series)) {
                 assert!(listed.contains(cell), "{cell} of {document} is not in the catalogue");
                 asked += 1;
             }
         }
     }
-    assert!(1000 < asked, "only {asked} were found");
+    let of_guides = listed.iter().filter(|id| id.starts_with("SEED2-")).count();
+    assert_eq!(asked, listed.len() - of_guides, "the catalogue has rows that no document asks for");
 }
 
-/// The pages are what the catalogue and the tests say.
+/// The pages list what the catalogue and the tests say.
 #[test]
-fn the_pages_are_up_to_date() {
+fn the_conformance_list_is_true() {
     let written = pages::all();
     let directory = root().join("proptests/conformance");
     let old = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());

@@ -49,7 +49,8 @@ pub(crate) const REVISIONS: [(char, &str); 5] = [
     ('E', "2026-07-28"),
 ];
 
-const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "derived"];
+/// Of RFC 2119, and what follows from other rules.
+pub(crate) const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "derived"];
 
 /// The lines of a file, cut at tabs, without its heading.
 fn table<const CELLS: usize>(name: &str) -> Vec<[String; CELLS]> {

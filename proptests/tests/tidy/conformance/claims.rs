@@ -1,4 +1,4 @@
-//! What tests say they prove, from their doc comments.
+//! Claims: the ids of requirements and the numbers of pains in doc comments of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

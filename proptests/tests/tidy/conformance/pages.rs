@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::catalogue::{self, Note, REVISIONS, Requirement};
+use super::catalogue::{self, LEVELS, Note, REVISIONS, Requirement};
 use super::claims::{Claims, Test};
 
 /// The areas: file, title, and the beginnings of the ids.
@@ -51,13 +51,13 @@ const AREAS: [(&str, &str, &[&str]); 10] = [
 ];
 
 const SITE: &str = "https://modelcontextprotocol.io/";
-const GENERATED: &str = "<!-- Written by the test `the_pages_are_up_to_date` from catalogue.tsv, pains.tsv and the tests. -->";
+const GENERATED: &str = "<!-- Written by the test `the_conformance_list_is_true` from catalogue.tsv, pains.tsv and the tests. -->";
 
-/// What a table counts of its rows.
+/// Row counts of one table.
 #[derive(Default)]
 struct Totals {
     rows: usize,
-    proven: usize,
+    met: usize,
     rulings: usize,
     deviations: usize,
     hosts: usize,
@@ -67,18 +67,19 @@ impl Totals {
     fn count(rows: &[&Requirement]) -> Self {
         let of = |is: fn(&Note) -> bool| rows.iter().filter(|row| is(&row.note)).count();
         let hosts = of(|note| matches!(note, Note::Host(_)));
+        let deviations = of(|note| matches!(note, Note::Deviation(_)));
         Self {
             rows: rows.len(),
-            proven: rows.len() - hosts,
+            met: rows.len() - hosts - deviations,
             rulings: of(|note| matches!(note, Note::Ruling(_))),
-            deviations: of(|note| matches!(note, Note::Deviation(_))),
+            deviations,
             hosts,
         }
     }
 
     fn cells(&self) -> String {
-        let Self { rows, proven, rulings, deviations, hosts } = self;
-        format!("{rows} | {proven} | {rulings} | {deviations} | {hosts}")
+        let Self { rows, met, rulings, deviations, hosts } = self;
+        format!("{rows} | {met} | {rulings} | {deviations} | {hosts}")
     }
 }
 
@@ -89,22 +90,28 @@ pub(super) fn all() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     let mut contents = String::new();
     for (file, title, topics) in AREAS {
-        let rows: Vec<&Requirement> = topics
-            .iter()
-            .flat_map(|topic| requirements.iter().filter(|row| topic_of(row) == *topic))
-            .collect();
+        let of_area = |topic: &'static str| {
+            requirements.iter().filter(move |row| topic_of(row) == topic && area_of(row).0 == file)
+        };
+        let rows: Vec<&Requirement> = topics.iter().flat_map(|topic| of_area(topic)).collect();
         assert!(!rows.is_empty(), "{file} is empty");
         let name = format!("proptests/conformance/{file}.md");
         let cells = Totals::count(&rows).cells();
         writeln!(contents, "| [{title}]({name}) | {cells} |").unwrap();
-        pages.insert(name, area(title, &rows, &claims));
+        pages.insert(name, page(title, &rows, &claims));
     }
     let all: Vec<&Requirement> = requirements.iter().collect();
-    let on_a_page = |row: &&Requirement| AREAS.iter().any(|area| area.2.contains(&topic_of(row)));
-    assert!(all.iter().all(on_a_page), "an id belongs to no area");
-    pages.insert("CONFORMANCE.md".into(), front(&contents, &Totals::count(&all)));
+    pages.insert("CONFORMANCE.md".into(), front(&contents, &all));
     pages.insert("proptests/conformance/pains.md".into(), pains());
     pages
+}
+
+/// The only area that a requirement belongs to.
+fn area_of(row: &Requirement) -> (&'static str, &'static str, &'static [&'static str]) {
+    let mut areas = AREAS.into_iter().filter(|area| area.2.contains(&topic_of(row)));
+    let area = areas.next().unwrap_or_else(|| panic!("{} belongs to no area", row.id));
+    assert!(areas.next().is_none(), "{} belongs to two areas", row.id);
+    area
 }
 
 /// `L-CANCEL` of `L-CANCEL-07`.
@@ -112,39 +119,46 @@ fn topic_of(row: &Requirement) -> &str {
     row.id.rsplit_once('-').unwrap().0
 }
 
-fn front(contents: &str, totals: &Totals) -> String {
-    let Totals { rows, proven, rulings, deviations, hosts } = totals;
+fn front(contents: &str, all: &[&Requirement]) -> String {
+    let totals = Totals::count(all);
+    let Totals { rows, met, rulings, deviations, hosts } = &totals;
     let pains = catalogue::pains().len();
-    let revisions: Vec<String> =
-        REVISIONS.iter().map(|(letter, date)| format!("{letter} is {date}")).collect();
-    let revisions = revisions.join(", ");
+    let levels: Vec<String> = LEVELS
+        .iter()
+        .map(|level| format!("{level} {}", all.iter().filter(|row| row.level == *level).count()))
+        .collect();
+    let links = all.iter().filter(|row| matches!(row.note, Note::Deviation(_)));
+    let links: Vec<String> = links
+        .map(|row| format!("[{}](proptests/conformance/{}.md)", row.id, area_of(row).0))
+        .collect();
     format!(
         "{GENERATED}
 
 # Conformance
 
-Of {rows} requirements of the protocol {proven} are proven by tests, {deviations} of them with a deviation; {hosts} are \
+Of {rows} requirements of the protocol {met} are met and {deviations} are deviations, each with a test; {hosts} are
 duties of the host.
 
-| area | requirements | proven | rulings | deviations | of the host |
+| area | requirements | met | of these by a ruling | deviations | of the host |
 |---|---:|---:|---:|---:|---:|
 {contents}| **all** | {cells} |
 
-The requirements are the project's own list of what the pages and schemas of the
-[specification]({SITE}specification) ask, one rule to a row. A row has:
+The requirements are the project's own list of rules in the pages and schemas of the
+[specification]({SITE}specification), one rule to a row. A row has:
 
-- its **ID**, with a link to the page that states the rule: `L` for the legacy revisions, `M` for 2026-07-28 and for
-  both eras, `H` for HTTP, `SEED2` for mistakes of guides that peers therefore make;
-- its **level**: the word of RFC 2119, or *derived* if the rule follows from others, from a schema or from JSON-RPC;
+- its **ID**, with a link to the page that states the rule. `L` stands for the legacy revisions, `M` for 2026-07-28 and
+  for both eras, `H` for HTTP, and `SEED2` for errors in a published guide, which peers have copied;
+- its **level**: the word of RFC 2119, or *derived* if the rule follows from others, from a schema or from JSON-RPC. There
+  are: {levels};
 - its **revisions**: {revisions};
 - the **rule**, and the tests that fail if the rule is broken.
 
-*Ruling* marks the {rulings} rows where the specification leaves a choice or asks for more than is done; the text after it \
-says
-what was chosen. *Deviation* marks the rows where the library knowingly does something else. *Host* marks the rows that
-only the application can keep. Authorization is not implemented, and its requirements are not listed.
+*Ruling* marks {rulings} rows in which the specification is ambiguous or leaves a choice, or the row is narrower than the
+specification; the row states our choice. *Deviation* marks the rows that the library knowingly does not follow:
+{links}. *Host* marks the rows that only the application can keep. Authorization is not implemented, and its
+requirements are not listed.
 
-[Failures of other implementations](proptests/conformance/pains.md) has {pains} failures that users of other
+[Failures of other implementations](proptests/conformance/pains.md) lists {pains} failures that users of other
 implementations reported, each with the test that shows the right behaviour.
 
 The pages are written from [`catalogue.tsv`](proptests/conformance/catalogue.tsv) and the doc comments of the tests:
@@ -154,22 +168,33 @@ The pages are written from [`catalogue.tsv`](proptests/conformance/catalogue.tsv
 ```
 ",
         cells = totals.cells(),
+        levels = levels.join(", "),
+        links = links.join(", "),
+        revisions = revisions(),
         write = super::WRITE,
     )
 }
 
-fn area(title: &str, rows: &[&Requirement], claims: &Claims) -> String {
+/// The legend of the letters.
+fn revisions() -> String {
+    let letters = REVISIONS.iter().map(|(letter, date)| format!("{letter} is {date}"));
+    letters.collect::<Vec<_>>().join(", ")
+}
+
+fn page(title: &str, rows: &[&Requirement], claims: &Claims) -> String {
     let mut page = format!(
-        "{GENERATED}\n\n# {title}\n\nThe [front page](../../CONFORMANCE.md) explains the columns.\n\n\
-         | ID | level | revisions | rule | proven by |\n|---|---|---|---|---|\n"
+        "{GENERATED}\n\n# {title}\n\nThe [front page](../../CONFORMANCE.md) explains the columns. Of the revisions {}.\n\n\
+         | ID | level | revisions | rule | proven by |\n|---|---|---|---|---|\n",
+        revisions(),
     );
     for row in rows {
         let Requirement { id, level, revisions, page: source, rule, .. } = row;
+        let rule = if rule.ends_with('?') { rule.clone() } else { format!("{rule}.") };
         let (marked, proof) = match &row.note {
-            Note::None => (format!("{rule}."), None),
-            Note::Ruling(choice) => (format!("{rule}. *Ruling*: {choice}."), None),
-            Note::Deviation(what) => (format!("{rule}. *Deviation*: {what}."), None),
-            Note::Host(why) => (format!("{rule}."), Some(format!("*Host*: {why}."))),
+            Note::None => (rule.clone(), None),
+            Note::Ruling(choice) => (format!("{rule} *Ruling*: {choice}."), None),
+            Note::Deviation(what) => (format!("{rule} *Deviation*: {what}."), None),
+            Note::Host(why) => (rule.clone(), Some(format!("*Host*: {why}."))),
         };
         let proof = proof.unwrap_or_else(|| tests(&claims.of(id)));
         writeln!(page, "| [{id}]({SITE}{source}) | {level} | {revisions} | {marked} | {proof} |")
