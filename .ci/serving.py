@@ -8,7 +8,7 @@ import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "target/release/examples"
+EXAMPLES = ROOT / "target/peers"
 # Where a server answers: what the examples and the peers agree on.
 PATH = "/mcp"
 
@@ -24,13 +24,13 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def build(example, package="mcp-sansio-http"):
-    """What is built has to be where it is looked for."""
+def build():
+    """Builds the examples, and copies them to EXAMPLES."""
     inherited = {name: value for name, value in os.environ.items()
                  if name not in ("CARGO_TARGET_DIR", "CARGO_BUILD_TARGET")}
-    command = ["cargo", "build", "--locked", "--release", "--package", package, "--example", example]
+    command = ["bash", "-euc", ". .ci/lib.sh; build_examples"]
     if subprocess.run(command, cwd=ROOT, env=inherited).returncode != 0:
-        raise SystemExit("failed: " + " ".join(command))
+        raise SystemExit("the examples could not be built")
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def everything(log, url=None):
     if url is not None:
         yield url
         return
-    build("everything_http")
+    build()
     port = free_port()
     with serving([EXAMPLES / "everything_http", "--port", str(port)], port, log):
         yield url_of(port)

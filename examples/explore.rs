@@ -20,11 +20,18 @@ use mcp_sansio_proptests::exploration::scenarios;
 struct Arguments {
     /// Only the worlds whose name has this in it.
     name: Option<String>,
+    /// Leaves out the worlds whose name has this in it.
+    #[arg(long, value_name = "NAME")]
+    without: Option<String>,
 }
 
 fn main() -> ExitCode {
-    let wanted = Arguments::parse().name.unwrap_or_default();
-    let scenarios = scenarios();
+    let arguments = Arguments::parse();
+    let wanted = arguments.name.unwrap_or_default();
+    let mut scenarios = scenarios();
+    if let Some(without) = arguments.without {
+        scenarios.retain(|scenario| !scenario.name.contains(&without));
+    }
     let (mut worlds, mut states) = (0, 0);
     for scenario in scenarios.iter().filter(|scenario| scenario.name.contains(&wanted)) {
         match scenario.explore() {

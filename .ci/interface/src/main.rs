@@ -10,7 +10,7 @@
 #![allow(clippy::unwrap_used, reason = "a program for those who work on the crate")]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const PACKAGES: [&str; 6] = [
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(2).unwrap();
+    document(root);
     let mut has_changed = false;
     for package in PACKAGES {
         let offered = offered(root, package);
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
 
 /// Everything that can be named from outside, without what the compiler adds by itself and what is derived.
 fn offered(root: &Path, package: &str) -> String {
-    let json = documentation(root, package);
+    let json = root.join("target/doc").join(format!("{}.json", package.replace('-', "_")));
     let api = public_api::Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
@@ -65,19 +66,17 @@ fn offered(root: &Path, package: &str) -> String {
     api.items().map(|item| format!("{item}\n")).collect()
 }
 
-/// The documentation of a package as JSON.
-fn documentation(root: &Path, package: &str) -> PathBuf {
+/// Documents every package as JSON. All at once, so that what `cargo doc` has compiled before serves for this, too.
+fn document(root: &Path) {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["rustdoc", "--quiet", "--locked", "--lib", "--all-features", "--package", package])
+        .args(["doc", "--quiet", "--locked", "--workspace", "--all-features", "--no-deps", "--lib"])
         .args(["--target-dir", "target"])
-        .args(["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"])
-        // The format is not stable, and this asks for it nevertheless.
-        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTDOC", root.join(".ci/interface/rustdoc"))
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow")
         .status()
         .unwrap();
-    assert!(status.success(), "{package} could not be documented");
-    root.join("target/doc").join(format!("{}.json", package.replace('-', "_")))
+    assert!(status.success(), "the packages could not be documented");
 }
 
 /// Prints what is there no more, and what is new. Says whether there is anything.

@@ -1,0 +1,73 @@
+# Functions of `.ci/run` and of its stages. Sourced, in the root of the repository.
+# shellcheck shell=bash
+
+# Programs that the stages install; git ignores the directory.
+tools=$PWD/.ci/tools
+
+# again COMMAND...: for a command that needs the network, which may fail once.
+again() {
+    "$@" && return
+    echo "failed, and is tried again: $*" >&2
+    sleep 5
+    "$@"
+}
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# install PACKAGE: installs the Debian package.
+install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y "$1" && return
+    again as_root apt-get update
+    again as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y "$1"
+}
+
+# need COMMAND=PACKAGE...: installs the Debian packages of the commands that are missing.
+need() {
+    local pair command
+    for pair in "$@"; do
+        command=${pair%%=*}
+        has "$command" && continue
+        echo "$command is missing; installing ${pair#*=}"
+        install "${pair#*=}"
+        has "$command" || { echo "still no $command" >&2; return 1; }
+    done
+}
+
+has() {
+    command -v "$1" >/dev/null || return
+    # Debian has Python without the module for virtual environments.
+    [ "$1" != python3 ] || python3 -c 'import ensurepip, venv' 2>/dev/null
+}
+
+# rustup_once ARGUMENT...: runs rustup, which two stages must not do at the same time.
+rustup_once() {
+    local lock=target/ci/rustup.lock code=0
+    mkdir -p target/ci
+    until mkdir "$lock" 2>/dev/null; do sleep 1; done
+    again rustup "$@" || code=$?
+    rmdir "$lock"
+    return $code
+}
+
+# build_examples: builds the examples with the command of the tests, so that cargo reuses the artifacts, and copies
+# them to target/peers, because other stages replace the programs in target/debug/examples.
+build_examples() {
+    local name
+    cargo build --locked --quiet --workspace --examples
+    mkdir -p target/peers
+    for name in conformance_client everything_http everything_server inspect; do
+        cp "target/debug/examples/$name" "target/peers/$name.$$"
+        mv "target/peers/$name.$$" "target/peers/$name"
+    done
+}
+
+# some_tests COMMAND...: runs tests by a filter, and fails if the filter leaves none.
+some_tests() {
+    local output
+    output=$("$@" 2>&1) || { echo "$output"; return 1; }
+    echo "$output"
+    grep -q '^test result: ok\. [1-9]' <<<"$output" || { echo "no test was run: $*" >&2; return 1; }
+}
+
+# heading TEXT: begins a part of a stage.
+heading() { printf '\n-- %s\n' "$*"; }
