@@ -156,19 +156,31 @@ impl Gateway {
             _ = upstream.client.cancel(call, None, &mut upstream.outbox);
             return self.unwatched(watch);
         }
-        if let Some(request) = self.watches[watch].asked_by.take() {
-            // It has been answered if another upstream tells of it, too.
+        let watch = &mut self.watches[watch];
+        if let Some(request) = watch.asked_by.take() {
+            let uri = watch.uri.clone();
+            self.decided(request, &uri);
+        }
+    }
+
+    /// One of the upstreams that a request asked has agreed or refused. The last one to do so decides: an answer that
+    /// comes before would promise changes that another upstream does not report yet.
+    fn decided(&mut self, request: InboundId, uri: &str) {
+        if self.watches.iter().any(|watch| watch.asked_by == Some(request)) {
+            return;
+        }
+        if self.is_watched(uri) {
             _ = self.server.respond(request, &(), &mut self.outbox);
+        } else {
+            self.reject(request, ErrorCode::INVALID_PARAMS, "no server here tells of that");
         }
     }
 
     /// An upstream tells no more, or has never done so.
     fn unwatched(&mut self, watch: usize) {
         let Watch { uri, asked_by, .. } = self.watches.swap_remove(watch);
-        if let Some(request) = asked_by
-            && !self.is_watched(&uri)
-        {
-            self.reject(request, ErrorCode::INVALID_PARAMS, "no server here tells of that");
+        if let Some(request) = asked_by {
+            self.decided(request, &uri);
         }
     }
 }

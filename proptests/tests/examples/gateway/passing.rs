@@ -225,6 +225,31 @@ fn cancellations_go_to_the_right_server() {
     }
 }
 
+/// A subscription is answered when every server has agreed, so that no change after the answer is missed.
+#[test]
+fn a_subscription_is_answered_by_the_slowest_server() {
+    let gate = std::env::temp_dir().join(format!("mcp-sansio-gateway-{}", std::process::id()));
+    let slow = format!(
+        r#"sh -c "while IFS= read -r line; do case \"$line\" in *test://watched*) echo held >&2; while [ ! -e '{}' ]; do sleep 0.01; done ;; esac; printf '%s\\n' \"$line\"; done | {}""#,
+        gate.display(),
+        everything("2026-07-28")
+    );
+    let quick = everything("2025-11-25");
+    let mut gateway = Gateway::start(&[("quick", &quick), ("slow", &slow)], &[]);
+    gateway.open("{}");
+    let uri = r#""uri":"test://watched-resource""#;
+    gateway.send(&in_session("1", "resources/subscribe", uri));
+    gateway.error(|line| line == "held");
+    // The quick server has agreed before it answers this.
+    let echo = tool("quick__echo", r#"{"text":"hi"}"#);
+    let answer = gateway.ask(&in_session("2", "tools/call", &echo));
+    assert!(answer.contains(r#""id":2"#), "{answer}");
+    std::fs::write(&gate, "").unwrap();
+    assert_eq!(gateway.next(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    std::fs::remove_file(&gate).unwrap();
+    gateway.end();
+}
+
 #[test]
 fn changes_are_told_in_both_eras() {
     const UPDATED: &str = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"test://watched-resource"}}"#;
