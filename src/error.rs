@@ -183,7 +183,8 @@ violations! {
     NullId, INVALID, "the id must not be null";
     /// The id is neither an integer nor a string.
     MalformedId, INVALID, "the id must be a string or an integer";
-    /// The id is longer than [`Limits::id_bytes`](crate::Limits::id_bytes).
+    /// The id is longer than [`Limits::id_bytes`](crate::Limits::id_bytes). The error that refuses the request has it all
+    /// the same.
     LongId, INVALID, "the id is too long";
     /// `method` is missing or not a string.
     MissingMethod, INVALID, "method must be a string";
@@ -267,6 +268,15 @@ violations! {
     MalformedRelatedTask, None, "malformed related task";
     /// More requests than [`Limits::inbound_requests`](crate::Limits::inbound_requests).
     TooManyRequests, INTERNAL, "too many requests in flight";
+    /// A request whose id has the same hash as those of too many others that are in flight. It does not happen by
+    /// chance: the peer has looked for such ids.
+    CollidingId, INTERNAL, "too many ids of requests in flight collide";
+    /// A request of a batch, and [`Limits::batches`](crate::Limits::batches) earlier ones wait for their last answer.
+    TooManyBatches, INTERNAL, "too many batches wait for their last answer (Limits::batches)";
+    /// A request that would make what is kept of the peer exceed
+    /// [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    TooManyBytes, INTERNAL,
+        "too many bytes are kept for this connection (Limits::connection_bytes)";
     /// A request after the connection began to shut down.
     ShuttingDown, INTERNAL, "the connection is shutting down";
     /// The answer of this side to `initialize` is longer than

@@ -244,9 +244,11 @@ extern crate alloc;
 #[cfg(any(feature = "std", test, mutants))]
 extern crate std;
 
-// First, because its macro is used in all others.
+// First, because their macros are used in all others.
 #[macro_use]
 mod mutant;
+#[macro_use]
+mod work;
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;

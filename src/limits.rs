@@ -67,6 +67,19 @@ pub struct Limits {
     pub token_bytes: usize,
     /// Most elements in one JSON-RPC batch. Default 256; they are handed out one by one, unbuffered.
     pub batch_elements: u32,
+    /// Most batches of a session of 2025-03-26 of which not every request has been answered, so that the answers to the
+    /// others wait. Default 64.
+    ///
+    /// The requests of one more are refused with their own ids and `-32603`.
+    pub batches: u32,
+    /// Most bytes that are kept of the peer in all: requests that have not been answered, each with its whole
+    /// message, because the application has that for as long; answers that wait for others of their batch; what
+    /// the peer has given as input; the resources that it is subscribed to; and, while a request is taken in,
+    /// what its outbox has not sent.
+    ///
+    /// Default 64 MiB: four of the largest messages. One request more is refused with its own id and `-32603`,
+    /// and what there is goes on. [`Counts::kept_bytes`](crate::Counts::kept_bytes) says how many there are.
+    pub connection_bytes: usize,
     /// Most requests of the peer that may be unanswered at the same time.
     ///
     /// Default 1024. One more is refused with its own id and `-32603`. Behind HTTP a client has no more requests open
@@ -106,7 +119,7 @@ pub struct Limits {
     /// [`subscriptions`](Self::subscriptions) says, and keeps their URIs.
     pub listens: u32,
     /// Most notifications of one subscription of ours that are kept until the server says that it is open.
-    /// Default 64.
+    /// Default 64. Together they may be as long as so many URIs ([`uri_bytes`](Self::uri_bytes)).
     pub early_notifications: u32,
     /// Longest URI of a subscription in bytes, and longest id of a task of the peer. Default 8 KiB.
     pub uri_bytes: usize,
@@ -142,6 +155,8 @@ impl Default for Limits {
             method_bytes: 256,
             token_bytes: 256,
             batch_elements: 256,
+            batches: 64,
+            connection_bytes: 64 << 20,
             inbound_requests: 1024,
             outbound_calls: 1024,
             held_bytes: 1 << 20,

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise};
+use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
     CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, InboundId, Inbox, Instant,
     Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
@@ -246,7 +246,10 @@ impl<M: Machine> Alone<M> {
             while let Some(frame) = inbox.next() {
                 let bytes = frame.bytes();
                 monitor.delivered(bytes);
-                if let Some(event) = machine.receive(frame, *now, out) {
+                let meter = WorkMeter::start();
+                let event = machine.receive(frame, *now, out);
+                meter.check(bytes.len())?;
+                if let Some(event) = event {
                     let is_cancelled = matches!(M::meaning(&event), Meaning::RequestEnded(_));
                     if is_cancelled && bytes.windows(METHOD.len()).any(|text| text == METHOD) {
                         monitor.cancelled_by(bytes);

@@ -218,6 +218,8 @@ impl<'u> Arbitrary<'u> for Limits {
             method_bytes: bytes.int_in_range(64..=256)?,
             token_bytes: bytes.int_in_range(8..=256)?,
             batch_elements: bytes.int_in_range(1..=16)?,
+            batches: bytes.int_in_range(0..=4)?,
+            connection_bytes: bytes.int_in_range(512..=65_536)?,
             inbound_requests: bytes.int_in_range(1..=16)?,
             outbound_calls: bytes.int_in_range(1..=16)?,
             held_bytes: bytes.int_in_range(0..=4_096)?,

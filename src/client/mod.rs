@@ -285,7 +285,7 @@ impl Client {
         let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.admit(&self.config.connection, kind, &request) {
+        match self.peer.admit(&self.config.connection, kind, &request, out) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
                 let needed_for = self.peer.needed_for(&request);

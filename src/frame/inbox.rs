@@ -247,6 +247,7 @@ impl Inbox {
     #[inline(never)]
     fn unpack(&mut self, range: Range<usize>, origin: Origin) -> Option<(Range<usize>, Origin)> {
         let line = self.buffer.get(range.clone())?;
+        work!(line.len());
         match (line.first(), origin) {
             (None, Origin::Message | Origin::LastLine) => None,
             (Some(b'['), Origin::Message | Origin::LastLine) => {
@@ -278,8 +279,10 @@ impl Inbox {
     fn line(&mut self) -> Option<(Range<usize>, Origin)> {
         let unsearched = self.buffer.get(self.searched..self.end)?;
         let Some(found) = memchr::memchr(b'\n', unsearched) else {
+            work!(unsearched.len());
             return self.no_line();
         };
+        work!(found);
         let range = self.start..self.searched + found;
         self.pass(range.end + 1);
         if let Some(dropped) = self.dropped.take() {
@@ -352,6 +355,7 @@ impl Inbox {
             return;
         }
         if 0 < self.start && self.ready.is_none() {
+            work!(self.end - self.start);
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.searched -= self.start;

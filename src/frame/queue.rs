@@ -130,6 +130,7 @@ impl<T: PartialEq> Queue<T> {
         let Some(length) = self.entries.get(index).map(|entry| entry.length) else { return false };
         let start = self.start_of(index);
         let end = start + length;
+        work!((start - self.head).min(self.buffer.len() - end));
         if start - self.head < self.buffer.len() - end {
             self.buffer.copy_within(self.head..start, self.head + length);
             self.head += length;
@@ -152,12 +153,14 @@ impl<T: PartialEq> Queue<T> {
         // Of the first message only what is left of it may be in the buffer.
         let mut begun = self.begun;
         self.entries.retain(|entry| {
+            work!(1);
             let begun = core::mem::take(&mut begun);
             let length = entry.length - begun;
             let end = at + length;
             let keep = 0 < begun || !is_it(&entry.tag);
             if keep {
                 if kept < at {
+                    work!(length);
                     buffer.copy_within(at..end, kept);
                 }
                 kept += length;
@@ -240,6 +243,7 @@ impl<T: PartialEq> Queue<T> {
     fn move_to_front(&mut self) {
         self.reset_if_empty();
         if WORTH_MOVING < self.head && self.buffer.len() < self.head * 2 {
+            work!(self.buffer.len() - self.head);
             self.buffer.copy_within(self.head.., 0);
             self.buffer.truncate(self.buffer.len() - self.head);
             self.head = 0;

@@ -140,7 +140,7 @@ impl Peer {
             None => send(out, Lane::Exchange(id), Said::Error(code), write)?,
         }
         for elicitation in &elicitations {
-            self.elicitations.add(elicitation, config.limits.elicitations);
+            self.elicitations.add(elicitation, &config.limits);
         }
         self.answered(id, out);
         Ok(())

@@ -1,7 +1,6 @@
 //! Batches of the peer: their answers go back together
 //! ([2025-03-26, batching](https://modelcontextprotocol.io/specification/2025-03-26/basic#batching)).
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Peer;
@@ -13,7 +12,7 @@ use crate::error::ViolationKind;
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::{EncodeError, Member, Writer};
-use crate::rpc::{Ending, Id, Recycle, Table};
+use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
 
 /// The batches of which not everything has been answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,16 +21,23 @@ pub(super) struct Batches {
     /// The one whose elements are coming in, and whether its last one has come.
     current: Option<Place>,
     has_all_elements: bool,
-    /// How many bytes of answers wait in all of them.
+    /// The ids of the requests whose answers wait: still in flight for the peer.
+    answered: Inbound<()>,
+    /// How many bytes of answers wait in all of them, and what their ids take.
     bytes: usize,
 }
+
+/// What an id of a request whose answer waits takes, beside its text.
+const ID_BYTES: usize = 96;
 
 /// Answers that wait for the others of their batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Batch {
     answers: Queue<()>,
-    /// The ids they answer, with their hashes: still in flight for the peer.
-    ids: Vec<(u32, String)>,
+    /// Where the ids are that they answer.
+    ids: Vec<Place>,
+    /// What the answers and their ids take.
+    bytes: usize,
     lane: Lane,
     /// How many of its requests have not been answered.
     open: u32,
@@ -46,6 +52,7 @@ impl Recycle for Batch {
         self.answers.clear();
         self.answers.release();
         self.ids.clear();
+        self.bytes = 0;
         self.lane = Lane::default();
         self.open = 0;
         self.complete = false;
@@ -59,6 +66,7 @@ impl Empty for Batches {
         table: Table::new(ConnectionNumber::new(0)),
         current: None,
         has_all_elements: false,
+        answered: Inbound::new(ConnectionNumber::new(0)),
         bytes: 0,
     };
 }
@@ -87,6 +95,17 @@ impl Batches {
         }
     }
 
+    /// Whether so many other batches wait for answers that no request of this one can be taken in.
+    pub(super) fn is_full(&self, place: Place, most: u32) -> bool {
+        let is_open = self.table.get(place).is_some_and(|batch| 0 < batch.open);
+        !is_open && most < self.table.len()
+    }
+
+    /// What is kept of the answers that wait.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// A request of the batch has been taken in.
     pub(super) fn open_request(&mut self, place: Place) {
         if let Some(batch) = self.table.get_mut(place) {
@@ -103,27 +122,32 @@ impl Batches {
     ) -> Result<(), EncodeError> {
         let others = self.bytes;
         let Some(batch) = self.table.get_mut(place) else { return Ok(()) };
-        let room = limit.saturating_sub(others).saturating_add(batch.answers.len());
+        let room = limit.saturating_sub(others).saturating_add(batch.bytes);
         batch.answers.append(room, (), b"", write)?;
         let length = batch.answers.last_length();
-        self.bytes += length;
+        let mut bytes = length;
         let unsent = batch.answers.unsent();
         let answer = unsent.get(unsent.len() - length..).unwrap_or_default();
         let id = written(answer, Member::Id);
         if !matches!(id, "" | "null") {
-            batch.ids.push((Id::trusted(id).hash32(), String::from(id)));
+            bytes += id.len() + ID_BYTES;
+            batch.ids.push(self.answered.insert_twin(&Id::trusted(id), |()| {}));
         }
+        batch.bytes += bytes;
+        self.bytes += bytes;
         Ok(())
     }
 
     /// Whether the answer to a request with this id waits for others.
-    pub(super) fn has_answer_to(&self, id: &Id<'_>) -> bool {
-        !self.table.is_empty() && {
-            let hash = id.hash32();
-            self.table.iter().any(|(_, batch)| {
-                batch.ids.iter().any(|(other, text)| *other == hash && Id::trusted(text) == *id)
-            })
+    pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
+        if mutant!("ids_of_batches_are_compared_one_by_one") {
+            let is_it = |(place, ()): (Place, &())| {
+                work!(1);
+                self.answered.id(place).is_some_and(|other| other == *id)
+            };
+            return if self.answered.iter().any(is_it) { Lookup::Found(0) } else { Lookup::Free };
         }
+        self.answered.look_up(id)
     }
 
     fn is_settled(&self, place: Place) -> bool {
@@ -181,7 +205,7 @@ impl Peer {
         let Some(batch) = batches.table.get_mut(place) else { return };
         let lane = batch.lane;
         if !batch.answers.is_empty() {
-            batches.bytes -= batch.answers.len();
+            batches.bytes -= batch.bytes;
             // It has been bounded already, so this cannot fail.
             let sent = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
@@ -189,6 +213,9 @@ impl Peer {
             if sent.is_ok() {
                 observe_sent(out, lane, Said::Result);
             }
+        }
+        for id in batch.ids.drain(..) {
+            batches.answered.remove(id, Ending::Answered);
         }
         batches.table.remove(place, Ending::Answered);
     }

@@ -5,6 +5,7 @@
 //! session each thing is a request of its own: the machine makes those, gathers the answers, and hands
 //! the request to the application once more, as if the client had made it again.
 
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -35,7 +36,11 @@ const NOT_GIVEN: &str = "the client did not give what was needed for this";
 /// Requests that wait for what their clients are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bridges {
-    waiting: Vec<(Place, Bridge)>,
+    waiting: BTreeMap<Place, Bridge>,
+    /// Those of them that wait for nothing but to be handed out again.
+    free: VecDeque<Place>,
+    /// How many bytes of answers they have.
+    bytes: usize,
 }
 
 /// A request that waits.
@@ -82,22 +87,34 @@ pub(crate) struct Resumed {
 }
 
 impl Empty for Bridges {
-    const EMPTY: &'static Self = &Self { waiting: Vec::new() };
+    const EMPTY: &'static Self =
+        &Self { waiting: BTreeMap::new(), free: VecDeque::new(), bytes: 0 };
 }
 
 impl Bridges {
     fn get_mut(&mut self, place: Place) -> Option<&mut Bridge> {
-        self.waiting.iter_mut().find(|(at, _)| *at == place).map(|(_, bridge)| bridge)
+        self.waiting.get_mut(&place)
     }
 
     pub(super) fn take(&mut self, place: Place) -> Option<Bridge> {
-        let at = self.waiting.iter().position(|(at, _)| *at == place)?;
-        Some(self.waiting.remove(at).1)
+        let bridge = self.waiting.remove(&place)?;
+        self.free.retain(|free| *free != place);
+        self.bytes -= answer_bytes(&bridge.asked);
+        Some(bridge)
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
+
+    /// How many bytes of answers wait in all of them.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn answer_bytes(asked: &[Asked]) -> usize {
+    asked.iter().filter_map(|one| one.answer.as_ref()).map(String::len).sum()
 }
 
 /// A result that asks for input.
@@ -275,7 +292,10 @@ impl Peer {
     ) {
         if self.bridges.get_mut(id.0).is_none() {
             let params = params.map(String::from);
-            self.bridges.waiting.push((id.0, Bridge { params, ..Bridge::default() }));
+            self.bridges.waiting.insert(id.0, Bridge { params, ..Bridge::default() });
+        }
+        if asked.is_empty() {
+            self.bridges.free.push_back(id.0);
         }
         if let Some(bridge) = self.bridges.get_mut(id.0) {
             bridge.state = state;
@@ -299,10 +319,14 @@ impl Peer {
         let Outcome::Result(result) = outcome else {
             return self.input_failed(config, id, out).map(Err);
         };
-        let bridge = self.bridges.get_mut(id.0)?;
-        for one in bridge.asked.iter_mut().filter(|one| one.call == call) {
-            one.answer = Some(String::from(result.as_json()));
+        let answer = result.as_json();
+        if !self.may_keep(&config.limits, answer.len()) {
+            return self.input_failed(config, id, out).map(Err);
         }
+        let bridge = self.bridges.get_mut(id.0)?;
+        let one = bridge.asked.iter_mut().find(|one| one.call == call)?;
+        one.answer = Some(String::from(answer));
+        self.bridges.bytes += answer.len();
         self.resumed(id).map(Ok)
     }
 
@@ -315,28 +339,26 @@ impl Peer {
         }
         bridge.is_resumed = true;
         let asked = core::mem::take(&mut bridge.asked);
+        let state = bridge.state.take();
+        let params = bridge.params.clone();
+        self.bridges.bytes -= answer_bytes(&asked);
         let answers = asked.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
-        Some(Resumed {
-            id,
-            kind,
-            params: bridge.params.clone(),
-            inputs: object_of(answers),
-            state: bridge.state.take(),
-        })
+        Some(Resumed { id, kind, params, inputs: object_of(answers), state })
     }
 
     /// The next request that waits for nothing but to be handed out again: it had a state to bring back
     /// and nothing to ask for.
     pub(super) fn next_resumed(&mut self) -> Option<Resumed> {
-        let is_free = |bridge: &Bridge| !bridge.is_resumed && bridge.asked.is_empty();
-        let (place, _) = self.bridges.waiting.iter().find(|(_, bridge)| is_free(bridge))?;
-        self.resumed(InboundId(*place))
+        if self.bridges.free.is_empty() {
+            return None;
+        }
+        let place = self.bridges.free.pop_front()?;
+        self.resumed(InboundId(place))
     }
 
     /// Whether there is one.
     pub(super) fn has_resumed(&self) -> bool {
-        let is_free = |bridge: &Bridge| !bridge.is_resumed && bridge.asked.is_empty();
-        self.bridges.waiting.iter().any(|(_, bridge)| is_free(bridge))
+        !self.bridges.free.is_empty()
     }
 
     /// What was needed for a request is not to be had, so that it fails.
@@ -397,6 +419,7 @@ impl Peer {
         }
         let Some(bridge) = self.bridges.get_mut(id.0) else { return };
         let asked = core::mem::take(&mut bridge.asked);
+        self.bridges.bytes -= answer_bytes(&asked);
         for one in asked.into_iter().filter(|one| one.answer.is_none()) {
             if self.outbound.get(one.call.0).is_some() {
                 self.give_up(one.call, GivenUp::Cancelled, None, out);

@@ -305,7 +305,7 @@ impl Peer {
             entry.kept = kept;
         }
         if let Some(id) = &elicitation {
-            self.elicitations.add(id, config.limits.elicitations);
+            self.elicitations.add(id, &config.limits);
         }
     }
 

@@ -10,6 +10,9 @@ pub struct Counts {
     pub inbound: usize,
     /// Calls of ours that have not ended.
     pub outbound: usize,
+    /// Bytes that are kept of the peer: what [`Limits::connection_bytes`](crate::Limits::connection_bytes)
+    /// bounds.
+    pub kept_bytes: usize,
     /// Bytes of calls and notifications that wait for the handshake.
     pub held_bytes: usize,
     /// Violations so far, also those that raised no event.
@@ -21,6 +24,7 @@ impl Peer {
         Counts {
             inbound: self.inbound.len() as usize,
             outbound: self.outbound.len() as usize,
+            kept_bytes: self.kept_bytes(),
             held_bytes: self.held.len(),
             violations: self.noise.violations(),
         }

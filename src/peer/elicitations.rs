@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use super::rare::Rare;
 use crate::json::Str;
+use crate::limits::Limits;
 
 /// The ids of the latest ones, oldest first: on a server those it has asked for, on a client those it
 /// has been asked for.
@@ -18,16 +19,18 @@ pub(super) struct Elicitations {
 
 impl Elicitations {
     pub(super) fn contains(&self, id: &Str<'_>) -> bool {
+        work!(self.ids.len());
         self.ids.iter().any(|known| *id == **known)
     }
 
     /// Remembers one, and forgets the oldest if there are more than `most`.
-    pub(super) fn add(&mut self, id: &Str<'_>, most: u32) {
-        if self.contains(id) {
+    /// One whose id is longer than a URI may be is not remembered.
+    pub(super) fn add(&mut self, id: &Str<'_>, limits: &Limits) {
+        if limits.uri_bytes < id.as_wire().len() || self.contains(id) {
             return;
         }
         self.ids.push_back(id.to_str().into_owned());
-        if most < u32::try_from(self.ids.len()).unwrap_or(u32::MAX) {
+        if limits.elicitations < u32::try_from(self.ids.len()).unwrap_or(u32::MAX) {
             self.ids.pop_front();
         }
     }

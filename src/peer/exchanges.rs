@@ -17,7 +17,7 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Serial, Tag};
 use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, Number, Str, Writer};
-use crate::rpc::{Ending, Id, Recycle};
+use crate::rpc::{Ending, Id, Lookup, Recycle};
 use crate::session::Phase;
 
 /// A text that is nobody's business.
@@ -55,6 +55,8 @@ pub(super) struct Exchange {
     pub(super) related: Unprinted,
     /// The peer has cancelled it, and the application has not been told yet.
     pub(super) marked: bool,
+    /// What counts for it towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    pub(super) bytes: usize,
 }
 
 impl Exchange {
@@ -83,6 +85,7 @@ impl Recycle for Exchange {
         self.delayed = None;
         self.related.0.clear();
         self.marked = false;
+        self.bytes = 0;
     }
 }
 
@@ -94,11 +97,20 @@ impl Peer {
         config: &ConnectionConfig,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
+        out: &mut dyn Outlets,
     ) -> Result<(InboundId, RequestContext), ViolationKind> {
         let (limits, arrival) = (&config.limits, request.arrival);
         let is_full = limits.inbound_requests <= self.inbound.len();
         if is_full && !mutant!("requests_are_not_bounded") {
             return Err(ViolationKind::TooManyRequests);
+        }
+        if arrival.batch.is_some_and(|batch| self.batches.is_full(batch, limits.batches)) {
+            return Err(ViolationKind::TooManyBatches);
+        }
+        let bytes = request.bytes.len();
+        let unsent = out.lane(arrival.lane).len();
+        if !self.may_keep(limits, bytes.saturating_add(unsent)) {
+            return Err(ViolationKind::TooManyBytes);
         }
         let is_subscription = kind == Some(RequestKind::Listen);
         let token = match request.progress_token(config)? {
@@ -126,6 +138,7 @@ impl Peer {
                 exchange.token.push_str(token.as_wire());
             }
             exchange.related.0.push_str(related.as_deref().unwrap_or_default());
+            exchange.bytes = bytes;
         };
         let place = match config.duplicate_ids {
             DuplicateIds::Refuse => self.inbound.insert(&request.id, fill),
@@ -139,12 +152,13 @@ impl Peer {
                 self.clock.begin_asking(arrival.now);
             }
             if let Some(id) = elicitation_id(kind, params, context.revision) {
-                self.elicitations.add(&id, limits.elicitations);
+                self.elicitations.add(&id, &config.limits);
             }
         }
         if let Some(batch) = arrival.batch {
             self.batches.open_request(batch);
         }
+        self.inbound_bytes += bytes;
         self.has_served_alone |= context.revision.is_stateless();
         Ok((InboundId(place), context))
     }
@@ -153,6 +167,7 @@ impl Peer {
     pub(super) fn drop_exchange(&mut self, place: Place, ending: Ending) -> Option<Place> {
         let exchange = self.inbound.get(place)?;
         let batch = exchange.batch;
+        self.inbound_bytes -= exchange.bytes;
         let is_subscription = exchange.kind == Some(RequestKind::Listen);
         if exchange.kind == Some(RequestKind::Subscribe) {
             self.asked_subscriptions = self.asked_subscriptions.saturating_sub(1);
@@ -172,7 +187,16 @@ impl Peer {
 
     /// Whether a request with this id is in flight: until its answer has left, which in a batch waits.
     pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
-        self.inbound.find(id).is_some() || self.batches.has_answer_to(id)
+        matches!(self.look_up(id), Lookup::Found(_))
+    }
+
+    /// The same, and if there is none, whether there can be one.
+    #[inline]
+    pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
+        match self.inbound.look_up(id) {
+            Lookup::Free => self.batches.look_up(id),
+            known => known,
+        }
     }
 
     /// The peer cancels a request of its own.

@@ -42,7 +42,7 @@ const PACE: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Gathering {
     /// What to bring back with it, the literal of a string.
-    state: Option<String>,
+    pub(super) state: Option<String>,
     pub(super) wanted: Vec<Wanted>,
     /// How often the peer has needed something.
     rounds: u32,
@@ -65,6 +65,11 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) const fn new(key: String, kind: RequestKind, params: Option<String>) -> Self {
         Self { key, kind, params, place: None, answer: None, is_brought: false }
+    }
+
+    /// How many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.key.len() + self.params.as_ref().map_or(0, String::len)
     }
 }
 
@@ -201,6 +206,11 @@ impl Peer {
         if config.limits.input_rounds < rounds {
             return Gathered::Ends(Outcome::TooManyRounds);
         }
+        let wanted: usize = gathering.wanted.iter().map(Wanted::bytes).sum();
+        let state = gathering.state.as_ref().map_or(0, String::len);
+        if !self.may_keep(&config.limits, wanted + state) {
+            return Gathered::Ends(Outcome::InputRequired(result));
+        }
         let room = config.limits.inbound_requests.saturating_sub(self.inbound.len()) as usize;
         if room < gathering.wanted.len() {
             return Gathered::Ends(Outcome::InputRequired(result));
@@ -244,8 +254,8 @@ impl Peer {
             entry.progress = None;
             entry.idle_deadline = None;
             entry.again_at = is_empty.then(|| time + wait);
-            entry.gathering = Some(Box::new(gathering));
         }
+        self.outbound.set_gathering(call.0, Some(Box::new(gathering)));
         self.set_deadline(call);
         match self.next_need(call) {
             Some(requested) => Gathered::Asked(requested),
@@ -266,10 +276,12 @@ impl Peer {
             exchange.context = context;
             exchange.kind = Some(wanted.kind);
             exchange.need = Some(need);
+            exchange.bytes = wanted.bytes();
             let params = wanted.params.as_deref().unwrap_or_default();
             let most = config.limits.kept_bytes;
             exchange.kept.keep(wanted.kind, params, context.revision, most);
         });
+        self.inbound_bytes += wanted.bytes();
         self.clock.begin_asking(now);
         self.unsettled.needs.push_back(place);
         place
@@ -373,8 +385,7 @@ impl Peer {
 
     /// What a call needed is not needed any more, because it ends.
     pub(super) fn withdraw_inputs(&mut self, call: CallId) {
-        let Some(entry) = self.outbound.get_mut(call.0) else { return };
-        let Some(gathering) = entry.gathering.take() else { return };
+        let Some(gathering) = self.outbound.set_gathering(call.0, None) else { return };
         for place in gathering.wanted.iter().filter_map(|wanted| wanted.place) {
             self.withdraw_need(place, CancelCause::CallEnded);
         }

@@ -97,6 +97,7 @@ impl Listens {
     }
 
     pub(super) fn remove(&mut self, place: Place) {
+        work!(self.open.len());
         self.open.retain(|listen| listen.place != place);
     }
 
@@ -284,6 +285,7 @@ impl Peer {
     }
 
     fn flush_at(&mut self, at: usize, out: &mut dyn Outlets) {
+        work!(1);
         let is_due = |listen: &&Listen| listen.acknowledged && listen.has_pending;
         if self.listens.open.get(at).filter(is_due).is_none() {
             return;

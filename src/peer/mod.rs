@@ -145,6 +145,7 @@ use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::handle::{CallId, ConnectionNumber, Place};
+use crate::limits::Limits;
 use crate::model::LoggingLevel;
 use crate::rpc::{Deadlines, Inbound};
 use crate::session::{Phase, Step};
@@ -168,6 +169,8 @@ pub(crate) struct Peer {
     /// What this side offers.
     offered: CapabilitySet,
     inbound: Inbound<Exchange>,
+    /// What counts for all of them towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    inbound_bytes: usize,
     /// How many of these ask for a resource to be told of.
     asked_subscriptions: u32,
     /// Exchanges that were cancelled together with another one, and wait to be told so.
@@ -276,6 +279,7 @@ impl Peer {
             was_ready: false,
             offered,
             inbound: Inbound::new(connection),
+            inbound_bytes: 0,
             asked_subscriptions: 0,
             marked: Rare::EMPTY,
             outbound: Pending::new(
@@ -319,6 +323,26 @@ impl Peer {
 
     pub(crate) fn connection(&self) -> ConnectionNumber {
         self.outbound.connection()
+    }
+
+    /// How many bytes are kept of the peer, apart from what the tables take themselves: its requests that have
+    /// not been answered, answers that wait for others of their batch, what it has given as input, and what it is
+    /// subscribed to.
+    pub(super) fn kept_bytes(&self) -> usize {
+        [
+            self.batches.bytes(),
+            self.bridges.bytes(),
+            self.interests.bytes(),
+            self.outbound.state_bytes(),
+        ]
+        .into_iter()
+        .fold(self.inbound_bytes, usize::saturating_add)
+    }
+
+    /// Whether so many bytes more may be kept.
+    pub(super) fn may_keep(&self, limits: &Limits, bytes: usize) -> bool {
+        self.kept_bytes().saturating_add(bytes) <= limits.connection_bytes
+            || mutant!("kept_bytes_are_not_bounded")
     }
 
     /// The level of log messages that are sent before the peer names another.

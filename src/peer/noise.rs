@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::detail::Detail;
 use super::event::{PeerEvent, Violation};
+use super::outlets::{Arrival, Outlets};
 use super::rare::{Empty, Rare};
 use super::receive::Reception;
 use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
@@ -193,11 +194,12 @@ impl Peer {
             violation.answered = match &violation.id {
                 // The peer would take it for the answer to the request that has this id already.
                 Some(id) if !config.serves_duplicates() && self.is_in_flight(id) => false,
-                Some(id) => self.send_error(config, *arrival, Answer::To(id), fault, *out),
-                None => {
-                    self.may_reply_without_id(config, arrival.now)
-                        && self.send_error(config, *arrival, self.no_id(), fault, *out)
+                Some(id) => {
+                    let is_long = violation.kind == ViolationKind::LongId;
+                    self.send_error(config, *arrival, Answer::To(id), fault, *out)
+                        || is_long && self.reply_without_id(config, *arrival, fault, *out)
                 }
+                None => self.reply_without_id(config, *arrival, fault, *out),
             };
         }
         self.report(config, violation)
@@ -232,6 +234,18 @@ impl Peer {
         self.noise
             .count(config.limits.violations_in_a_row)
             .then_some(PeerEvent::Violation(violation))
+    }
+
+    /// Answers what has no id that could be sent back, if that is allowed. Says whether it did.
+    fn reply_without_id(
+        &mut self,
+        config: &ConnectionConfig,
+        arrival: Arrival,
+        fault: Fault<'_, Detail>,
+        out: &mut dyn Outlets,
+    ) -> bool {
+        self.may_reply_without_id(config, arrival.now)
+            && self.send_error(config, arrival, self.no_id(), fault, out)
     }
 
     fn may_reply_without_id(&mut self, config: &ConnectionConfig, now: Instant) -> bool {

@@ -1,10 +1,13 @@
 //! The calls that have not ended, and what has to be known of all of them: kept up to date with each one
 //! that comes and goes, so that nothing has to look at every call to find it out.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
 use core::ops::Deref;
 
 use super::call::{Call, Purpose};
+use super::gather::Gathering;
 use super::rare::{Empty, Rare};
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::rpc::{Ending, GivenUp, Outbound};
@@ -32,11 +35,13 @@ struct Few {
     subscriptions: VecDeque<CallId>,
     /// Calls that were given up and could still become tasks, by their ids.
     abandoned: BTreeMap<u64, CallId>,
+    /// How many bytes the peer has given calls to bring back ([`Gathering::state`]).
+    state_bytes: usize,
 }
 
 impl Empty for Few {
     const EMPTY: &'static Self =
-        &Self { subscriptions: VecDeque::new(), abandoned: BTreeMap::new() };
+        &Self { subscriptions: VecDeque::new(), abandoned: BTreeMap::new(), state_bytes: 0 };
 }
 
 impl Deref for Pending {
@@ -120,6 +125,28 @@ impl Pending {
         }
     }
 
+    /// Something else is gathered for a call than before. Gives what was.
+    pub(super) fn set_gathering(
+        &mut self,
+        place: Place,
+        gathering: Option<Box<Gathering>>,
+    ) -> Option<Box<Gathering>> {
+        let call = self.calls.get_mut(place)?;
+        let added = state_bytes(gathering.as_deref());
+        let before = core::mem::replace(&mut call.gathering, gathering);
+        let taken = state_bytes(before.as_deref());
+        if added != taken {
+            self.few.state_bytes += added;
+            self.few.state_bytes -= taken;
+        }
+        before
+    }
+
+    /// How many bytes the peer has given calls to bring back.
+    pub(super) fn state_bytes(&self) -> usize {
+        self.few.state_bytes
+    }
+
     /// Gives the memory back if there are no calls.
     pub(super) fn release(&mut self) {
         self.calls.release();
@@ -148,7 +175,11 @@ impl Pending {
 
     /// A call is about to be taken out.
     fn forget(&mut self, place: Place) {
-        let Some(purpose) = self.calls.get(place).map(|call| call.purpose) else { return };
+        let Some(call) = self.calls.get(place) else { return };
+        let purpose = call.purpose;
+        if call.gathering.is_some() {
+            self.set_gathering(place, None);
+        }
         self.pass_pausing(place);
         match purpose {
             Purpose::Application => {}
@@ -179,6 +210,10 @@ impl Pending {
         }
         self.first_pausing = next.map(|place| place.index);
     }
+}
+
+fn state_bytes(gathering: Option<&Gathering>) -> usize {
+    gathering.and_then(|gathering| gathering.state.as_ref()).map_or(0, String::len)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::dialect::check_params;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::{Misfit, Problem, Str, fits, member};
-use crate::rpc::{Id, ResultType, write_success};
+use crate::rpc::{Id, Lookup, ResultType, write_success};
 use crate::session::Phase;
 use crate::subscription::Filter;
 use crate::task::EXTENSION;
@@ -92,8 +92,12 @@ impl Peer {
         config: &ConnectionConfig,
         request: &IncomingRequest<'_, '_>,
     ) -> Result<Admitted, Refusal> {
-        if !config.serves_duplicates() && self.is_in_flight(&request.id) {
-            return Err(ViolationKind::DuplicateRequestId.into());
+        match self.look_up(&request.id) {
+            Lookup::Found(_) if !config.serves_duplicates() => {
+                return Err(ViolationKind::DuplicateRequestId.into());
+            }
+            Lookup::Found(_) | Lookup::Free => {}
+            Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
         let kind = RequestKind::of(&request.method);
         let claim = self.claim(request);

@@ -260,7 +260,7 @@ impl Peer {
     fn register_elicitations(&mut self, error: &ErrorObject<'_>, config: &ConnectionConfig) {
         let Some(session) = self.session else { return };
         for id in required_elicitations(error, session.revision) {
-            self.elicitations.add(&id, config.limits.elicitations);
+            self.elicitations.add(&id, &config.limits);
         }
     }
 }

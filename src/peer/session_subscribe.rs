@@ -225,7 +225,7 @@ impl Peer {
         let now = self.subscription(*first).is_some_and(Subscription::is_ready);
         for call in others.iter().chain((!now).then_some(first)) {
             if let Some(subscription) = self.subscription_mut(*call) {
-                subscription.keep(config.limits.early_notifications, kind, params.as_deref());
+                subscription.keep(&config.limits, kind, params.as_deref());
                 let is_open = subscription.acknowledged;
                 if is_open {
                     self.unsettled.early.push_back(*call);

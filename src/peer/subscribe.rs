@@ -20,6 +20,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
+use crate::limits::Limits;
 use crate::model::SubscriptionFilter;
 use crate::rpc::{ErrorObject, GivenUp, Id, StrayCause};
 use crate::subscription::{Filter, LISTS};
@@ -49,8 +50,12 @@ impl Subscription {
     }
 
     /// Keeps what cannot be told at once, unless too much is kept already.
-    pub(super) fn keep(&mut self, most: u32, kind: NotificationKind, params: Option<&str>) {
-        if (most as usize) <= self.early.len() {
+    pub(super) fn keep(&mut self, limits: &Limits, kind: NotificationKind, params: Option<&str>) {
+        let most = limits.early_notifications as usize;
+        let kept = self.early.iter().filter_map(|(_, params)| params.as_ref()).map(String::len);
+        let bytes = kept.sum::<usize>().saturating_add(params.map_or(0, str::len));
+        // Each says little more than a URI.
+        if most <= self.early.len() || most.saturating_mul(limits.uri_bytes) < bytes {
             self.lost = self.lost.saturating_add(1);
         } else {
             self.early.push_back((kind, params.map(String::from)));
@@ -262,7 +267,7 @@ impl Peer {
             return Some(changed(call, notification));
         }
         let params = notification.params.as_ref().map(Raw::as_json);
-        subscription.keep(config.limits.early_notifications, kind, params);
+        subscription.keep(&config.limits, kind, params);
         if !subscription.acknowledged {
             self.note(ViolationKind::NotAcknowledged);
         }

@@ -143,14 +143,14 @@ impl Peer {
     pub(super) fn track(&mut self, call: CallId, tracked: Tracked) {
         self.tracked.0.insert(tracked.id.clone(), call);
         self.outbound.pause_for_ever(call.0);
+        // What was asked for before it became a task has been answered.
+        self.outbound.set_gathering(call.0, None);
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
         entry.whereabouts = Whereabouts::Answered;
         entry.idle = None;
         entry.idle_deadline = None;
         entry.total_deadline = entry.total_deadline.filter(|_| entry.is_bounded);
         entry.params.clear();
-        // What was asked for before it became a task has been answered.
-        entry.gathering = None;
         entry.task = part(TaskPart::Tracked(tracked));
         self.set_deadline(call);
     }

@@ -91,7 +91,8 @@ impl Peer {
             return None;
         }
         let wanted = Wanted::new(String::from(key), kind, params.map(String::from));
-        self.may_be_wanted(&wanted, entry.narrowed).then_some(wanted)
+        let fits = self.may_keep(&config.limits, wanted.bytes());
+        (fits && self.may_be_wanted(&wanted, entry.narrowed)).then_some(wanted)
     }
 
     /// Where among all that a task has asked for there is room for more: behind them, and where something

@@ -127,6 +127,15 @@ pub(crate) struct Fault<'a, T: ?Sized> {
     pub(crate) data: Option<&'a T>,
 }
 
+/// Whatever the type of its data, which is only borrowed.
+impl<T: ?Sized> Clone for Fault<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Fault<'_, T> {}
+
 impl<'a> Fault<'a, ()> {
     /// A fault about which there is no more to say.
     pub(crate) const fn plain(code: ErrorCode, message: &'a dyn Display) -> Self {

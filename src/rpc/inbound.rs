@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::id::Id;
-use super::index::Index;
+use super::index::{Index, Lookup};
 use super::table::{Ending, Recycle, Table};
 use crate::handle::{ConnectionNumber, Place};
 
@@ -48,8 +48,8 @@ impl<E: Recycle> Recycle for Entry<E> {
 }
 
 impl<E: Recycle> Inbound<E> {
-    pub(crate) fn new(connection: ConnectionNumber) -> Self {
-        Self { table: Table::new(connection), by_id: Index::default() }
+    pub(crate) const fn new(connection: ConnectionNumber) -> Self {
+        Self { table: Table::new(connection), by_id: Index::new() }
     }
 
     pub(crate) const fn len(&self) -> u32 {
@@ -104,21 +104,29 @@ impl<E: Recycle> Inbound<E> {
     /// The request with this id, of twins the first.
     #[inline]
     pub(crate) fn find(&self, id: &Id<'_>) -> Option<Place> {
-        // Most requests come when no other is being served, and taking the hash is most of the work.
-        if self.table.is_empty() {
-            return None;
+        match self.look_up(id) {
+            Lookup::Found(index) => self.table.place_of(index),
+            Lookup::Free | Lookup::Crowded => None,
         }
-        self.find_among_others(id)
     }
 
-    fn find_among_others(&self, id: &Id<'_>) -> Option<Place> {
-        let index = self.by_id.find(id.hash32(), |index| {
+    /// Whether there is a request with this id, and if not, whether there can be one.
+    #[inline]
+    pub(crate) fn look_up(&self, id: &Id<'_>) -> Lookup {
+        // Most requests come when no other is being served, and taking the hash is most of the work.
+        if self.table.is_empty() {
+            return Lookup::Free;
+        }
+        self.look_up_among_others(id)
+    }
+
+    fn look_up_among_others(&self, id: &Id<'_>) -> Lookup {
+        self.by_id.look_up(id.hash32(), |index| {
             self.table
                 .place_of(index)
                 .and_then(|place| self.table.get(place))
                 .is_some_and(|entry| Id::trusted(&entry.id) == *id)
-        })?;
-        self.table.place_of(index)
+        })
     }
 
     pub(crate) fn get(&self, place: Place) -> Option<&E> {

@@ -214,7 +214,7 @@ pub(crate) fn classify<'e, 'a>(
     if let Some(message) = asking(envelope, limits) {
         return Ok(message);
     }
-    let id = id(envelope, limits);
+    let id = id(envelope);
     let intent = intent(envelope);
     let defective = |kind, id: Option<Id<'a>>, meant| Err(Defective { kind, id, meant, intent });
 
@@ -224,6 +224,10 @@ pub(crate) fn classify<'e, 'a>(
     }
     let id = match id {
         None => None,
+        // It cannot be kept, but it can be sent back.
+        Some(Ok(id)) if limits.id_bytes < id.as_wire().len() => {
+            return defective(ViolationKind::LongId, Some(id), true);
+        }
         Some(Ok(id)) => Some(id),
         Some(Err(ViolationKind::NullId)) if intent == Intent::Response => None,
         Some(Err(kind)) => return defective(kind, None, true),
@@ -331,8 +335,8 @@ fn response<'e, 'a>(
     }
 }
 
-/// The id: absent, readable, or not.
-fn id<'a>(envelope: &Envelope<'a>, limits: &Limits) -> Option<Result<Id<'a>, ViolationKind>> {
+/// The id, however long: absent, readable, or not.
+fn id<'a>(envelope: &Envelope<'a>) -> Option<Result<Id<'a>, ViolationKind>> {
     if envelope.is_duplicated(Member::Id) {
         return Some(Err(ViolationKind::DuplicateId));
     }
@@ -341,7 +345,7 @@ fn id<'a>(envelope: &Envelope<'a>, limits: &Limits) -> Option<Result<Id<'a>, Vio
     if envelope.defect().is_some() && Raw::new(literal).is_err() {
         return Some(Err(ViolationKind::MalformedId));
     }
-    Some(Id::from_literal(literal, limits.id_bytes))
+    Some(Id::from_literal(literal, usize::MAX))
 }
 
 /// What the members say the frame is. The presence of an id alone proves nothing.

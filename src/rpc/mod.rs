@@ -20,7 +20,7 @@ pub(crate) use encode::{
     write_result, write_result_with, write_success,
 };
 pub(crate) use inbound::Inbound;
-pub(crate) use index::Index;
+pub(crate) use index::{Index, Lookup};
 pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
 pub(crate) use table::{Ending, Recycle, Table};

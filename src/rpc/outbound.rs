@@ -186,6 +186,7 @@ impl<E: Recycle> Outbound<E> {
     /// Why an id that no pending call has was answered.
     pub(crate) fn stray(&self, id: Option<u64>) -> StrayCause {
         let Some(id) = id else { return StrayCause::NeverIssued };
+        work!(self.given_up.len());
         if let Some((_, cause)) = self.given_up.iter().find(|(given_up, _)| *given_up == id) {
             return match cause {
                 GivenUp::Cancelled => StrayCause::Cancelled,

@@ -11,6 +11,10 @@ pub(crate) trait Recycle: Default {
     fn recycle(&mut self);
 }
 
+impl Recycle for () {
+    fn recycle(&mut self) {}
+}
+
 /// How an entry left its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ending {
@@ -218,6 +222,7 @@ impl<T: Recycle> Table<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T)> {
         let mut at = self.first;
         core::iter::from_fn(move || {
+            work!(1);
             let index = at.index()?;
             let slot = self.slot(index)?;
             at = slot.next;

@@ -40,7 +40,7 @@ impl Server {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let kind = Some(crate::dialect::methods::RequestKind::Listen);
-        let (id, context) = match self.peer.admit(&self.config.connection, kind, &request) {
+        let (id, context) = match self.peer.admit(&self.config.connection, kind, &request, out) {
             Ok(admitted) => admitted,
             Err(kind) => return self.refuse(kind, request, out),
         };

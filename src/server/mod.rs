@@ -214,7 +214,7 @@ impl Server {
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        match self.peer.admit(&self.config.connection, kind, request) {
+        match self.peer.admit(&self.config.connection, kind, request, out) {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))

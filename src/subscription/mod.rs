@@ -17,12 +17,17 @@ pub(crate) struct Interests {
     level: LoggingLevel,
     /// The resources whose changes are wanted, by URI.
     resources: BTreeSet<String>,
+    /// What they take.
+    bytes: usize,
 }
+
+/// What a subscription to a resource takes beside its URI.
+const RESOURCE_BYTES: usize = 64;
 
 impl Interests {
     /// Log messages of this level and above, and no resource.
     pub(crate) const fn new(level: LoggingLevel) -> Self {
-        Self { level, resources: BTreeSet::new() }
+        Self { level, resources: BTreeSet::new(), bytes: 0 }
     }
 
     pub(crate) const fn set_level(&mut self, level: LoggingLevel) {
@@ -43,16 +48,24 @@ impl Interests {
         self.resources.len()
     }
 
+    /// How many bytes they take.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Subscribes to a resource; doing so twice changes nothing.
     pub(crate) fn subscribe(&mut self, uri: &str) {
         if !self.resources.contains(uri) {
             self.resources.insert(String::from(uri));
+            self.bytes += uri.len() + RESOURCE_BYTES;
         }
     }
 
     /// Ends a subscription, if there is one.
     pub(crate) fn unsubscribe(&mut self, uri: &str) {
-        self.resources.remove(uri);
+        if self.resources.remove(uri) {
+            self.bytes -= uri.len() + RESOURCE_BYTES;
+        }
     }
 
     /// Whether changes of this resource are wanted. URIs are compared as text and never normalised.

@@ -15,6 +15,7 @@
 //! | know that two runs were the same | [`Digest`] |
 //! | write down what happens in production, have it happen again, and draw it (`examples/replay` in the repository) | [`Recorder`], [`Recording`], [`replay`], [`Recording::diagram`] |
 //! | read what went wrong | [`Diagram`] |
+//! | check that the work of a machine is linear in what it is given (feature `work`) | `WorkMeter` |
 //! | write a test that reads like a conversation | [`transcript!`](crate::transcript) |
 //! | go through everything that can happen, in every order | [`explore`], [`Canonical`] |
 //!
@@ -115,6 +116,8 @@ mod replaying;
 mod transcript;
 mod watched;
 mod wire;
+#[cfg(feature = "work")]
+mod work;
 
 pub use choices::Choices;
 pub use diagram::Diagram;
@@ -129,3 +132,5 @@ pub use recording::{BadRecording, Happening, Recording, Step};
 pub use replaying::{Divergence, replay, replay_with};
 pub use transcript::{Mismatch, converse};
 pub use watched::{Monitors, WatchedPair};
+#[cfg(feature = "work")]
+pub use work::WorkMeter;

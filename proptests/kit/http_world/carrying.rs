@@ -4,6 +4,7 @@ use mcp_sansio::http::{
     Action, Admitted, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
     ResponsePart, ResponseReader, name,
 };
+use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{Frames, Principal};
 
 use super::HttpWorld;
@@ -122,7 +123,9 @@ impl HttpWorld {
                 let is_post = request.method == "POST";
                 let limits = self.http.limits().clone();
                 for frame in Frames::of(&request.body, &limits).filter(|_| is_post) {
+                    let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                     let event = self.http.receive(exchange, frame, now);
+                    meter.check(length).map_err(|broken| broken.to_string())?;
                     let event = event.map(|event| (exchange.connection(), event.into_owned()));
                     self.server_saw(event)?;
                 }

@@ -3,6 +3,7 @@
 use mcp_sansio::http::Arrived;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolParams, ElicitResult, SubscriptionFilter, method};
+use mcp_sansio::testing::WorkMeter;
 use mcp_sansio::{
     CallId, CallOptions, Cause, ClientEvent, ConnectionNumber, Frames, Phase, SubscriptionNews,
 };
@@ -98,7 +99,9 @@ impl HttpWorld {
             Arrived::Messages { text, arrival } => {
                 let limits = world.http.limits().clone();
                 for frame in Frames::of(text, &limits) {
+                    let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                     let event = world.client.receive(frame, arrival, &mut world.posts);
+                    meter.check(length).map_err(|broken| broken.to_string())?;
                     world.client_saw(event.map(ClientEvent::into_owned))?;
                 }
             }

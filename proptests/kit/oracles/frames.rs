@@ -1,6 +1,6 @@
 //! An inbox beside a parser of lines that is slow and obviously right.
 
-use mcp_sansio::testing::Choices;
+use mcp_sansio::testing::{Choices, WorkMeter};
 use mcp_sansio::{Inbox, Limits};
 
 /// What comes out of an inbox: the bytes of each frame, none of what was too long.
@@ -8,6 +8,7 @@ fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Ve
     let mut inbox = Inbox::new(limits);
     let mut frames = Vec::new();
     let mut rest = bytes;
+    let meter = WorkMeter::start();
     loop {
         let taken = inbox.feed(&rest[..rest.len().min(chunk())]);
         rest = &rest[taken..];
@@ -18,6 +19,7 @@ fn frames(bytes: &[u8], limits: &Limits, chunk: &mut dyn FnMut() -> usize) -> Ve
             frames.push(frame.bytes().to_vec());
         }
         if inbox.is_finished() && rest.is_empty() {
+            assert_eq!(meter.check(bytes.len()), Ok(()), "{}", bytes.escape_ascii());
             return frames;
         }
     }

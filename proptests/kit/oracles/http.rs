@@ -9,7 +9,7 @@ use mcp_sansio::http::{
     HttpServerConfig, Posts, RequestHead, ResponsePart,
 };
 use mcp_sansio::model::{ListChanged, PageParams, method};
-use mcp_sansio::testing::Choices;
+use mcp_sansio::testing::{Choices, WorkMeter};
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, ClientConfig, ClientEvent, ErrorCode, Frames, Instant,
     Principal, ServerConfig, ServerEvent,
@@ -148,7 +148,9 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
                 http.post(headers, &body, principal, random, now, &|_| None).ok().flatten()?;
             let limits = http.limits().clone();
             for frame in Frames::of(&body, &limits) {
+                let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                 let event = http.receive(exchange, frame, now);
+                assert_eq!(meter.check(length), Ok(()));
                 let Some(ServerEvent::Request(request)) = event else { continue };
                 let (id, answers) = (request.id, !choices.one_in(3));
                 http.with(id.connection(), now, |server, out| {
@@ -306,7 +308,9 @@ fn take(
         Arrived::Messages { text, arrival } => {
             let limits = client.config().connection.limits.clone();
             for frame in Frames::of(text, &limits) {
+                let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                 let event = client.receive(frame, arrival, posts);
+                assert_eq!(meter.check(length), Ok(()));
                 saw(posts, calls, event);
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::method;
-use mcp_sansio::testing::{Broken, Promise};
+use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
     CallEnded, CallId, CallOptions, Cancellation, ClientEvent, ErrorCode, Frame, Outbox, Outcome,
     Paging, Phase, TaskOptions, Timeout,
@@ -169,7 +169,10 @@ impl World {
         let bytes = frame.bytes();
         self.ours.monitor.delivered(bytes);
         let answered = self.answered_by(bytes);
-        if let Some(event) = self.client.receive(frame, self.now, &mut self.client_out) {
+        let meter = WorkMeter::start();
+        let event = self.client.receive(frame, self.now, &mut self.client_out);
+        meter.check(bytes.len())?;
+        if let Some(event) = event {
             let is_cancelled = matches!(event, ClientEvent::Cancelled(_));
             self.client_event(&event)?;
             if is_cancelled && is_cancellation(bytes) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::model::{ElicitParams, InputRequired, ObjectSchema};
 use mcp_sansio::task::{NewTask, TaskEvent, TaskKey};
-use mcp_sansio::testing::{Broken, Promise};
+use mcp_sansio::testing::{Broken, Promise, WorkMeter};
 use mcp_sansio::{
     Call, CallOptions, Era, ErrorCode, Frame, InboundId, Outbox, Progress, Request, RespondError,
     ServerEvent, TaskMode,
@@ -188,7 +188,10 @@ impl World {
     pub(super) fn at_server(&mut self, frame: Frame<'_>) -> Result<(), Broken> {
         let bytes = frame.bytes();
         self.theirs.monitor.delivered(bytes);
-        if let Some(event) = self.server.receive(frame, self.now, &mut self.server_out) {
+        let meter = WorkMeter::start();
+        let event = self.server.receive(frame, self.now, &mut self.server_out);
+        meter.check(bytes.len())?;
+        if let Some(event) = event {
             let is_cancelled = matches!(event, ServerEvent::Cancelled(_));
             self.server_event(event)?;
             if is_cancelled && is_cancellation(bytes) {

@@ -14,6 +14,7 @@ mod operations;
 mod oracles;
 mod promises;
 mod scale;
+mod work;
 
 use mcp_sansio_proptests::allocations::Counting;
 

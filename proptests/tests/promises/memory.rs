@@ -1,8 +1,11 @@
 //! What a connection holds at worst, against the formula in the documentation of `Limits`.
 
+use std::time::Duration;
+
+use mcp_sansio::model::InputRequired;
 use mcp_sansio::{
-    CallOptions, ErrorCode, Framing, Inbox, Limits, Outbox, Phase, RespondError, Revision,
-    ServerEvent,
+    CallOptions, CancelCause, Cause, ErrorCode, Frames, Framing, Inbox, Limits, Outbox, Phase,
+    RespondError, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -255,4 +258,121 @@ fn a_server_has_no_idea_of_what_it_has_answered() {
     (0..10).for_each(|_| round(&mut side));
     let ((), bytes) = held(|| (0..10_000).for_each(|_| round(&mut side)));
     assert_eq!(bytes, 0);
+}
+
+/// A client keeps a server busy with large messages and reads nothing. What is refused is refused with its own id, what
+/// was taken in goes on, and when that is over there is room again.
+#[test]
+fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
+    let mut config = config::server();
+    config.connection.limits.connection_bytes = 100_000;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
+    let large = |id: u32| {
+        let text = "x".repeat(30_000);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#)
+    };
+    let taken: Vec<_> = (1..4).map(|id| side.request(&large(id))).collect();
+    let kept = 3 * large(1).len();
+    assert_eq!(side.server.counts().kept_bytes, kept);
+    let Some(ServerEvent::Violation(violation)) = side.receive(&large(4)) else {
+        panic!("no room")
+    };
+    assert_eq!((violation.kind, violation.answered), (ViolationKind::TooManyBytes, true));
+    let error = r#"{"code":-32603,"message":"too many bytes are kept for this connection (Limits::connection_bytes)"}"#;
+    assert_eq!(side.sent(), [format!(r#"{{"jsonrpc":"2.0","id":4,"error":{error}}}"#)]);
+    // What is small is served meanwhile.
+    let small = side.request(r#"{"jsonrpc":"2.0","id":5,"method":"x/work"}"#);
+    side.respond(small, "{}");
+    side.respond(taken[0], "{}");
+    assert_eq!(side.sent().len(), 2);
+    side.request(&large(6));
+    assert_eq!(side.server.counts().kept_bytes, kept);
+    // What its outbox has not sent counts as well.
+    side.respond(taken[1], &format!(r#"{{"a":"{}"}}"#, "x".repeat(30_000)));
+    assert!(matches!(side.receive(&large(7)), Some(ServerEvent::Violation(_))));
+    assert_eq!(side.sent().len(), 2);
+    side.request(&large(8));
+    side.server.disconnected(Cause::EndOfInput, side.now);
+    side.now = side.now + Duration::from_secs(60);
+    _ = side.outcomes();
+    assert_eq!(side.server.counts().kept_bytes, 0);
+}
+
+/// So is what a client gives as input, and what it is subscribed to.
+#[test]
+fn answers_and_subscriptions_count_as_kept() {
+    let mut config = config::server();
+    config.connection.limits.connection_bytes = 10_000;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
+    let uri = "file:///".to_owned() + &"x".repeat(4_000);
+    let subscribe = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#
+    );
+    let id = side.request(&subscribe);
+    side.respond(id, "{}");
+    assert_eq!(side.server.counts().kept_bytes, uri.len() + 64);
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"n"}}"#;
+    let Some(ServerEvent::Request(request)) = side.receive(call) else { panic!("a request") };
+    let needed = InputRequired::new().roots("a").roots("b");
+    side.server.require_input(&request, &needed, side.now, &mut side.out).unwrap();
+    let roots = |id: u32, bytes: usize| {
+        let name = "x".repeat(bytes);
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{{"uri":"file:///","name":"{name}"}}]}}}}"#
+        )
+    };
+    assert_eq!(side.receive(&roots(1, 3_000)), None, "the other one is waited for");
+    assert!(uri.len() + 64 + 3_000 < side.server.counts().kept_bytes);
+    let Some(ServerEvent::Cancelled(cancelled)) = side.receive(&roots(2, 3_000)) else {
+        panic!("there is no room for it, so the request fails");
+    };
+    assert_eq!(cancelled.cause, CancelCause::InputFailed);
+    let unsubscribe = subscribe.replace("resources/subscribe", "resources/unsubscribe");
+    let id = side.request(&unsubscribe);
+    side.respond(id, "{}");
+    assert_eq!(side.server.counts().kept_bytes, 0);
+}
+
+/// Answers that wait for the last one of their batch count, and so do batches.
+#[test]
+fn batches_that_wait_are_bounded() {
+    let mut config = config::server();
+    config.connection.limits.batches = 2;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_03_26);
+    let batch = |id: u32| {
+        format!(
+            r#"[{{"jsonrpc":"2.0","id":{id},"method":"x/work"}},{{"jsonrpc":"2.0","id":"p{id}","method":"ping"}}]"#
+        )
+    };
+    let mut events = Vec::new();
+    for id in 1..4 {
+        let text = batch(id);
+        for frame in Frames::of(text.as_bytes(), &Limits::default()) {
+            let event = side.server.receive(frame, side.now, &mut side.out);
+            events.extend(event.map(ServerEvent::into_owned));
+        }
+    }
+    let [ServerEvent::Request(first), ServerEvent::Request(_), ServerEvent::Violation(third)] =
+        &events[..]
+    else {
+        panic!("{events:?}");
+    };
+    assert_eq!((third.kind, third.answered), (ViolationKind::TooManyBatches, true));
+    let error = r#"{"code":-32603,"message":"too many batches wait for their last answer (Limits::batches)"}"#;
+    let pong = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#);
+    let refused = format!(r#"[{{"jsonrpc":"2.0","id":3,"error":{error}}},{}]"#, pong("p3"));
+    assert_eq!(side.sent(), [refused]);
+    let before = side.server.counts().kept_bytes;
+    // Its answer waits, so its id is still in flight.
+    let again = side.receive(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#);
+    assert!(
+        matches!(again, Some(ServerEvent::Violation(v)) if v.kind == ViolationKind::DuplicateRequestId)
+    );
+    side.respond(first.id, "{}");
+    assert_eq!(
+        side.sent(),
+        [format!(r#"[{},{{"jsonrpc":"2.0","id":1,"result":{{}}}}]"#, pong("p1"))]
+    );
+    assert!(2 * side.server.counts().kept_bytes <= before);
+    assert_eq!(side.receive(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#), None);
 }

@@ -6,8 +6,10 @@
 use std::process::{Command, Output};
 
 /// The defects: the name of the switch, and how the names of the tests begin that have to notice it.
-const MUTANTS: [(&str, &str); 14] = [
+const MUTANTS: [(&str, &str); 17] = [
     ("more_brackets_close_than_open", "promise_1_no"),
+    ("ids_of_batches_are_compared_one_by_one", "promise_1_work"),
+    ("ids_may_collide", "promise_1_work"),
     ("an_expired_call_goes_on", "promise_2_"),
     ("an_answer_ends_the_first_call", "promise_2_"),
     ("broken_responses_are_answered", "promise_3_"),
@@ -17,6 +19,7 @@ const MUTANTS: [(&str, &str); 14] = [
     ("a_line_ends_with_its_chunk", "promise_5_chunks"),
     ("withdrawing_leaves_bytes_behind", "promise_5_messages"),
     ("requests_are_not_bounded", "promise_6_"),
+    ("kept_bytes_are_not_bounded", "promise_6_"),
     ("ids_depend_on_the_clock", "promise_7_"),
     ("receiving_allocates", "promise_8_"),
     ("unknown_content_is_forgotten", "promise_9_"),

@@ -104,6 +104,11 @@ fn promise_1_no_input_panics() {
 }
 
 #[test]
+fn promise_1_work_does_not_grow_with_what_is_piled_up() {
+    crate::work::check();
+}
+
+#[test]
 fn promise_1_depth_takes_no_stack() {
     // So little that one call for each of a million levels would overflow it. Those beyond the limit are not even
     // looked at, so it is the limit that is tested here.
@@ -181,6 +186,39 @@ fn promise_5_messages_leave_whole_and_in_order() {
 #[test]
 fn promise_6_everything_is_bounded() {
     kept(Promise::Bounded);
+}
+
+/// Requests of any length, answered at any time or never: what is kept of them never exceeds its bound, and a short
+/// request is served as soon as there is room.
+#[test]
+fn promise_6_bytes_are_bounded() {
+    for seed in seeds() {
+        let mut choices = Choices::seeded(seed);
+        let mut config = config::server();
+        let most = 1_000 + choices.below(20_000) as usize;
+        config.connection.limits.connection_bytes = most;
+        let mut side = ServerSide::ready_with(config, Revision::V2025_11_25);
+        let mut open = Vec::new();
+        for id in 0..100 {
+            let text = "x".repeat(choices.below(8_000) as usize);
+            let call = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#
+            );
+            match side.receive(&call) {
+                Some(ServerEvent::Request(request)) => open.push(request.id),
+                Some(ServerEvent::Violation(violation)) => assert!(violation.answered),
+                other => panic!("{other:?}"),
+            }
+            if choices.one_in(3) && !open.is_empty() {
+                side.respond(open.remove(0), "{}");
+            }
+            _ = side.sent();
+            let kept = side.server.counts().kept_bytes;
+            assert!(kept <= most, "seed {seed}: {kept} bytes are kept, and not {most}");
+        }
+        open.into_iter().for_each(|id| side.respond(id, "{}"));
+        assert_eq!(side.server.counts().kept_bytes, 0, "seed {seed}");
+    }
 }
 
 #[test]
