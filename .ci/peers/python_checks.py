@@ -57,10 +57,10 @@ def refusal(tool, revision):
     """What a tool says that needs what the revision does not have."""
     if tool != "visit_page":
         # The revision does not have the question at all; this is the member where it is noticed.
-        return "the answer could not be written: `mode` does not exist in this revision"
+        return "the answer could not be written: mode does not exist in this revision"
     if revision < "2025-06-18":
         return "the request may not be sent: the revision of the session does not have it"
-    return "the request could not be written: `mode` does not exist in this revision"
+    return "the request could not be written: mode does not exist in this revision"
 
 
 def equal(left, right):

@@ -50,11 +50,11 @@ export function refusal(tool, questions, revision) {
   if (asks("url") && revision < "2025-11-25") {
     return revision < "2025-06-18"
       ? "the request may not be sent: the revision of the session does not have it"
-      : "the request could not be written: `mode` does not exist in this revision";
+      : "the request could not be written: mode does not exist in this revision";
   }
   if (asks("form") && revision < "2025-06-18") {
     // The revision does not have the question at all; this is the member where it is noticed.
-    return "the answer could not be written: `mode` does not exist in this revision";
+    return "the answer could not be written: mode does not exist in this revision";
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ pub(crate) fn check_answer(result: &str, schema: Option<&str>) -> Result<(), Mis
     match schema {
         Some(schema) => check_content(schema, content.unwrap_or("{}")),
         // To agree to visit a page is not to answer.
-        None => check(content.is_none()),
+        None => check(content.is_none()).map_err(|misfit| misfit.inside("content")),
     }
 }
 
@@ -37,12 +37,15 @@ fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
     let required = member(schema, "required").unwrap_or_default();
     for name in strings(required) {
         if !content.contains_key(&name) {
-            return Err(Misfit::at("content", Problem::Missing));
+            let missing = Misfit::at("", Problem::Missing);
+            return Err(missing.in_entry(&name.to_str()).inside("content"));
         }
     }
     for (name, field) in MemberTexts::of(member(schema, "properties").unwrap_or_default()) {
-        if let Some(value) = content.get(&name.into_string()) {
-            check_field(field, value)?;
+        let name = name.into_string();
+        if let Some(value) = content.get(&name) {
+            check_field(field, value)
+                .map_err(|misfit| misfit.in_entry(&name.to_str()).inside("content"))?;
         }
     }
     Ok(())
@@ -116,12 +119,12 @@ fn constants(array: &str) -> impl Iterator<Item = Str<'_>> {
         .filter_map(|choice| member(choice.borrowed()?, "const").and_then(Str::from_literal))
 }
 
-fn check(fits: bool) -> Result<(), Misfit> {
-    if fits { Ok(()) } else { Err(Misfit::at("content", Problem::NotAllowed)) }
+const fn check(fits: bool) -> Result<(), Misfit> {
+    if fits { Ok(()) } else { Err(Misfit::at("", Problem::NotAllowed)) }
 }
 
 const fn wrong_type() -> Result<(), Misfit> {
-    Err(Misfit::at("content", Problem::WrongType))
+    Err(Misfit::at("", Problem::WrongType))
 }
 
 #[cfg(test)]
@@ -185,8 +188,11 @@ mod tests {
         for (field, value, problem) in cases {
             let schema = format!(r#"{{"type":"object","properties":{{"f":{field}}}}}"#);
             let result = format!(r#"{{"action":"accept","content":{{"f":{value}}}}}"#);
-            let expected = problem.map_or(Ok(()), |problem| Err(Misfit::at("content", problem)));
-            assert_eq!(check_answer(&result, Some(&schema)), expected, "{field} {value}");
+            let misfit = check_answer(&result, Some(&schema)).err();
+            assert_eq!(misfit.map(|misfit| misfit.problem), problem, "{field} {value}");
+            // The name of the field is the schema's, and not a field of MCP.
+            let place = misfit.as_ref().map(|misfit| (misfit.field, misfit.path()));
+            assert_eq!(place, problem.map(|_| ("content", "content.f")));
         }
     }
 
@@ -194,7 +200,8 @@ mod tests {
     #[test]
     fn only_an_accepted_form_has_content() {
         let schema = r#"{"type":"object","properties":{"f":{"type":"string"}},"required":["f"]}"#;
-        let missing = Err(Misfit::at("content", Problem::Missing));
+        let missing = Err("content.f is missing");
+        let unwanted = Err("content has a value that is not allowed");
         let cases = [
             (r#"{"action":"accept","content":{"f":"x"}}"#, Some(schema), Ok(())),
             (r#"{"action":"accept","content":{"f":"x","g":[]}}"#, Some(schema), Ok(())),
@@ -205,11 +212,12 @@ mod tests {
             (r#"{"action":"decline"}"#, Some(schema), Ok(())),
             (r#"{"action":"cancel","content":{"f":1}}"#, Some(schema), Ok(())),
             (r#"{"action":"accept"}"#, None, Ok(())),
-            (r#"{"action":"accept","content":{"f":1}}"#, None, check(false)),
+            (r#"{"action":"accept","content":{"f":1}}"#, None, unwanted),
             (r#"{"action":"decline","content":{"f":1}}"#, None, Ok(())),
         ];
         for (result, schema, expected) in cases {
-            assert_eq!(check_answer(result, schema), expected, "{result}");
+            let checked = check_answer(result, schema).map_err(|misfit| format!("{misfit}"));
+            assert_eq!(checked, expected.map_err(Into::into), "{result}");
         }
     }
 }

@@ -38,22 +38,23 @@ impl<'m> Inputs<'m> {
         let mut inputs = Self { requests: Vec::new(), needs: CapabilitySet::NONE };
         let asked = required.requests.iter().flat_map(|requests| requests.iter());
         for (index, (key, request)) in asked.enumerate() {
-            let (kind, (params, needs)) = match request {
+            let (kind, written) = match request {
                 InputRequest::Elicit(params) => {
                     let id = url_id(index).filter(|_| *params.mode() == ElicitationMode::Url);
-                    (RequestKind::Elicit, write(RequestKind::Elicit, params, revision, id)?)
+                    (RequestKind::Elicit, write(RequestKind::Elicit, params, revision, id))
                 }
                 InputRequest::CreateMessage(params) => {
                     let kind = RequestKind::CreateMessage;
-                    (kind, write(kind, params, revision, None)?)
+                    (kind, write(kind, params, revision, None))
                 }
-                InputRequest::ListRoots => (RequestKind::ListRoots, Written::default()),
+                InputRequest::ListRoots => (RequestKind::ListRoots, Ok(Written::default())),
                 InputRequest::Unknown(request) => {
                     let kind = kind_of(request)?;
-                    (kind, write_as_it_is(kind, request, revision, url_id(index))?)
+                    (kind, write_as_it_is(kind, request, revision, url_id(index)))
                 }
             };
-            check_params(kind, &params).map_err(EncodeError::from)?;
+            let (params, needs) =
+                written.map_err(|error| error.in_entry(key).inside("inputRequests"))?;
             let gate = kind.rule().gate(Sender::Server);
             inputs.needs =
                 gate.into_iter().chain(needs.iter()).fold(inputs.needs, CapabilitySet::with);
@@ -79,9 +80,12 @@ fn write<T: Serialize>(
     let named = [("elicitationId", url_id.as_deref().unwrap_or_default())];
     let defaults: &[_] = if url_id.is_some() { &named } else { &[] };
     let additions = Additions { defaults, ..Additions::NONE };
-    params.serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))?;
+    params
+        .serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))
+        .map_err(|error| error.inside("params"))?;
     let needs = writer.needs();
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    check_params(kind, &text).map_err(|misfit| misfit.inside("params"))?;
     Ok((text, needs))
 }
 

@@ -14,8 +14,10 @@ type Uses<'a> = BTreeSet<Str<'a>>;
 pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
     let messages = member(params, "messages").unwrap_or_default();
     let mut open = Uses::new();
-    for message in Elements::of(messages).filter_map(|message| message.borrowed()) {
-        open = check_message(message, open)?;
+    let messages = Elements::of(messages).filter_map(|message| message.borrowed());
+    for (index, message) in messages.enumerate() {
+        open = check_message(message, open)
+            .map_err(|misfit| misfit.in_element(index).inside("messages"))?;
     }
     all_answered(&open)
 }
@@ -23,9 +25,9 @@ pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
 /// Whether the uses of tools in a message have ids of their own. Gives them.
 pub(crate) fn check_uses(message: &str) -> Result<Uses<'_>, Misfit> {
     let mut uses = Uses::new();
-    for block in blocks(message).filter(|block| is_of_kind(block, "tool_use")) {
-        if !text(block, "id").is_some_and(|id| uses.insert(id)) {
-            return Err(Misfit::at("id", Problem::NotAllowed));
+    for (index, block) in blocks(message).enumerate() {
+        if is_of_kind(block, "tool_use") && !text(block, "id").is_some_and(|id| uses.insert(id)) {
+            return Err(in_block(Misfit::at("id", Problem::NotAllowed), index, message));
         }
     }
     Ok(uses)
@@ -40,9 +42,10 @@ fn check_message<'a>(message: &'a str, mut open: Uses<'a>) -> Result<Uses<'a>, M
         if answers_nothing || results < blocks(message).count() {
             return Err(Misfit::at("tool_result", Problem::NotAllowed));
         }
-        for block in blocks(message) {
+        for (index, block) in blocks(message).enumerate() {
             if !text(block, "toolUseId").is_some_and(|id| open.remove(&id)) {
-                return Err(Misfit::at("toolUseId", Problem::NotAllowed));
+                let strange = Misfit::at("toolUseId", Problem::NotAllowed);
+                return Err(in_block(strange, index, message));
             }
         }
     }
@@ -60,6 +63,13 @@ fn blocks(message: &str) -> impl Iterator<Item = &str> {
     let (one, several) =
         if content.starts_with('[') { (None, content) } else { (Some(content), "[]") };
     one.into_iter().chain(Elements::of(several).filter_map(|block| block.borrowed()))
+}
+
+/// A misfit of the block with this index of a message.
+fn in_block(misfit: Misfit, index: usize, message: &str) -> Misfit {
+    let is_list = member(message, "content").is_some_and(|content| content.starts_with('['));
+    let misfit = if is_list { misfit.in_element(index) } else { misfit };
+    misfit.inside("content")
 }
 
 fn is_of_kind(block: &str, kind: &str) -> bool {
@@ -101,15 +111,28 @@ mod tests {
         check_messages(&format!(r#"{{"messages":[{}]}}"#, messages.join(",")))
     }
 
+    #[test]
+    fn the_block_that_is_wrong_is_named() {
+        let path = |messages: &[String]| format!("{}", check(messages).expect_err("it is wrong"));
+        let refused = "has a value that is not allowed";
+        let twice = format!("messages[0].content[1].id {refused}");
+        assert_eq!(path(&[uses(&["a", "a"])]), twice);
+        let strange = format!("messages[1].content[1].toolUseId {refused}");
+        assert_eq!(path(&[uses(&["a"]), results(&["a", "b"])]), strange);
+        let bare = message("user", r#"{"type":"tool_result","toolUseId":"b","content":[]}"#);
+        let strange = format!("messages[1].content.toolUseId {refused}");
+        assert_eq!(path(&[uses(&["a"]), bare]), strange);
+    }
+
     /// Proves L-SAMP-12, L-SAMP-13, L-SAMP-15, L-AMB-32: the history is balanced throughout.
     #[test]
     fn every_use_is_answered_by_the_next_message() {
         let said = || message("user", r#"{"type":"text","text":"go"}"#);
         let bare = || message("user", r#"{"type":"tool_result","toolUseId":"a","content":[]}"#);
-        let missing = Err(Misfit::at("tool_result", Problem::Missing));
-        let stray = Err(Misfit::at("tool_result", Problem::NotAllowed));
-        let strange = Err(Misfit::at("toolUseId", Problem::NotAllowed));
-        let twice = Err(Misfit::at("id", Problem::NotAllowed));
+        let missing = Err(("tool_result", Problem::Missing));
+        let stray = Err(("tool_result", Problem::NotAllowed));
+        let strange = Err(("toolUseId", Problem::NotAllowed));
+        let twice = Err(("id", Problem::NotAllowed));
         let mixed = message(
             "user",
             r#"[{"type":"tool_result","toolUseId":"a","content":[]},{"type":"text","text":"x"}]"#,
@@ -137,7 +160,8 @@ mod tests {
             (alloc::vec![uses(&["a", "a"]), results(&["a", "a"])], twice),
         ];
         for (messages, expected) in cases {
-            assert_eq!(check(&messages), expected, "{messages:?}");
+            let checked = check(&messages).map_err(|misfit| (misfit.field, misfit.problem));
+            assert_eq!(checked, expected, "{messages:?}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Compares what a peer sent with what it may look like. Allocates nothing, and goes as deep as the
 //! tables do, whatever the peer sent.
 
+use super::misfit::{Misfit, Problem};
 use super::number::Number;
 use super::place::Object;
 use super::raw::{Elements, MemberTexts};
-use super::shape::{Form, Misfit, Problem, Record, Shape};
+use super::shape::{Form, Record, Shape};
 use super::sight::{Sight, Strictness};
 use super::string::Str;
 use crate::capability::CapabilitySet;
@@ -109,8 +110,7 @@ impl Comparison {
             Shape::Record(record) => return self.record(record, &Object::of(value)),
             Shape::OneOrMany { one, many } => {
                 if first == Some(&b'[') && many.contains(self.revision) {
-                    return Elements::of(value)
-                        .try_for_each(|element| self.record(one, &Object::of(element.as_json())));
+                    return self.list(&Shape::Record(one), value);
                 }
                 return self.record(one, &Object::of(value));
             }
@@ -122,14 +122,19 @@ impl Comparison {
         if !value.starts_with('[') {
             return Err(Misfit::new(Problem::WrongType));
         }
-        Elements::of(value).try_for_each(|element| self.value(*each, element.as_json()))
+        Elements::of(value).enumerate().try_for_each(|(index, element)| {
+            self.value(*each, element.as_json()).map_err(|misfit| misfit.in_element(index))
+        })
     }
 
     fn map(&mut self, each: &Shape, value: &str) -> Result<(), Misfit> {
         if !value.starts_with('{') {
             return Err(Misfit::new(Problem::WrongType));
         }
-        MemberTexts::of(value).try_for_each(|(_, value)| self.value(*each, value))
+        // The keys are the peer's own text, which errors do not repeat.
+        MemberTexts::of(value).try_for_each(|(_, value)| {
+            self.value(*each, value).map_err(|misfit| misfit.in_entry("*"))
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod exact;
 mod fits;
 mod label;
 mod minify;
+mod misfit;
 mod name;
 mod number;
 mod object;
@@ -44,10 +45,10 @@ mod write;
 
 pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
+pub use misfit::{Misfit, Problem};
 pub use number::{Number, NumberError};
 pub use prepared::Prepared;
 pub use raw::{Elements, Kind, Members, Raw};
-pub use shape::{Misfit, Problem};
 pub use string::Str;
 pub use write::EncodeError;
 

@@ -4,8 +4,6 @@
 //! it and leaves out what the revision has no words for, so that what goes out fits the schema of the
 //! revision; [`fits`](super::fits) compares what a peer sent with it, and is kinder.
 
-use core::fmt;
-
 use super::label::{Label, Mark};
 use crate::capability::Capability;
 use crate::version::{Revision, RevisionSet};
@@ -395,64 +393,6 @@ impl PartialEq for Form {
     fn eq(&self, other: &Self) -> bool {
         let identity = |form: &Self| (core::ptr::from_ref(form.record), form.revision);
         identity(self) == identity(other)
-    }
-}
-
-/// How a value fails to be what the protocol asks for.
-///
-/// Whoever made the value is at fault: the application if it was to be sent, the peer if it was
-/// received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Misfit {
-    /// The member that does not fit; empty for the value itself.
-    pub field: &'static str,
-    /// What is wrong with it.
-    pub problem: Problem,
-}
-
-/// What is wrong with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Problem {
-    /// It has to be there.
-    Missing,
-    /// It is of the wrong type.
-    WrongType,
-    /// It is of the right type and not a value that the protocol allows.
-    NotAllowed,
-    /// The revision of the session has no word for it, and it cannot be left out without changing
-    /// what the message means.
-    NotInRevision,
-}
-
-impl Misfit {
-    pub(super) const fn new(problem: Problem) -> Self {
-        Self { field: "", problem }
-    }
-
-    pub(crate) const fn at(field: &'static str, problem: Problem) -> Self {
-        Self { field, problem }
-    }
-
-    /// The same, in a member of this name unless a deeper one is named.
-    pub(super) const fn inside(self, field: &'static str) -> Self {
-        if self.field.is_empty() { Self { field, ..self } } else { self }
-    }
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let problem = match self.problem {
-            Problem::Missing => "is missing",
-            Problem::WrongType => "has the wrong type",
-            Problem::NotAllowed => "has a value that is not allowed",
-            Problem::NotInRevision => "does not exist in this revision",
-        };
-        match self.field {
-            "" => write!(formatter, "the value {problem}"),
-            field => write!(formatter, "`{field}` {problem}"),
-        }
     }
 }
 

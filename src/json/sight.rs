@@ -1,8 +1,9 @@
 //! What has been seen of an object, and whether that is all it needs.
 
 use super::label::Mark;
+use super::misfit::{Misfit, Problem};
 use super::name::Name;
-use super::shape::{Field, Kind, Misfit, Problem, Record};
+use super::shape::{Field, Kind, Record};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
 

@@ -9,11 +9,12 @@ use core::fmt::Display;
 use serde::ser::{Serialize, Serializer};
 
 use super::minify::write_line;
+use super::misfit::{Misfit, Problem};
 use super::number::{NUMBER, Number};
 use super::object::ObjectWriter;
 use super::record::RecordWriter;
 use super::sequence::Sequence;
-use super::shape::{Choices, Misfit, Problem, Shape, is_base64, is_uri};
+use super::shape::{Choices, Shape, is_base64, is_uri};
 use super::structs::{StructWriter, VariantWriter};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
@@ -39,7 +40,8 @@ pub enum EncodeError {
     /// JSON has no NaN and no infinity.
     #[error("a number is not finite")]
     NotFinite,
-    /// The value is not what the method asks for, or cannot be said in the revision of the session.
+    /// The value is not what the method asks for, or cannot be said in the revision of the session. The
+    /// text names the path of the value.
     #[error("{0}")]
     Misfit(Misfit),
     /// The `Serialize` of the value gave up.
@@ -55,9 +57,23 @@ impl From<Misfit> for EncodeError {
 
 impl EncodeError {
     /// The same, in a member of this name.
-    pub(super) const fn inside(self, field: &'static str) -> Self {
+    pub(crate) fn inside(self, field: &'static str) -> Self {
+        self.map_misfit(|misfit| misfit.inside(field))
+    }
+
+    /// The same, in the element of an array with this index.
+    pub(crate) fn in_element(self, index: usize) -> Self {
+        self.map_misfit(|misfit| misfit.in_element(index))
+    }
+
+    /// The same, in the member of a map with this key.
+    pub(crate) fn in_entry(self, key: &str) -> Self {
+        self.map_misfit(|misfit| misfit.in_entry(key))
+    }
+
+    fn map_misfit(self, map: impl FnOnce(Misfit) -> Misfit) -> Self {
         match self {
-            Self::Misfit(misfit) => Self::Misfit(misfit.inside(field)),
+            Self::Misfit(misfit) => Self::Misfit(map(misfit)),
             other => other,
         }
     }

@@ -392,9 +392,9 @@ fn capabilities_of_a_later_revision_have_no_effect() {
     let known: Vec<_> = server.server.peer_capabilities().iter().collect();
     assert_eq!(known, [Capability::Sampling, Capability::Elicitation, Capability::ElicitationForm]);
     let cases = [
-        (WITH_TOOLS[0], "sampling/createMessage", "`tools` does not exist in this revision"),
-        (WITH_TOOLS[1], "sampling/createMessage", "`toolChoice` does not exist in this revision"),
-        (URL, "elicitation/create", "`mode` does not exist in this revision"),
+        (WITH_TOOLS[0], "sampling/createMessage", "tools does not exist in this revision"),
+        (WITH_TOOLS[1], "sampling/createMessage", "toolChoice does not exist in this revision"),
+        (URL, "elicitation/create", "mode does not exist in this revision"),
     ];
     for (params, method, problem) in cases {
         let error = server_call(&mut server, method, params).unwrap_err();

@@ -313,7 +313,7 @@ fn a_call_without_a_name_is_no_failure_of_a_tool() {
             assert_eq!(kind, ViolationKind::InvalidParams);
             assert_eq!(
                 sent,
-                r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"invalid params: `name` is missing"}}"#
+                r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"invalid params: name is missing"}}"#
             );
         }
     }
@@ -385,7 +385,7 @@ fn a_completion_is_refused_in_one_of_three_ways() {
         assert_eq!(kind, ViolationKind::InvalidParams, "{revision}");
         assert_eq!(
             sent,
-            r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"invalid params: `argument` is missing"}}"#
+            r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"invalid params: argument is missing"}}"#
         );
         let (frame, outcome) = exchange(revision, "completion/complete", |side, id| {
             let (code, message) = (ErrorCode::INTERNAL_ERROR, "the index is broken");

@@ -188,7 +188,7 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
     let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let no_claim = "params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first";
-    let malformed = |what: &str| format!("malformed _meta: `io.modelcontextprotocol/{what}");
+    let malformed = |what: &str| format!("malformed _meta: io.modelcontextprotocol/{what}");
     let lines = alone(DISCOVER);
     for (id, body, text) in [
         ("101", plain("101", DISCOVER, ""), no_claim.into()),
@@ -196,7 +196,7 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
         (
             r#""x""#,
             message::with_meta(r#""x""#, DISCOVER, version, ""),
-            malformed("clientCapabilities` is missing"),
+            malformed("clientCapabilities is missing"),
         ),
         (
             "-1",
@@ -206,7 +206,7 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
                 &format!(r#"{version},"io.modelcontextprotocol/clientCapabilities":1"#),
                 "",
             ),
-            malformed("clientCapabilities` has the wrong type"),
+            malformed("clientCapabilities has the wrong type"),
         ),
         (
             "0",
@@ -216,7 +216,7 @@ fn what_a_request_says_of_itself_is_complete_and_in_its_headers() {
                 &format!(r#""io.modelcontextprotocol/protocolVersion":7,{capabilities}"#),
                 "",
             ),
-            malformed("protocolVersion` has the wrong type"),
+            malformed("protocolVersion has the wrong type"),
         ),
     ] {
         assert_eq!(site.post(&lines, &body), json(400, error(id, -32602, &text)), "{body}");

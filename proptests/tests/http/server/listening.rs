@@ -88,9 +88,9 @@ fn a_subscription_that_is_refused_is_an_error_with_its_status() {
     };
     let listen = |members: &str| message::alone("7", "subscriptions/listen", members);
     let mut site = Site::new();
-    let text = "invalid params: `notifications` is missing";
+    let text = "invalid params: notifications is missing";
     check(&mut site, &listen(""), json(400, error("7", -32602, text)));
-    let text = "malformed _meta: `io.modelcontextprotocol/clientCapabilities` is missing";
+    let text = "malformed _meta: io.modelcontextprotocol/clientCapabilities is missing";
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let malformed = message::with_meta("7", "subscriptions/listen", meta, "");
     check(&mut site, &malformed, json(400, error("7", -32602, text)));

@@ -137,7 +137,7 @@ fn unsupported(requested: &str) -> Fate {
 }
 
 fn malformed(what: &str) -> Fate {
-    let text = format!("malformed _meta: `io.modelcontextprotocol/{what}`");
+    let text = format!("malformed _meta: io.modelcontextprotocol/{what}");
     let text = match what {
         "clientCapabilities" => format!("{text} is missing"),
         _ => format!("{text} has the wrong type"),
@@ -338,11 +338,11 @@ fn what_is_wrong_is_told_in_order() {
         (
             with_meta("1", "prompts/get", &no_capabilities, ""),
             -32602,
-            "malformed _meta: `io.modelcontextprotocol/clientCapabilities` is missing",
+            "malformed _meta: io.modelcontextprotocol/clientCapabilities is missing",
         ),
         (of_version("1", "prompts/get", "x", "{}", ""), -32022, version),
         (with_meta("1", "prompts/get", VALID, ""), -32601, "method not available in this session"),
-        (with_meta("1", "tools/call", VALID, ""), -32602, "invalid params: `name` is missing"),
+        (with_meta("1", "tools/call", VALID, ""), -32602, "invalid params: name is missing"),
     ];
     for (frame, code, message) in ladder {
         assert!(side.receive(&frame).is_some());
@@ -359,9 +359,9 @@ fn what_is_wrong_is_told_in_order() {
 fn a_request_has_to_say_what_it_is() {
     let own = |meta: &str| with_meta("1", "tools/list", meta, "");
     let capabilities = |value: &str| of_version("1", "tools/list", "2026-07-28", value, "");
-    let wrong = "malformed _meta: `io.modelcontextprotocol/clientCapabilities` has the wrong type";
-    let lacks = "malformed _meta: `io.modelcontextprotocol/clientCapabilities` is missing";
-    let version = "malformed _meta: `io.modelcontextprotocol/protocolVersion` has the wrong type";
+    let wrong = "malformed _meta: io.modelcontextprotocol/clientCapabilities has the wrong type";
+    let lacks = "malformed _meta: io.modelcontextprotocol/clientCapabilities is missing";
+    let version = "malformed _meta: io.modelcontextprotocol/protocolVersion has the wrong type";
     let mut side = server();
     for frame in [
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#.to_owned(),

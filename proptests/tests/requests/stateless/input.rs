@@ -85,6 +85,30 @@ fn there_is_something_to_ask_for_or_to_bring_back() {
     assert_eq!(side.sent(), [complete("1", r#""content":[]"#)]);
 }
 
+/// What is asked of a client is written by itself, and is named by its key.
+#[test]
+fn the_path_of_an_input_begins_with_its_key() {
+    let mut side = server();
+    let request = call(&mut side, "1", "");
+    let wrong = r#"{"method":"elicitation/create","params":{"message":"Who?"}}"#;
+    let message = r#"{"role":"user","content":{"type":"text"}}"#;
+    let asked = format!(
+        r#"{{"method":"sampling/createMessage","params":{{"messages":[{message}],"maxTokens":1}}}}"#
+    );
+    for (asked, path) in [
+        (r#"{"method":"elicitation/create"}"#, "params"),
+        (wrong, "params.requestedSchema"),
+        (&asked, "params.messages[0].content.text"),
+    ] {
+        let asked = InputRequest::Unknown(Raw::new(asked).unwrap());
+        let need = InputRequired::new().roots("where").request("who", asked);
+        let refused = require(&mut side, &request, &need).unwrap_err();
+        let error = format!("the answer could not be written: inputRequests.who.{path} is missing");
+        assert_eq!(refused.to_string(), error);
+        assert_eq!(side.sent(), [""; 0]);
+    }
+}
+
 /// Proves M-RES-11, M-MRTR-01: no other method may need input.
 #[test]
 fn no_other_method_needs_input() {

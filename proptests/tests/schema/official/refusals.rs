@@ -98,7 +98,7 @@ fn wrong_claims() -> Vec<Case> {
     let none = r#"{"code":-32602,"message":"params._meta needs io.modelcontextprotocol/protocolVersion (2026-07-28), or initialize first"}"#;
     let malformed = |key: &str, problem: &str| {
         format!(
-            r#"{{"code":-32602,"message":"malformed _meta: `io.modelcontextprotocol/{key}` {problem}"}}"#
+            r#"{{"code":-32602,"message":"malformed _meta: io.modelcontextprotocol/{key} {problem}"}}"#
         )
     };
     let missing = malformed("clientCapabilities", "is missing");
@@ -215,33 +215,29 @@ fn wrong_params() -> Vec<Case> {
     let mut cases = Vec::new();
     let misfit = |text: &str| format!(r#"{{"code":-32602,"message":"invalid params: {text}"}}"#);
     for (method, params, text) in [
-        ("tools/call", "{}", "`name` is missing"),
-        ("tools/call", r#"{"name":"n","arguments":[]}"#, "`arguments` has the wrong type"),
-        ("tools/call", r#"{"name":"n","requestState":7}"#, "`requestState` has the wrong type"),
-        (
-            "tools/call",
-            r#"{"name":"n","inputResponses":[]}"#,
-            "`inputResponses` has the wrong type",
-        ),
-        ("prompts/get", r#"{"name":"n","arguments":{"a":1}}"#, "`arguments` has the wrong type"),
-        ("tools/list", r#"{"cursor":1}"#, "`cursor` has the wrong type"),
-        ("subscriptions/listen", "{}", "`notifications` is missing"),
+        ("tools/call", "{}", "name is missing"),
+        ("tools/call", r#"{"name":"n","arguments":[]}"#, "arguments has the wrong type"),
+        ("tools/call", r#"{"name":"n","requestState":7}"#, "requestState has the wrong type"),
+        ("tools/call", r#"{"name":"n","inputResponses":[]}"#, "inputResponses has the wrong type"),
+        ("prompts/get", r#"{"name":"n","arguments":{"a":1}}"#, "arguments.* has the wrong type"),
+        ("tools/list", r#"{"cursor":1}"#, "cursor has the wrong type"),
+        ("subscriptions/listen", "{}", "notifications is missing"),
         (
             "subscriptions/listen",
             r#"{"notifications":{"toolsListChanged":1}}"#,
-            "`toolsListChanged` has the wrong type",
+            "notifications.toolsListChanged has the wrong type",
         ),
         (
             "subscriptions/listen",
             r#"{"notifications":{"resourceSubscriptions":"x:y"}}"#,
-            "`resourceSubscriptions` has the wrong type",
+            "notifications.resourceSubscriptions has the wrong type",
         ),
         (
             "subscriptions/listen",
             r#"{"notifications":{"resourceSubscriptions":[1]}}"#,
-            "`resourceSubscriptions` has the wrong type",
+            "notifications.resourceSubscriptions[0] has the wrong type",
         ),
-        ("subscriptions/listen", r#"{"notifications":[]}"#, "`notifications` has the wrong type"),
+        ("subscriptions/listen", r#"{"notifications":[]}"#, "notifications has the wrong type"),
     ] {
         cases.push(case(request(method, params), &misfit(text), "InvalidParamsError"));
     }

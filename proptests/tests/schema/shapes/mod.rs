@@ -3,6 +3,7 @@
 mod asked;
 mod content;
 mod kept;
+mod paths;
 mod prepared;
 mod received;
 mod sent;

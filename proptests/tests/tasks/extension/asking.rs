@@ -191,7 +191,7 @@ fn a_question_about_a_task_names_it() {
     let mut host = Host::new();
     host.begin("t");
     let before = host.tasks.clone();
-    let id = "invalid params: `taskId`";
+    let id = "invalid params: taskId";
     for (method, more) in
         [("tasks/get", ""), ("tasks/cancel", ""), ("tasks/update", r#","inputResponses":{}"#)]
     {
@@ -210,19 +210,19 @@ fn a_question_about_a_task_names_it() {
             host.refuses(&frame, &error("1", -32602, text));
         }
     }
-    let inputs = "invalid params: `inputResponses`";
+    let inputs = "invalid params: inputResponses";
     for (members, problem) in [
-        ("", "is missing"),
-        (r#","inputResponses":null"#, "is missing"),
-        (r#","inputResponses":[]"#, "has the wrong type"),
-        (r#","inputResponses":"a""#, "has the wrong type"),
-        (r#","inputResponses":7"#, "has the wrong type"),
-        (r#","inputResponses":{"a":7}"#, "has the wrong type"),
-        (r#","inputResponses":{"a":null}"#, "has the wrong type"),
+        ("", " is missing"),
+        (r#","inputResponses":null"#, " is missing"),
+        (r#","inputResponses":[]"#, " has the wrong type"),
+        (r#","inputResponses":"a""#, " has the wrong type"),
+        (r#","inputResponses":7"#, " has the wrong type"),
+        (r#","inputResponses":{"a":7}"#, ".* has the wrong type"),
+        (r#","inputResponses":{"a":null}"#, ".* has the wrong type"),
     ] {
         for task in ["t", "absent"] {
             let frame = knowing("1", "tasks/update", &format!(r#""taskId":"{task}"{members}"#));
-            host.refuses(&frame, &error("1", -32602, &format!("{inputs} {problem}")));
+            host.refuses(&frame, &error("1", -32602, &format!("{inputs}{problem}")));
         }
     }
     assert_eq!(host.tasks, before);

@@ -330,14 +330,17 @@ fn the_tasks_of_a_filter_are_a_list_of_ids() {
     });
     host.begin("t");
     for (tasks, wrong) in [
-        (r#""t""#, "taskIds` has the wrong type"),
-        ("7", "taskIds` has the wrong type"),
-        (r#"{"t":true}"#, "taskIds` has the wrong type"),
-        ("[7]", "taskIds` has the wrong type"),
-        (r#"["t",null]"#, "taskIds` has the wrong type"),
+        (r#""t""#, "taskIds has the wrong type"),
+        ("7", "taskIds has the wrong type"),
+        (r#"{"t":true}"#, "taskIds has the wrong type"),
+        ("[7]", "taskIds[0] has the wrong type"),
+        (r#"["t",null]"#, "taskIds[1] has the wrong type"),
     ] {
         let frame = listen_to("1", &format!(r#""taskIds":{tasks}"#));
-        host.refuses(&frame, &error("1", -32602, &format!("invalid params: `{wrong}")));
+        host.refuses(
+            &frame,
+            &error("1", -32602, &format!("invalid params: notifications.{wrong}")),
+        );
     }
     for tasks in [r#""a","b","c""#, r#""t","t","t""#, r#""12345""#] {
         let event = host.side.receive(&listen("1", tasks));
