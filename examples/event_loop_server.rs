@@ -8,6 +8,7 @@
 //! is free and says which.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,12 @@ use mcp_sansio::{
 use mcp_sansio_std::Clock;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
+use serde::Serialize;
 
 const LISTENER: Token = Token(0);
+
+/// The schema of a tool without arguments. It names its type: without one the list of tools is refused.
+const NO_ARGUMENTS: &str = r#"{"type":"object"}"#;
 
 /// How long the tool `later` takes.
 const LATER: Duration = Duration::from_millis(200);
@@ -67,8 +72,7 @@ impl Client {
             }
             while let Some(frame) = self.inbox.next() {
                 let event = self.server.receive(frame, now, &mut self.outbox);
-                // What cannot be answered any more need not be.
-                _ = handle(event, &mut self.server, &mut self.outbox, &mut self.later, now);
+                handle(event, &mut self.server, &mut self.outbox, &mut self.later, now);
             }
             if self.inbox.is_finished() {
                 return self.server.disconnected(Cause::EndOfInput, now);
@@ -81,7 +85,7 @@ impl Client {
         while let Some((id, _)) = self.later.iter().find(|(_, at)| **at <= now) {
             let id = *id;
             self.later.remove(&id);
-            _ = self.server.respond(id, &CallToolResult::text("at last"), &mut self.outbox);
+            answer(id, &CallToolResult::text("at last"), &mut self.server, &mut self.outbox);
         }
         while let Some(event) = self.server.handle_timeout(now, &mut self.outbox) {
             if let ServerEvent::Cancelled(cancelled) = event {
@@ -123,33 +127,58 @@ fn handle(
     outbox: &mut Outbox,
     later: &mut BTreeMap<InboundId, Instant>,
     now: Instant,
-) -> Result<(), RespondError> {
+) {
     let request = match event {
         Some(ServerEvent::Request(request)) => request,
         Some(ServerEvent::Cancelled(cancelled)) => {
             later.remove(&cancelled.id);
-            return Ok(());
+            return;
         }
-        _ => return Ok(()),
+        _ => return,
     };
     match &request.call {
         Call::ListTools(_) => {
-            let schema = Raw::EMPTY_OBJECT;
+            let schema = Raw::new(NO_ARGUMENTS).unwrap_or(Raw::EMPTY_OBJECT);
             let tools = ["hello", "later"].map(|name| Tool::new(name, schema.clone()));
-            server.respond(request.id, &ListToolsResult::new(tools), outbox)
+            answer(request.id, &ListToolsResult::new(tools), server, outbox);
         }
         Call::CallTool(call) if call.name == "hello" => {
-            server.respond(request.id, &CallToolResult::text("hello"), outbox)
+            answer(request.id, &CallToolResult::text("hello"), server, outbox);
         }
         Call::CallTool(call) if call.name == "later" => {
             later.insert(request.id, now + LATER);
-            Ok(())
         }
         Call::CallTool(_) => {
-            server.reject(request.id, ErrorCode::INVALID_PARAMS, "unknown tool", outbox)
+            refuse(request.id, ErrorCode::INVALID_PARAMS, "unknown tool", server, outbox);
         }
-        _ => server.reject(request.id, ErrorCode::METHOD_NOT_FOUND, "method not found", outbox),
+        _ => refuse(request.id, ErrorCode::METHOD_NOT_FOUND, "method not found", server, outbox),
     }
+}
+
+/// Answers a request, with an error if the result cannot be written: the request is still open then, and
+/// the client waits.
+fn answer(id: InboundId, result: &impl Serialize, server: &mut Server, outbox: &mut Outbox) {
+    use RespondError::{Answered, Cancelled, Closed, Stale};
+    match server.respond(id, result, outbox) {
+        // No client waits for a request that was cancelled or has ended.
+        Ok(()) | Err(Answered | Cancelled | Closed | Stale) => {}
+        Err(error) => {
+            log(&error);
+            refuse(id, ErrorCode::INTERNAL_ERROR, &error.to_string(), server, outbox);
+        }
+    }
+}
+
+/// Answers a request with an error.
+fn refuse(id: InboundId, code: ErrorCode, text: &str, server: &mut Server, outbox: &mut Outbox) {
+    if let Err(error) = server.reject(id, code, text, outbox) {
+        log(&format_args!("a request is not answered: {error}"));
+    }
+}
+
+/// Writes a line to standard error. If nobody reads it, the clients are served all the same.
+fn log(line: &impl Display) {
+    _ = writeln!(io::stderr(), "{line}");
 }
 
 fn main() -> io::Result<()> {

@@ -92,7 +92,8 @@
 //! - An event **borrows the input and nothing else**: the machine can be used while it is alive.
 //!   `into_owned` keeps it longer.
 //! - **Commands** (`respond`, `call`, `cancel`, …) write into the outbox they are given and never
-//!   wait. One that fails has changed nothing.
+//!   wait. One that fails has changed nothing: a request whose answer could not be written is still open, and
+//!   [is rejected instead](manual::event_loop#when-an-answer-cannot-be-written).
 //! - **Time is an argument**, an [`Instant`] that counts from an epoch of the caller's choice.
 //!   `poll_timeout` says when to call `handle_timeout`; being early or late is harmless.
 //! - **Output goes to lanes.** An [`Outbox`] takes everything; a carrier with a stream per exchange

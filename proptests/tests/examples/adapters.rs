@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::model::CallToolResult;
+use mcp_sansio::model::{CallToolResult, PageParams, method};
 use mcp_sansio::{CallOptions, ClientConfig, RevisionSet};
 use mcp_sansio_std::{Connection, RefuseAll, SocketWriter, connect};
 use serde_json::{Value, json};
@@ -54,6 +54,13 @@ fn call(connection: &Connection, tool: &str, arguments: &Value) -> String {
     let reply = reply.unwrap();
     let result: CallToolResult<'_> = reply.parse_as().unwrap();
     result.content.get(0).unwrap().as_text().unwrap().to_string()
+}
+
+/// The names of the tools that a server lists.
+fn tools(connection: &Connection) -> Vec<String> {
+    let (params, options) = (PageParams::default(), CallOptions::new());
+    let reply = connection.handle().call::<method::ListTools>(&params, options).wait().unwrap();
+    reply.parse().unwrap().tools.iter().map(|tool| tool.name.to_string()).collect()
 }
 
 fn succeeded(output: Output) -> String {
@@ -199,6 +206,7 @@ fn an_event_loop_without_an_adapter() {
         .collect();
     for client in &clients {
         assert_eq!(call(client, "hello", &json!({})), "hello");
+        assert_eq!(tools(client), ["hello", "later"]);
     }
     // One that is cancelled is not answered, and the next one is.
     drop(clients[0].handle().call_method("tools/call", &params, CallOptions::new()));
