@@ -23,6 +23,7 @@ use crate::out::Out;
 use crate::process::Process;
 use crate::run::Run;
 use crate::tasks::SharedTasks;
+use crate::unread::Unread;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
 
@@ -144,7 +145,7 @@ impl Connection {
         mut attach: impl FnMut(&Arc<Wire<Client>>, ChildStdout, ChildStdin) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
         let mut client = first_client(config, options);
-        // A server that goes away when it is asked what it is is started a second time, and not asked.
+        // A server that ends when it is asked what it is is started a second time, and not asked.
         loop {
             let spawned =
                 Self::spawn_client(client, options, &mut command, parts, &mut attach).await;
@@ -168,10 +169,11 @@ impl Connection {
         let (mut process, stdin, stdout) = Process::spawn(command, options.process)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
         process.set_kill_switch(&options.kill_switch);
+        let question = Unread::in_input(&stdin);
         let attach = |wire: &_| attach(wire, stdout, stdin);
         let out = stream(&client);
         let opening = Self::open_client(client, out, options, parts, attach);
-        let failed = match options.kill_switch.unless_pulled(opening).await {
+        let mut failed = match options.kill_switch.unless_pulled(opening).await {
             Some(Ok(mut connection)) => {
                 connection.process = Some(process);
                 return Ok(connection);
@@ -182,7 +184,18 @@ impl Connection {
                 Failed::with(OpenError::Connect(failure))
             }
         };
-        if matches!(failed.error, OpenError::Connect(ConnectFailure::Closed(_)))
+        if question.is_there() {
+            // Nor did it end because of a question that it has not read.
+            failed.successor = None;
+        }
+        // The process does not see the end of its input before.
+        drop(question);
+        let has_gone = matches!(
+            failed.error,
+            OpenError::Connect(ConnectFailure::Closed(_) | ConnectFailure::RestartAdvised(_))
+        );
+        if has_gone
+            && failed.successor.is_none()
             && let Ok(Some(status)) = process.wait(EXIT, &*parts.sleep).await
         {
             return Err(Failed::with(OpenError::Ended(status)));
@@ -218,7 +231,8 @@ impl Connection {
         };
         // What the server said instead is told before this returns.
         wire.ended().raised().await;
-        let advised = matches!(failure, ConnectFailure::RestartAdvised(_));
+        // A server that was never asked has ended for another reason than the question.
+        let advised = matches!(failure, ConnectFailure::RestartAdvised(_)) && wire.has_written();
         let successor = advised.then(|| {
             let next = options.tasks.as_ref().map(SharedTasks::next_connection);
             wire.with(|client, _, _| {

@@ -57,6 +57,7 @@ mod tasks;
 mod threads;
 mod timing;
 mod trace;
+mod unread;
 mod waiting;
 mod wakers;
 mod wire;

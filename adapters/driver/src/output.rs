@@ -100,6 +100,11 @@ impl<M: Machine> Wire<M> {
         state.output.writing != Writing::Over
     }
 
+    /// Whether the peer, or the system for it, has ever taken anything.
+    pub(crate) fn has_written(&self) -> bool {
+        self.lock().output.last_write.is_some()
+    }
+
     /// The chunk has been written.
     pub(crate) fn wrote(self: &Arc<Self>) {
         self.act(|state| {

@@ -50,6 +50,11 @@ pub fn connect_with(
 /// Starts a server as a child process and connects to it. Its standard error goes where the
 /// command says, by default to that of this process.
 ///
+/// A server that has read `server/discover` and ends without an answer is started once more, and asked to
+/// `initialize`: legacy servers may end at any other first message. The handler's
+/// [`begin`](Handler::begin) is called for each process. On Linux, a server that ended before it read the
+/// question is not started again; elsewhere that is known only if the question could not be written.
+///
 /// ```no_run
 /// use std::process::Command;
 /// use mcp_sansio::model::{PageParams, method};

@@ -94,6 +94,7 @@ suite! {
         standard_error_never_fills_up
         a_server_that_is_not_there
         a_server_that_ends_at_once
+        a_server_is_started_again_only_for_the_question
         where_and_with_what_a_server_runs;
     volume:
         large_messages_through_narrow_pipes;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::{CallOptions, ConnectFailure};
+use mcp_sansio::{CallOptions, ConnectFailure, RevisionSet};
 use mcp_sansio_driver::{
     CallFailure, Connection, ConnectionOptions, KillSwitch, OpenError, ProcessOptions, Stderr,
 };
@@ -252,6 +252,28 @@ pub(crate) fn a_server_that_ends_at_once<A: Adapter>() {
     let adapter = A::new();
     let error = adapter.spawn_with(config, impatient(), command).unwrap_err();
     assert!(matches!(error, OpenError::Connect(ConnectFailure::TimedOut)), "{error}");
+}
+
+/// A second process can only help if the first one has read the question.
+pub(crate) fn a_server_is_started_again_only_for_the_question<A: Adapter>() {
+    for (script, starts) in [("exit 3", 1), ("read asked; exit 3", 2)] {
+        // Elsewhere nobody can tell.
+        if starts == 1 && !cfg!(target_os = "linux") {
+            continue;
+        }
+        let file = file();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("echo start >> $FILE; {script}")]).env("FILE", &file);
+        let mut config = client_config();
+        config.revisions = RevisionSet::ALL;
+        let adapter = A::new();
+        let error = adapter.spawn_with(config, patient(), command).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, OpenError::Ended(status) if status.code() == Some(3)), "{text}");
+        let started = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(started.lines().count(), starts, "{script}");
+        std::fs::remove_file(&file).unwrap();
+    }
 }
 
 /// The environment and the working directory are those of the command.
