@@ -94,8 +94,9 @@ def compare(name, server, revisions=("2025-11-25",), found=SESSIONS, differing=l
         theirs = {**everything, "tools": [t for t in everything["tools"] if t not in hidden]}
         ours = json.loads(inspect("--json", "--revision", revision, server=server))
         equal(ours["protocolVersion"], revision)
-        seen = {key: sorted(ours[key]) for key in (
-            "tools", "prompts", "resources", "resourceTemplates")}
+        seen = {key: sorted(entry[member] for entry in ours[key]) for key, member in (
+            ("tools", "name"), ("prompts", "name"), ("resources", "uri"),
+            ("resourceTemplates", "uriTemplate"))}
         equal({**theirs, "protocolVersion": revision},
               {"protocolVersion": revision, "name": ours["serverInfo"]["name"], **seen})
         equal(isinstance(ours["capabilities"], dict), True)

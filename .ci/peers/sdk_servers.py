@@ -96,7 +96,7 @@ def waits(mode):
 def reads(mode, revision):
     found = json.loads(inspect("--json", *mode)[0])
     equal(found["protocolVersion"], revision)
-    equal(sorted(found["tools"]), ["ask", "tell", "wait"])
+    equal(sorted(tool["name"] for tool in found["tools"]), ["ask", "tell", "wait"])
     printed, _ = inspect(
         *mode, "--read", "test://watched", "--prompt", "travel", '{"city":"Oslo"}',
         "--complete", "travel", "city", "par")

@@ -1,6 +1,7 @@
 //! What the client answers when the server asks, and what it hears beside the protocol.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::json::{Number, Raw};
@@ -20,6 +21,10 @@ use crate::ending::Ending;
 use crate::say::{say, shown};
 use crate::watch;
 
+/// Why there is a second process: the first one ended without an answer, and legacy servers may do so.
+const STARTED_AGAIN: &str = "the server ended when it was asked `server/discover`; \
+    it is started again, and asked to `initialize`";
+
 /// Answers the server with what the command line says.
 pub(crate) struct Answers {
     roots: Vec<String>,
@@ -28,6 +33,8 @@ pub(crate) struct Answers {
     overheard: Arc<Overheard>,
     ending: Arc<Ending>,
     watch: bool,
+    /// Whether the server has been started before.
+    has_begun: AtomicBool,
 }
 
 /// What the server has written that is no message.
@@ -66,7 +73,8 @@ impl Answers {
             roots.push(file_uri(directory.as_os_str().as_encoded_bytes()));
         }
         let (form, sample) = (arguments.form.clone(), arguments.sample.clone());
-        Self { roots, form, sample, overheard, ending, watch: arguments.watch }
+        let (watch, has_begun) = (arguments.watch, AtomicBool::new(false));
+        Self { roots, form, sample, overheard, ending, watch, has_begun }
     }
 
     fn answer(&self, exchange: &Exchange<Client>) -> Result<(), RespondError> {
@@ -138,6 +146,9 @@ impl Handler<Client> for Answers {
     }
 
     fn begin(&self, handle: &Handle<Client>) {
+        if self.has_begun.swap(true, Ordering::Relaxed) {
+            say!("{STARTED_AGAIN}");
+        }
         self.ending.of(handle);
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// Speak this revision only, for example 2025-06-18; by default what the server speaks is found out
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     pub(crate) revision: Option<Revision>,
-    /// Print JSON: one object per result
+    /// Print JSON: one object per result, and lists as the server sent them
     #[arg(long)]
     pub(crate) json: bool,
     /// Read a resource and print it

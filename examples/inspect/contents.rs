@@ -1,32 +1,44 @@
 //! What a server has, all pages of it.
 
-use mcp_sansio::json::ParseError;
+use mcp_sansio::json::{ParseError, Raw};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::model::{
     List, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    Prompt, Resource, ResourceTemplate, Text, Tool, method,
+    Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool, method,
 };
 use mcp_sansio::{Capability, ErrorCode};
 use mcp_sansio_std::{CallFailure, Reply};
 
 use crate::say::say;
+use crate::schema::{Argument, arguments};
 use crate::session::Session;
 
-/// Names or URIs, with a description where there is one; nothing where the server did not say.
+/// The lists of a server; none where the server did not give one.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    pub(crate) tools: Option<Vec<Entry>>,
-    pub(crate) prompts: Option<Vec<Entry>>,
-    pub(crate) resources: Option<Vec<Entry>>,
-    pub(crate) templates: Option<Vec<Entry>>,
+    pub(crate) tools: Option<Listing>,
+    pub(crate) prompts: Option<Listing>,
+    pub(crate) resources: Option<Listing>,
+    pub(crate) templates: Option<Listing>,
     /// Why not.
     pub(crate) failures: Vec<String>,
 }
 
+/// All pages of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// What could be read of it.
+    pub(crate) entries: Vec<Entry>,
+    /// All of it, as the server sent it.
+    pub(crate) sent: Vec<Raw<'static>>,
+}
+
+/// The name or the URI of something, its description, and what it takes.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
+    pub(crate) arguments: Vec<Argument>,
 }
 
 /// The entries of a page, and how many could not be read.
@@ -36,9 +48,9 @@ impl Contents {
     /// Reads everything that the server says it has, as far as that can be had.
     pub(crate) fn read(session: &Session) -> Self {
         let mut failures = Vec::new();
-        let mut list = |capability, walk: fn(&Session) -> Result<Vec<Entry>, String>| {
+        let mut list = |capability, walk: fn(&Session) -> Result<Listing, String>| {
             if !session.connected().capabilities.contains(capability) {
-                return Some(Vec::new());
+                return Some(Listing::default());
             }
             // Of several lists that nobody answers any more, the first one says why.
             if session.is_over() {
@@ -46,27 +58,30 @@ impl Contents {
             }
             walk(session).map_err(|failure| failures.push(failure)).ok()
         };
-        let tools = list(Capability::Tools, |session| walk::<method::ListTools>(session, tools));
-        let prompts =
-            list(Capability::Prompts, |session| walk::<method::ListPrompts>(session, prompts));
+        let tools =
+            list(Capability::Tools, |session| walk::<method::ListTools>(session, "tools", tools));
+        let prompts = list(Capability::Prompts, |session| {
+            walk::<method::ListPrompts>(session, "prompts", prompts)
+        });
         let resources = list(Capability::Resources, Self::resources);
         let templates = list(Capability::Resources, |session| {
-            walk::<method::ListResourceTemplates>(session, templates)
+            walk::<method::ListResourceTemplates>(session, "resourceTemplates", templates)
         });
         Self { tools, prompts, resources, templates, failures }
     }
 
     /// Reads the list of resources.
-    pub(crate) fn resources(session: &Session) -> Result<Vec<Entry>, String> {
-        walk::<method::ListResources>(session, resources)
+    pub(crate) fn resources(session: &Session) -> Result<Listing, String> {
+        walk::<method::ListResources>(session, "resources", resources)
     }
 }
 
-/// Reads all pages of a list.
+/// Reads all pages of a list, which is this member of each.
 fn walk<M: PagedMethod>(
     session: &Session,
+    member: &str,
     read: fn(&Reply) -> Result<Entries, ParseError>,
-) -> Result<Vec<Entry>, String> {
+) -> Result<Listing, String> {
     let pages = match session.list::<M>() {
         Ok(pages) => pages,
         // Servers that have resources and no templates do not always have the method.
@@ -75,17 +90,19 @@ fn walk<M: PagedMethod>(
                 && error.code == ErrorCode::METHOD_NOT_FOUND =>
         {
             say!("{}: the server does not have it", M::NAME);
-            return Ok(Vec::new());
+            return Ok(Listing::default());
         }
         Err(failure) => return Err(format!("{} failed: {failure}", M::NAME)),
     };
-    let mut all = Vec::new();
+    let mut all = Listing::default();
     for page in &pages {
         let (entries, unread) = read(page).map_err(|error| format!("{}: {error}", M::NAME))?;
         if 0 < unread {
             say!("{}: {unread} entries cannot be read", M::NAME);
         }
-        all.extend(entries);
+        all.entries.extend(entries);
+        let sent = page.raw().get(member);
+        all.sent.extend(sent.iter().flat_map(Raw::elements).map(Raw::into_owned));
     }
     Ok(all)
 }
@@ -95,19 +112,36 @@ fn entries<T>(list: &List<'_, T>, entry: impl Fn(&T) -> Entry) -> Entries {
 }
 
 fn entry(name: &Text<'_>, description: Option<&Text<'_>>) -> Entry {
-    Entry { name: name.to_string(), description: description.map(|text| text.to_string()) }
+    let description = description.map(|text| text.to_string());
+    Entry { name: name.to_string(), description, arguments: Vec::new() }
 }
 
 fn tools(page: &Reply) -> Result<Entries, ParseError> {
     let list = page.parse_as::<ListToolsResult<'_>>()?.tools;
-    let describe = |tool: &Tool<'_>| entry(&tool.name, tool.description.as_ref());
+    let describe = |tool: &Tool<'_>| Entry {
+        arguments: arguments(&tool.input_schema),
+        ..entry(&tool.name, tool.description.as_ref())
+    };
     Ok(entries(&list, describe))
 }
 
 fn prompts(page: &Reply) -> Result<Entries, ParseError> {
     let list = page.parse_as::<ListPromptsResult<'_>>()?.prompts;
-    let describe = |prompt: &Prompt<'_>| entry(&prompt.name, prompt.description.as_ref());
+    let describe = |prompt: &Prompt<'_>| Entry {
+        arguments: prompt.arguments.iter().flat_map(|all| all.iter()).map(argument).collect(),
+        ..entry(&prompt.name, prompt.description.as_ref())
+    };
     Ok(entries(&list, describe))
+}
+
+/// The arguments of a prompt are strings, all of them.
+fn argument(argument: &PromptArgument<'_>) -> Argument {
+    Argument {
+        name: argument.name.to_string(),
+        kind: "string".into(),
+        is_required: argument.required == Some(true),
+        description: argument.description.as_ref().map(|text| text.to_string()),
+    }
 }
 
 fn resources(page: &Reply) -> Result<Entries, ParseError> {

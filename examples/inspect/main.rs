@@ -14,6 +14,7 @@ mod http;
 mod patience;
 mod report;
 mod say;
+mod schema;
 mod session;
 mod watch;
 

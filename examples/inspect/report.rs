@@ -10,7 +10,7 @@ use mcp_sansio_std::Reply;
 use serde::Serialize;
 
 use crate::actions::Output;
-use crate::contents::{Contents, Entry};
+use crate::contents::{Contents, Entry, Listing};
 use crate::say::say;
 
 /// The one object of `--json`.
@@ -24,10 +24,11 @@ struct Json<'a> {
     capabilities: Raw<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<Raw<'a>>,
-    tools: Option<Vec<&'a str>>,
-    prompts: Option<Vec<&'a str>>,
-    resources: Option<Vec<&'a str>>,
-    resource_templates: Option<Vec<&'a str>>,
+    // The lists as the server sent them, all pages.
+    tools: Option<&'a [Raw<'static>]>,
+    prompts: Option<&'a [Raw<'static>]>,
+    resources: Option<&'a [Raw<'static>]>,
+    resource_templates: Option<&'a [Raw<'static>]>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     failures: &'a [String],
 }
@@ -38,8 +39,8 @@ pub(crate) fn contents(connected: &Connected<'_>, contents: &Contents, json: boo
 }
 
 fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
-    fn names(entries: &Option<Vec<Entry>>) -> Option<Vec<&str>> {
-        entries.as_ref().map(|entries| entries.iter().map(|entry| entry.name.as_str()).collect())
+    fn sent(list: &Option<Listing>) -> Option<&[Raw<'static>]> {
+        list.as_ref().map(|list| list.sent.as_slice())
     }
     let result = &connected.result;
     let member = |name| result.get(name).unwrap_or(Raw::EMPTY_OBJECT);
@@ -50,10 +51,10 @@ fn contents_json(connected: &Connected<'_>, contents: &Contents) -> String {
         server_info: server_info(result).unwrap_or(Raw::EMPTY_OBJECT),
         capabilities: member("capabilities"),
         instructions: result.get("instructions"),
-        tools: names(&contents.tools),
-        prompts: names(&contents.prompts),
-        resources: names(&contents.resources),
-        resource_templates: names(&contents.templates),
+        tools: sent(&contents.tools),
+        prompts: sent(&contents.prompts),
+        resources: sent(&contents.resources),
+        resource_templates: sent(&contents.templates),
         failures: &contents.failures,
     };
     Raw::from_serialize(&json).map(|raw| raw.to_string()).unwrap_or_default()
@@ -94,25 +95,29 @@ fn write_contents(
     let capabilities: Vec<String> =
         connected.capabilities.iter().map(|capability| capability.to_string()).collect();
     writeln!(text, "capabilities: {}", capabilities.join(", "))?;
-    for (title, entries) in [
+    for (title, list) in [
         ("tools", &contents.tools),
         ("prompts", &contents.prompts),
         ("resources", &contents.resources),
         ("resource templates", &contents.templates),
     ] {
-        let Some(entries) = entries else {
+        let Some(Listing { entries, .. }) = list else {
             writeln!(text, "\n{title}: unknown")?;
             continue;
         };
         writeln!(text, "\n{title}: {}", entries.len())?;
-        for Entry { name, description } in entries {
-            match description.as_deref().and_then(|text| text.lines().next()) {
-                Some(line) => writeln!(text, "  {name}: {}", shortened(line))?,
-                None => writeln!(text, "  {name}")?,
-            }
-        }
+        entries.iter().try_for_each(|entry| write_entry(text, entry))?;
     }
     Ok(())
+}
+
+fn write_entry(text: &mut String, entry: &Entry) -> std::fmt::Result {
+    let Entry { name, description, arguments } = entry;
+    match description.as_deref().and_then(|text| text.lines().next()) {
+        Some(line) => writeln!(text, "  {name}: {}", shortened(line))?,
+        None => writeln!(text, "  {name}")?,
+    }
+    arguments.iter().try_for_each(|argument| writeln!(text, "    {}", argument.line()))
 }
 
 /// Who the server says it is: in a session once, without one with every result.
@@ -141,8 +146,8 @@ fn evidence(evidence: Evidence) -> String {
     }
 }
 
-/// A description that fits on a line.
-fn shortened(line: &str) -> String {
+/// A text that fits on a line.
+pub(crate) fn shortened(line: &str) -> String {
     const MOST: usize = 100;
     match line.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),

@@ -17,7 +17,7 @@ pub(crate) fn subscribe(session: &Session) -> Result<(), String> {
         say!("the server has no subscriptions; changes of its lists are shown");
         return Ok(());
     }
-    for resource in Contents::resources(session)? {
+    for resource in Contents::resources(session)?.entries {
         let params = UriParams::new(resource.name.as_str());
         match session.ask::<method::Subscribe>(&params) {
             Err(error) if session.is_over() => return Err(error),
@@ -35,7 +35,7 @@ fn subscribe_alone(session: &Session) -> Result<(), String> {
     let offered = session.connected().capabilities;
     let mut filter = SubscriptionFilter::new().with_tools().with_prompts().with_resources();
     if offered.contains(Capability::ResourcesSubscribe) {
-        for resource in Contents::resources(session)? {
+        for resource in Contents::resources(session)?.entries {
             filter = filter.with_resource(resource.name);
         }
     }

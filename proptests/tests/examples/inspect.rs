@@ -24,7 +24,12 @@ fn inspect_shows_the_built_in_server() {
     let (stdout, stderr) = texts(&inspect(&[]), 0);
     let found = "revision: 2026-07-28 (without a session; the server said so)\nserver: everything ";
     assert!(stdout.starts_with(found), "{stdout}");
-    assert!(stdout.contains("\ntools: 43\n  echo: Says what it is told\n"), "{stdout}");
+    let tools =
+        "\ntools: 43\n  echo: Says what it is told\n    text (string, required): What to say\n";
+    assert!(stdout.contains(tools), "{stdout}");
+    let prompt =
+        "\n  test_prompt_with_arguments: A message with arguments\n    arg1 (string, required)\n";
+    assert!(stdout.contains(prompt), "{stdout}");
     assert!(
         stdout.ends_with("\nresource templates: 1\n  test://template/{id}/data: Data for any id\n")
     );
@@ -45,10 +50,39 @@ fn inspect_prints_one_object_as_json() {
         assert_eq!(json["serverInfo"]["name"], "everything");
         assert_eq!(json["capabilities"]["resources"]["subscribe"], true);
         assert_eq!(json["tools"].as_array().unwrap().len(), 43);
-        assert_eq!(json["prompts"][0], "test_simple_prompt");
-        assert_eq!(json["resources"][2], "test://watched-resource");
-        assert_eq!(json["resourceTemplates"], serde_json::json!(["test://template/{id}/data"]));
+        assert_eq!(json["tools"][0]["name"], "echo");
+        assert_eq!(json["tools"][0]["inputSchema"]["required"], serde_json::json!(["text"]));
+        assert_eq!(json["prompts"][0]["name"], "test_simple_prompt");
+        assert_eq!(json["resources"][2]["uri"], "test://watched-resource");
+        assert_eq!(json["resourceTemplates"][0]["uriTemplate"], "test://template/{id}/data");
     }
+}
+
+/// What to write behind `--call` is shown as text; `--json` has all that the server sent, byte for byte.
+#[cfg(unix)]
+#[test]
+fn inspect_shows_the_arguments_of_tools() {
+    let tools = r##"[{"name":"buy","description":"Buys","inputSchema":{"$defs":{"Line":{"type":"object","properties":{"price":{"type":"number"}}}},"type":"object","properties":{"unit":{"enum":["kg","lb"],"description":"Of what\nthere is"},"lines":{"type":"array","items":{"$ref":"#/$defs/Line"}}},"required":["unit"]},"x-odd":1.0e0},{"odd":true}]"##;
+    let script = format!(
+        r#"read opening
+        echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}}}}}}'
+        read opened; read tools
+        printf '%s\n' '{{"jsonrpc":"2.0","id":2,"result":{{"tools":{tools}}}}}'
+        cat > /dev/null"#
+    );
+    let server = ["--", "sh", "-c", &script];
+    let (stdout, stderr) = texts(&inspect(&[&OLD[..], &server].concat()), 0);
+    let shown = r#"
+tools: 1
+  buy: Buys
+    unit ("kg" or "lb", required): Of what
+    lines (array of object)
+    lines[].price (number)
+"#;
+    assert!(stdout.contains(shown), "{stdout}");
+    assert_eq!(stderr, "tools/list: 1 entries cannot be read\n");
+    let (stdout, _) = texts(&inspect(&[&OLD[..], &["--json"], &server].concat()), 0);
+    assert!(stdout.contains(&format!(r#","tools":{tools},"#)), "{stdout}");
 }
 
 #[test]

@@ -157,6 +157,37 @@ fn a_second_interrupt_kills_the_server() {
     assert!(!is_alive(&server));
 }
 
+/// A server that ends before it has read anything would end again, and is started once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_fails_at_once_is_started_once() {
+    for (script, status) in [("echo start >&2; exit 3", "3"), ("echo start >&2", "0")] {
+        let (stdout, said) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+        let ended = format!("the server ended before it answered (exit status: {status})");
+        assert_eq!((stdout.as_str(), said), ("", format!("start\ninspect: sh: {ended}\n")));
+    }
+}
+
+/// Servers that know nothing but `initialize` may end at any other question.
+#[test]
+fn a_server_that_ends_when_it_is_asked_what_it_is_is_started_again_and_that_is_said() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}"#;
+    let script = format!(
+        r#"echo start >&2; read asked; case $asked in *server/discover*) exit 1;; esac; echo '{answer}'; cat > /dev/null"#
+    );
+    let again = "the server ended when it was asked `server/discover`; it is started again, and asked to `initialize`\n";
+    let (stdout, said) = texts(&inspect(&["--", "sh", "-c", &script]), 0);
+    assert!(stdout.contains("\nserver: old 1\n"), "{stdout}");
+    // Two processes and this one write there, in any order.
+    assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
+    // And if that does not help.
+    let script = "echo start >&2; read asked; exit 3";
+    let (_, said) = texts(&inspect(&["--", "sh", "-c", script]), 1);
+    assert_eq!((said.matches("start\n").count(), said.matches(again).count()), (2, 1), "{said}");
+    let ended = "inspect: sh: the server ended before it answered (exit status: 3)\n";
+    assert!(said.ends_with(ended), "{said}");
+}
+
 /// Servers that do not exist, die, print garbage or say nothing.
 #[test]
 fn inspect_explains_bad_servers() {
@@ -220,5 +251,6 @@ fn a_list_that_fails_is_named_and_the_others_are_shown() {
     let (stdout, _) = texts(&inspect(&[&OLD[..], &["--json"], &server].concat()), 1);
     let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(json["tools"], serde_json::Value::Null);
-    assert_eq!((&json["prompts"][0], &json["failures"][0]), (&"greet".into(), &failure.into()));
+    let greet = serde_json::json!({"name": "greet"});
+    assert_eq!((&json["prompts"][0], &json["failures"][0]), (&greet, &failure.into()));
 }

@@ -181,7 +181,7 @@ fn inspect_sees_one_server() {
         assert_eq!(json["serverInfo"]["name"], "gateway");
         assert_eq!(json["tools"].as_array().unwrap().len(), 86);
         assert_eq!(
-            (&json["tools"][0], &json["tools"][43]),
+            (&json["tools"][0]["name"], &json["tools"][43]["name"]),
             (&"old__echo".into(), &"new__echo".into())
         );
     }
