@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_sansio::http::ParamHeaders;
 use mcp_sansio::json::Raw;
 
-use super::message::{self, cacheable, complete, error, initialize, plain};
+use super::message::{self, cacheable, complete, error, initialize, plain, with_meta};
 use super::site::{POST, Site, about, alone, in_session, json, replaced, without};
 
 fn mismatch(text: &str) -> super::site::Heard {
@@ -77,6 +77,31 @@ fn the_name_is_in_its_header_where_there_is_one() {
     let lines = about("tools/call", "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
     let (_, request) = site.ask(&lines, &body);
     assert_eq!(request.method, "tools/call");
+}
+
+/// The members that name a task are in the header as well, and the server must offer tasks for that to show.
+///
+/// Proves H-HTTP-53.
+#[test]
+fn the_task_is_in_the_name_header() {
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    for (method, more) in
+        [("tasks/get", ""), ("tasks/update", r#","inputResponses":{}"#), ("tasks/cancel", "")]
+    {
+        let mut site = Site::with(|_, server| {
+            server.capabilities = std::mem::take(&mut server.capabilities).with_tasks();
+        });
+        let body = with_meta("1", method, meta, &format!(r#""taskId":"h\u00e9"{more}"#));
+        let missing = site.post(&alone(method), &body);
+        assert_eq!(missing, mismatch("Mcp-Name is missing"), "{method}");
+        for other in ["h", "", "=?base64?aMM=?="] {
+            let differs = site.post(&about(method, other), &body);
+            assert_eq!(differs, mismatch("Mcp-Name is not what the body says"), "{method} {other}");
+        }
+        site.assert_forgotten();
+        let (_, request) = site.ask(&about(method, "=?base64?aMOp?="), &body);
+        assert_eq!(request.method, method);
+    }
 }
 
 /// Proves H-HTTP-55, H-HTTP-61.
