@@ -419,3 +419,44 @@ fn progress_comes_no_faster_than_it_may_and_the_newest_of_it_comes() {
     }
     assert_eq!(side.sent(), [progress(1, 1), progress(1, 2), progress(1, 3)]);
 }
+
+/// A request takes the place of one that has ended, whose time must not hold up its progress.
+///
+/// Proves L-PROG-13.
+#[test]
+fn the_progress_of_a_request_that_has_ended_holds_up_no_other() {
+    type End = fn(&mut ServerSide, InboundId);
+    let ends: [End; 3] = [
+        |side, id| side.server.respond(id, &(), &mut side.out).unwrap(),
+        |side, id| {
+            let code = ErrorCode::INTERNAL_ERROR;
+            side.server.reject(id, code, "no", &mut side.out).unwrap();
+        },
+        |side, _| {
+            let event = side.receive(&cancelled(1));
+            assert!(matches!(event, Some(ServerEvent::Cancelled(_))), "{event:?}");
+        },
+    ];
+    let mut config = config::server();
+    config.connection.progress_interval = Some(Duration::from_secs(1));
+    for (case, end) in ends.into_iter().enumerate() {
+        let mut side = ServerSide::ready_with(config.clone(), Revision::V2025_11_25);
+        let report = |side: &mut ServerSide, id, far: u32| {
+            side.server.progress(id, Progress::new(far), side.now, &mut side.out)
+        };
+        let one = watched(&mut side, 1);
+        assert_eq!(report(&mut side, one, 1), Ok(ProgressReport::Sent));
+        assert_eq!(report(&mut side, one, 2), Ok(ProgressReport::Delayed));
+        end(&mut side, one);
+        assert_eq!(side.server.poll_timeout(), None, "{case}");
+        _ = side.sent();
+        assert_eq!(side.elapse(100), []);
+        let two = watched(&mut side, 2);
+        assert_eq!(two.index(), one.index(), "the place is used again");
+        assert_eq!(report(&mut side, two, 1), Ok(ProgressReport::Sent), "{case}");
+        assert_eq!(report(&mut side, two, 2), Ok(ProgressReport::Delayed), "{case}");
+        assert_eq!(side.server.poll_timeout(), after(side.now, 1_000), "its own time");
+        assert_eq!(side.elapse(1_000), []);
+        assert_eq!(side.sent(), [progress(2, 1), progress(2, 2)], "{case}");
+    }
+}
