@@ -371,19 +371,33 @@ fn a_token_belongs_to_one_call() {
     assert!(matches!(event, Some(ClientEvent::Violation(violation)) if violation.kind == unknown));
 }
 
+/// Both connections have the same history, so that nothing but the number of the connection tells their
+/// handles apart.
+///
 /// Proves L-CANCEL-01: only calls of this connection can be named.
 #[test]
 fn handles_of_another_connection_are_strangers() {
-    let mut side = ready();
-    let call = side.call("a");
-    let config = std::sync::Arc::new(config::client());
-    let mut other = ClientSide::fresh();
-    other.client = mcp_sansio::Client::numbered(config, ConnectionNumber::new(1));
-    let theirs = other.call("a");
-    assert_eq!(theirs.index(), call.index());
+    let open = |number| {
+        let mut side = ClientSide::fresh();
+        let config = std::sync::Arc::new(config::client());
+        side.client = mcp_sansio::Client::numbered(config, ConnectionNumber::new(number));
+        side.client.connect(side.now, &mut side.out).unwrap();
+        let opened = side.receive(
+            r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"server","version":"1"}}}"#,
+        );
+        assert!(matches!(opened, Some(ClientEvent::Connected(_))), "{opened:?}");
+        let call = side.call("a");
+        (side, call)
+    };
+    let ((mut side, call), (_, theirs)) = (open(0), open(1));
+    // The number aside the handles are equal.
+    let (_, same) = open(0);
+    assert_eq!(same, call);
+    assert_eq!((theirs.index(), theirs.connection().get()), (call.index(), 1));
     assert_eq!(side.client.cancel(theirs, None, &mut side.out), Err(CancelError::NotInFlight));
+    assert!(!side.client.is_pending(theirs));
     assert!(side.client.is_pending(call));
-    assert_eq!(theirs.connection().get(), 1);
+    assert!(side.client.cancel(call, None, &mut side.out).is_ok());
 }
 
 /// Proves L-TIME-01, L-TIME-02, L-TIME-03, L-TIME-09, L-TIME-10, L-RACE-07. Pain 23.
