@@ -1,5 +1,7 @@
 //! The headers of a message, as they came.
 
+use alloc::borrow::Cow;
+use alloc::string::String;
 use core::fmt;
 
 /// The headers of a request or a response: names and values in their order, repeated ones as often as
@@ -56,6 +58,37 @@ impl<'a> Headers<'a> {
         text(value).map_or(Field::NotText, Field::Once)
     }
 
+    /// The combined value of a header that is a list, such as `WWW-Authenticate`: the values of all
+    /// headers of this name in their order, joined by a comma and a space
+    /// ([RFC 9110, section 5.3](https://www.rfc-editor.org/rfc/rfc9110#section-5.3)). `None` if there is
+    /// none.
+    ///
+    /// Empty values are left out. A value with bytes beyond ASCII, which only quoted text can have, is
+    /// read as UTF-8; U+FFFD replaces what is not UTF-8. A space replaces each control character other
+    /// than a tab, so the combined value is one line.
+    ///
+    /// ```
+    /// use mcp_sansio::http::Headers;
+    ///
+    /// let fields = [("WWW-Authenticate", &b"Basic"[..]), ("www-authenticate", b"Bearer realm=\"\xff\"")];
+    /// let headers = Headers::from(&fields[..]);
+    /// let combined = headers.combined("WWW-Authenticate");
+    /// assert_eq!(combined.as_deref(), Some("Basic, Bearer realm=\"\u{fffd}\""));
+    /// ```
+    pub fn combined(self, name: &str) -> Option<String> {
+        let mut values = self.all(name).peekable();
+        values.peek()?;
+        let mut combined = String::new();
+        for value in values {
+            let value = readable(value);
+            if !combined.is_empty() && !value.is_empty() {
+                combined.push_str(", ");
+            }
+            combined.push_str(&value);
+        }
+        Some(combined)
+    }
+
     /// The values of all headers of this name in their order, untouched.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
         let is_it = move |(key, _): &&(&str, &[u8])| key.eq_ignore_ascii_case(name);
@@ -71,6 +104,16 @@ pub(super) fn text(value: &[u8]) -> Option<&str> {
     let is_text = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     let text = core::str::from_utf8(value).ok().filter(|_| is_text)?;
     Some(text.trim_matches([' ', '\t']))
+}
+
+/// A value of a list without the white space around it, whatever bytes it has: see [`Headers::combined`].
+pub(super) fn readable(value: &[u8]) -> Cow<'_, str> {
+    if let Some(text) = text(value) {
+        return Cow::Borrowed(text);
+    }
+    let is_stray = |character: char| character.is_control() && character != '\t';
+    let text = String::from_utf8_lossy(value).replace(is_stray, " ");
+    Cow::Owned(text.trim_matches([' ', '\t']).into())
 }
 
 impl fmt::Debug for Headers<'_> {
@@ -142,6 +185,35 @@ mod tests {
         let fields: [(&str, &[u8]); 3] = [("a", b" 1"), ("b", b"2"), ("A", b"\xff")];
         let all: Vec<&[u8]> = Headers::from(&fields[..]).all("a").collect();
         assert_eq!(all, [&b" 1"[..], b"\xff"]);
+    }
+
+    fn combined(values: &[&[u8]]) -> Option<String> {
+        let fields: Vec<(&str, &[u8])> =
+            values.iter().map(|value| ("WWW-Authenticate", *value)).collect();
+        Headers::from(&fields[..]).combined("www-authenticate")
+    }
+
+    #[test]
+    fn the_values_of_a_list_are_joined_in_their_order() {
+        let table: [(&[&[u8]], Option<&str>); 9] = [
+            (&[], None),
+            (&[b""], Some("")),
+            (&[b" Bearer\t"], Some("Bearer")),
+            (
+                &[b"Negotiate", b" Bearer realm=\"a\" ", b"Basic"],
+                Some("Negotiate, Bearer realm=\"a\", Basic"),
+            ),
+            (&[b"", b"Bearer", b" ", b"Basic", b""], Some("Bearer, Basic")),
+            (&["Bearer realm=\"caf\u{e9}\"".as_bytes()], Some("Bearer realm=\"caf\u{e9}\"")),
+            (&[b"Bearer realm=\"caf\xe9\"", b"Basic"], Some("Bearer realm=\"caf\u{fffd}\", Basic")),
+            (&[b"a\r\nb\0c\td\x7f"], Some("a  b c\td")),
+            (&["a\u{85}b".as_bytes()], Some("a b")),
+        ];
+        for (values, expected) in table {
+            assert_eq!(combined(values).as_deref(), expected, "{values:?}");
+        }
+        let fields: [(&str, &[u8]); 3] = [("a", b"1"), ("b", b"2"), ("A", b"3")];
+        assert_eq!(Headers::from(&fields[..]).combined("a").as_deref(), Some("1, 3"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a body is, and what its receiver takes.
 
-use super::headers::{Field, Headers, text};
+use super::headers::{Field, Headers, readable};
 use super::name;
 
 const JSON: &str = "application/json";
@@ -10,7 +10,7 @@ const JSON: &str = "application/json";
 /// `*/*`, `application/*` and the like count. The most specific range decides, and a weight of 0
 /// excludes ([RFC 9110, section 12.5.1](https://www.rfc-editor.org/rfc/rfc9110#section-12.5.1)).
 /// Parameters other than the weight are ignored, and so is a weight that is no number, because a
-/// client that writes one wants something. A header that is not text accepts nothing.
+/// client that writes one wants something. A range that is no text accepts nothing.
 ///
 /// ```
 /// use mcp_sansio::http::{Headers, accepts};
@@ -25,9 +25,8 @@ const JSON: &str = "application/json";
 pub fn accepts(headers: Headers<'_>, media: &str) -> Option<bool> {
     let mut lines = headers.all(name::ACCEPT).peekable();
     lines.peek()?;
-    let ranges = lines.filter_map(text).flat_map(|line| Parts { rest: Some(line), separator: ',' });
     // Of ranges that are equally specific one that accepts wins, as `true` is the greater.
-    let best = ranges.filter_map(|range| judgement(range, media)).max();
+    let best = lines.filter_map(|line| best_judgement(&readable(line), media)).max();
     Some(best.is_some_and(|(_, is_accepted)| is_accepted))
 }
 
@@ -42,6 +41,12 @@ pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
 /// Whether the body is JSON, see [`has_content_type`].
 pub fn is_json(headers: Headers<'_>) -> bool {
     has_content_type(headers, JSON)
+}
+
+/// The judgement of the most specific range in a line that this kind of media is in.
+fn best_judgement(line: &str, media: &str) -> Option<(u8, bool)> {
+    let ranges = Parts { rest: Some(line), separator: ',' };
+    ranges.filter_map(|range| judgement(range, media)).max()
 }
 
 /// How specific a range of media is that this one is in, and whether it is accepted.
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
         // Whether JSON is accepted, and whether streams are.
-        let table: [(&[&str], bool, bool); 25] = [
+        let table: [(&[&str], bool, bool); 26] = [
             (&["application/json, text/event-stream"], true, true),
             (&["application/json", "text/event-stream"], true, true),
             (&["text/event-stream,application/json;charset=utf-8"], true, true),
@@ -140,13 +145,19 @@ mod tests {
             (&[", ,"], false, false),
             (&["json, text, *"], false, false),
             (&["application/jsonp, xapplication/json, text/event-streams"], false, false),
-            (&["\u{e9}, application/json", "text/event-stream"], false, true),
+            (&["\u{e9}, application/json", "text/event-stream"], true, true),
+            (&["application/json;a=\"\u{e9}\", text/event-stream\u{e9}"], true, false),
         ];
         for (lines, json, stream) in table {
             assert_eq!(accepted(lines, "application/json"), Some(json), "{lines:?}");
             assert_eq!(accepted(lines, "text/event-stream"), Some(stream), "{lines:?}");
         }
         assert_eq!(accepted(&[], "application/json"), None);
+        // Bytes that are not even UTF-8 concern their own range only.
+        let fields = [("Accept", &b"text/\xe9, application/json;a=\"\xff\""[..])];
+        let headers = Headers::from(&fields[..]);
+        assert_eq!(accepts(headers, "application/json"), Some(true));
+        assert_eq!(accepts(headers, "text/event-stream"), Some(false));
     }
 
     /// Proves H-HTTP-19

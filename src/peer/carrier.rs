@@ -21,8 +21,9 @@ pub struct CarrierFailure<'a> {
     pub kind: CarrierFailureKind,
     /// The status of HTTP, if a response came.
     pub status: Option<u16>,
-    /// What the server asks for before it serves this client: its `WWW-Authenticate`, if the status is 401 or
-    /// 403.
+    /// What the server asks for before it serves this client: its `WWW-Authenticate`. The challenges of several
+    /// such fields are joined by a comma and a space; bytes beyond ASCII are read as UTF-8, with U+FFFD for what
+    /// is not UTF-8.
     pub challenge: Option<Str<'a>>,
     /// When to try again, in the words of the server: its `Retry-After`.
     pub retry_after: Option<Str<'a>>,

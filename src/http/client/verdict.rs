@@ -18,18 +18,18 @@ pub(super) fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObjec
 
 /// What a status says.
 pub(super) fn failure(status: u16, headers: Headers<'_>) -> CarrierFailure<'static> {
-    let text = |name| match headers.get(name) {
-        Field::Once(value) => Some(Str::from(value)),
-        _ => None,
-    };
-    let challenge = text("WWW-Authenticate");
+    // A server with several ways to authenticate may write each challenge in a field of its own.
+    let challenge = headers.combined("WWW-Authenticate").map(|value| Str::from(&*value));
     let is_unauthorized = status == 401 || (status == 403 && challenge.is_some());
     let kind = if is_unauthorized {
         CarrierFailureKind::Unauthorized
     } else {
         CarrierFailureKind::Refused
     };
-    let retry_after = text("Retry-After");
+    let retry_after = match headers.get("Retry-After") {
+        Field::Once(value) => Some(Str::from(value)),
+        _ => None,
+    };
     CarrierFailure { status: Some(status), challenge, retry_after, ..CarrierFailure::new(kind) }
 }
 

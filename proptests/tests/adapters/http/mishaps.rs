@@ -94,6 +94,13 @@ async fn a_call_that_fails_leaves_the_others() {
         assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Unauthorized, Some(401)));
         assert_eq!(&*lost.challenge.unwrap().to_str(), "Bearer realm=\"mcp\"");
         let lost = failed(&connection, &fake, async |asked| {
+            let fields = "WWW-Authenticate: Negotiate\r\nWWW-Authenticate: Bearer realm=\"é\"\r\n";
+            asked.answer("403 Forbidden", fields, "").await;
+        });
+        let lost = lost.await;
+        assert_eq!((lost.kind, lost.status), (CarrierFailureKind::Unauthorized, Some(403)));
+        assert_eq!(&*lost.challenge.unwrap().to_str(), "Negotiate, Bearer realm=\"é\"");
+        let lost = failed(&connection, &fake, async |asked| {
             asked.answer("307 Temporary Redirect", "Location: /elsewhere\r\n", "").await;
         });
         assert_eq!(lost.await.status, Some(307));

@@ -5,7 +5,7 @@ use mcp_sansio::{
     StrayCause, ViolationKind,
 };
 
-use mcp_sansio::http::HttpClientConfig;
+use mcp_sansio::http::{Headers, HttpClientConfig};
 use mcp_sansio_proptests::config;
 
 use super::kit::{EVENTS, JSON, Side, URL, complete, ended, error, result};
@@ -230,6 +230,42 @@ fn who_wants_to_know_who_is_asking_says_so() {
         let failure = failure(status, &[("Retry-After", "7")], "");
         assert_eq!(failure.kind, CarrierFailureKind::Refused);
         assert_eq!(failure.retry_after.unwrap(), "7");
+    }
+}
+
+/// However many fields they stand in, and whatever bytes a realm has.
+///
+/// Proves H-HTTP-108.
+#[test]
+fn all_challenges_reach_the_caller() {
+    let fields: [(&str, &[u8]); 3] = [
+        ("WWW-Authenticate", b"Negotiate"),
+        ("Retry-After", b"7"),
+        ("www-authenticate", b"Bearer realm=\"caf\xe9\", scope=\"a\""),
+    ];
+    let cases = [
+        (&fields[..], "Negotiate, Bearer realm=\"caf\u{fffd}\", scope=\"a\""),
+        (&fields[..2], "Negotiate"),
+        (&fields[2..], "Bearer realm=\"caf\u{fffd}\", scope=\"a\""),
+        (
+            &[("WWW-Authenticate", "Bearer realm=\"caf\u{e9}\"".as_bytes())],
+            "Bearer realm=\"caf\u{e9}\"",
+        ),
+    ];
+    for status in [401, 403] {
+        for (fields, expected) in cases {
+            let mut side = Side::modern();
+            let (call, request) = side.asks("tools/list", "{}");
+            let now = side.now;
+            let head = side.http.head(request.exchange, status, Headers::from(fields), now);
+            let (failed, outcome) = ended(side.end(&mut head.unwrap()));
+            let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+            assert_eq!((failed, failure.kind), (call, CarrierFailureKind::Unauthorized));
+            assert_eq!(failure.challenge.as_ref().unwrap(), expected);
+            let text =
+                format!("the server asks for authorization (HTTP status {status}): {expected}");
+            assert_eq!(failure.to_string(), text);
+        }
     }
 }
 
