@@ -298,7 +298,7 @@ pub use peer::{
     OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate,
     Relay, RepliesWithoutId, RequestContext, RestartCause, Stray, SubscriptionEnd,
     SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest, TaskTicket,
-    TaskUpdate, Timeout, Timeouts, UnknownMethods, Violation,
+    TaskUpdate, Timeout, Timeouts, TransportError, TransportErrorKind, UnknownMethods, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{

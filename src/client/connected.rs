@@ -110,7 +110,7 @@ pub enum ConnectFailure<'a> {
     RestartAdvised(Cause),
     /// What carries requests has failed: there is nobody, or nobody who speaks MCP, or somebody who wants to know
     /// first who is asking.
-    #[error("{0}")]
+    #[error(transparent)]
     Undelivered(CarrierFailure<'a>),
     /// The connection ended first.
     #[error("the connection ended before it was open: {0}")]

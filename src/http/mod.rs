@@ -31,7 +31,7 @@
 //! | What is to be requested, or broken off? | [`Posts::poll_action`]: the [`Posts`] are the outlets of the [`Client`](crate::Client) |
 //! | The head of a response | [`Posts::head`], which gives a [`ResponseReader`] |
 //! | Parts of the body, and its end | [`Posts::chunk`], [`Posts::end`], which give messages for the machine |
-//! | It failed | [`Posts::failed`] |
+//! | It failed | [`Posts::failed`] or [`Posts::broken`], with the [`TransportError`](crate::TransportError) that says why |
 //!
 //! Each message is a request of its own, with the header fields that its revision asks for. What goes wrong with one
 //! ends the call that it carries, with [`Outcome::Undelivered`](crate::Outcome::Undelivered), and nothing else: the

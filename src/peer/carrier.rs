@@ -5,6 +5,7 @@ use core::fmt;
 use super::event::{Outcome, PeerEvent};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::receive::{Incoming, Reception};
+use super::transport_error::TransportError;
 use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Str;
@@ -27,6 +28,8 @@ pub struct CarrierFailure<'a> {
     pub challenge: Option<Str<'a>>,
     /// When to try again, in the words of the server: its `Retry-After`.
     pub retry_after: Option<Str<'a>>,
+    /// Why the transport failed, if it did and the carrier said so.
+    pub cause: Option<TransportError>,
 }
 
 /// What went wrong with the exchange of a call.
@@ -57,12 +60,16 @@ pub enum CarrierFailureKind {
     Unsayable,
 }
 
-/// In a sentence. What the server asks for is in it, because it tells the user what is missing.
+/// In a sentence. Kind and target of the cause are in it, and what the server asks for, because they tell the user
+/// what is missing.
 impl fmt::Display for CarrierFailure<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(formatter)?;
         if let Some(status) = self.status {
             write!(formatter, " (HTTP status {status})")?;
+        }
+        if let Some(cause) = &self.cause {
+            write!(formatter, ": {cause}")?;
         }
         if let Some(challenge) = &self.challenge {
             write!(formatter, ": {challenge}")?;
@@ -71,12 +78,17 @@ impl fmt::Display for CarrierFailure<'_> {
     }
 }
 
-impl core::error::Error for CarrierFailure<'_> {}
+impl core::error::Error for CarrierFailure<'_> {
+    /// The error of the transport: `Display` shows the [`cause`](Self::cause) itself.
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.cause.as_ref()?.source()
+    }
+}
 
 impl CarrierFailure<'_> {
     /// Nothing but what went wrong.
     pub const fn new(kind: CarrierFailureKind) -> Self {
-        Self { kind, status: None, challenge: None, retry_after: None }
+        Self { kind, status: None, challenge: None, retry_after: None, cause: None }
     }
 
     /// The same with its own copy of the text.
@@ -86,6 +98,7 @@ impl CarrierFailure<'_> {
             status: self.status,
             challenge: self.challenge.map(Str::into_owned),
             retry_after: self.retry_after.map(Str::into_owned),
+            cause: self.cause,
         }
     }
 

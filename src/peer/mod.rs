@@ -79,6 +79,7 @@ mod task_inputs;
 mod task_news;
 mod timers;
 mod tracking;
+mod transport_error;
 mod versions;
 
 pub use batch::{Batch, BatchError};
@@ -102,6 +103,7 @@ pub use pages::Paging;
 pub use progress::{Progress, ProgressReport};
 pub use subscribe::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 pub use tracking::{BegunTask, OrphanTask, TaskOptions, TaskTicket, TaskUpdate};
+pub use transport_error::{TransportError, TransportErrorKind};
 
 pub(crate) use bridge::Resumed;
 #[cfg(feature = "http")]

@@ -40,7 +40,7 @@ pub enum CallFailure {
     #[error("the task is lost")]
     TaskLost,
     /// What carries calls has failed this one, and the connection lives on.
-    #[error("{0}")]
+    #[error(transparent)]
     Undelivered(Box<CarrierFailure<'static>>),
     /// No answer came in time.
     #[error("{0}")]

@@ -5,7 +5,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant as Monotonic;
 
 use mcp_sansio::http::{Action, Arrived, ExchangeNumber, Headers, Posts, ResponseReader};
-use mcp_sansio::{Arrival, Cause, Client, ClientEvent, ConnectionNumber, Frames, Instant, Phase};
+use mcp_sansio::{
+    Arrival, Cause, Client, ClientEvent, ConnectionNumber, Frames, Instant, Phase, TransportError,
+};
 
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
@@ -101,22 +103,20 @@ impl Wire<Client> {
     }
 
     /// A request could not be made: see [`Posts::failed`].
-    pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber) {
+    pub fn response_failed(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
-            if let Some(arrived) = state.posts().and_then(|posts| posts.failed(exchange, now)) {
-                self.arrived(state, arrived, now);
-            }
+            let arrived = state.posts().and_then(|posts| posts.failed(exchange, Some(error), now));
+            arrived.into_iter().for_each(|arrived| self.arrived(state, arrived, now));
         });
     }
 
     /// An exchange has broken off: see [`Posts::broken`].
-    pub fn response_broken(self: &Arc<Self>, exchange: ExchangeNumber) {
+    pub fn response_broken(self: &Arc<Self>, exchange: ExchangeNumber, error: TransportError) {
         let now = self.clock.now();
         self.act(|state| {
-            if let Some(arrived) = state.posts().and_then(|posts| posts.broken(exchange, now)) {
-                self.arrived(state, arrived, now);
-            }
+            let arrived = state.posts().and_then(|posts| posts.broken(exchange, Some(error), now));
+            arrived.into_iter().for_each(|arrived| self.arrived(state, arrived, now));
         });
     }
 

@@ -22,6 +22,6 @@ pub enum OpenError {
     #[error("the server ended before it answered ({0})")]
     Ended(ExitStatus),
     /// The server refused, answered nonsense, or did not answer in time.
-    #[error("{0}")]
+    #[error(transparent)]
     Connect(ConnectFailure<'static>),
 }

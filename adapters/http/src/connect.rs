@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,18 +10,21 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::http::uri::InvalidUri;
+use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 use mcp_sansio::http::{Action, ExchangeNumber, Headers, HttpClientConfig, HttpRequest};
-use mcp_sansio::{Client, ClientConfig};
+use mcp_sansio::{Client, ClientConfig, TransportError, TransportErrorKind};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{
     ClientParts, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,
 };
 use mcp_sansio_tokio::runtime::{Sleeps, clock, sleep, spawner};
 use tokio::task::AbortHandle;
+
+use crate::transport_error::{Stage, transport_error};
 
 /// Makes requests of HTTP: a client of hyper, with whatever it connects by.
 pub trait Transport: Clone + Send + Sync + 'static {
@@ -32,6 +36,10 @@ pub trait Transport: Clone + Send + Sync + 'static {
 }
 
 /// Why there is no response.
+///
+/// The call that the request carried fails with a [`TransportError`]: its kind comes from the error here and from what
+/// that has as [sources](Error::source). A transport whose errors are not those of hyper, of its connectors or of the
+/// system can put a [`TransportErrorKind`] among them.
 #[derive(Debug)]
 #[allow(
     clippy::exhaustive_enums,
@@ -44,8 +52,28 @@ pub enum SendError {
     BrokenOff(Box<dyn Error + Send + Sync>),
 }
 
+impl fmt::Display for SendError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Unreachable(_) => "there is no connection to the server",
+            Self::BrokenOff(_) => "the connection to the server has broken off",
+        })
+    }
+}
+
+impl Error for SendError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Unreachable(error) | Self::BrokenOff(error) => Some(&**error),
+        }
+    }
+}
+
 impl<C: Connect + Clone + Send + Sync + 'static> Transport for legacy::Client<C, Full<Bytes>> {
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        if request.uri().authority().is_none() {
+            return Err(SendError::Unreachable(TransportErrorKind::InvalidUrl.into()));
+        }
         self.request(request).await.map_err(|error| match error.is_connect() {
             true => SendError::Unreachable(error.into()),
             false => SendError::BrokenOff(error.into()),
@@ -160,11 +188,21 @@ async fn exchanged(
     exchange: ExchangeNumber,
     request: HttpRequest,
 ) {
-    let Some(request) = translated(request) else { return wire.response_failed(exchange) };
+    let request = match translated(request) {
+        Ok(request) => request,
+        Err(error) => return wire.response_failed(exchange, error),
+    };
+    let url = request.uri().clone();
     let response = match transport.send(request).await {
         Ok(response) => response,
-        Err(SendError::Unreachable(_)) => return wire.response_failed(exchange),
-        Err(SendError::BrokenOff(_)) => return wire.response_broken(exchange),
+        Err(SendError::Unreachable(error)) => {
+            let error = transport_error(&url, Stage::Connecting, error);
+            return wire.response_failed(exchange, error);
+        }
+        Err(SendError::BrokenOff(error)) => {
+            let error = transport_error(&url, Stage::Connected, error);
+            return wire.response_broken(exchange, error);
+        }
     };
     let (parts, mut body) = response.into_parts();
     let fields: Vec<(&str, &[u8])> =
@@ -178,18 +216,28 @@ async fn exchanged(
                     wire.response_chunk(&mut reader, data);
                 }
             }
-            Some(Err(_)) => return wire.response_broken(exchange),
+            Some(Err(error)) => {
+                let error = transport_error(&url, Stage::Connected, error.into());
+                return wire.response_broken(exchange, error);
+            }
             None => break,
         }
     }
     wire.response_end(&mut reader);
 }
 
-/// A request as hyper has it; `None` if the URL is none.
-fn translated(request: HttpRequest) -> Option<Request<Full<Bytes>>> {
-    let mut builder = Request::builder().method(request.method).uri(&request.url);
+/// A request as hyper has it; an error if the URL, or a header field, is none.
+fn translated(request: HttpRequest) -> Result<Request<Full<Bytes>>, TransportError> {
+    let failed =
+        |kind, error: Box<dyn Error + Send + Sync>| TransportError::new(kind).caused_by(error);
+    let url: Uri = request
+        .url
+        .parse()
+        .map_err(|error: InvalidUri| failed(TransportErrorKind::InvalidUrl, error.into()))?;
+    let mut builder = Request::builder().method(request.method).uri(url);
     for (name, value) in &request.headers {
         builder = builder.header(&**name, value);
     }
-    builder.body(Full::new(Bytes::from(request.body))).ok()
+    let body = Full::new(Bytes::from(request.body));
+    builder.body(body).map_err(|error| failed(TransportErrorKind::Other, error.into()))
 }

@@ -18,6 +18,7 @@ mod exchange;
 mod one_stream;
 mod prompt;
 mod serve;
+mod transport_error;
 
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};

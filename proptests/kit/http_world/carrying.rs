@@ -219,9 +219,9 @@ impl HttpWorld {
         let has_arrived = self.carried[at].request.is_none();
         self.drop_carried(at)?;
         let arrived = if has_arrived {
-            self.posts.broken(number, self.now)
+            self.posts.broken(number, None, self.now)
         } else {
-            self.posts.failed(number, self.now)
+            self.posts.failed(number, None, self.now)
         };
         arrived.map_or(Ok(()), |arrived| Self::arrived(arrived, self))
     }

@@ -262,7 +262,7 @@ fn answer(
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
     ];
     if choices.one_in(10) {
-        let arrived = posts.failed(exchange, now);
+        let arrived = posts.failed(exchange, None, now);
         return arrived.into_iter().for_each(|arrived| take(client, posts, calls, arrived, now));
     }
     let status = choices.pick(STATUSES).unwrap();
@@ -292,8 +292,11 @@ fn answer(
             }
         }
     }
-    let arrived =
-        if choices.one_in(4) { posts.failed(exchange, now) } else { posts.end(&mut reader, now) };
+    let arrived = if choices.one_in(4) {
+        posts.failed(exchange, None, now)
+    } else {
+        posts.end(&mut reader, now)
+    };
     arrived.into_iter().for_each(|arrived| take(client, posts, calls, arrived, now));
 }
 

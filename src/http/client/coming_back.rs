@@ -10,28 +10,42 @@ use super::posts::{Action, Manner, Posts};
 use super::reader::{Form, ResponseReader};
 use super::request::HttpRequest;
 use crate::http::name;
-use crate::peer::{CarrierFailure, CarrierFailureKind};
+use crate::peer::{CarrierFailure, CarrierFailureKind, TransportError};
 use crate::time::Instant;
 
 /// # Receiving
 impl Posts {
-    /// The request could not be made: nothing of it can have reached the server.
+    /// The request could not be made: nothing of it can have reached the server. The error says why, if the carrier
+    /// knows; it is the [`cause`](CarrierFailure::cause) of the failure of the call.
     #[must_use = "what has arrived is lost unless the machine receives it"]
-    pub fn failed(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, CarrierFailureKind::Unreachable, now)
+    pub fn failed(
+        &mut self,
+        exchange: ExchangeNumber,
+        error: Option<TransportError>,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        let kind = CarrierFailureKind::Unreachable;
+        let failure = CarrierFailure { cause: error, ..CarrierFailure::new(kind) };
+        self.ended_without(exchange, failure, now)
     }
 
     /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
-    /// request.
+    /// request. The error says why, as for [`failed`](Self::failed).
     #[must_use = "what has arrived is lost unless the machine receives it"]
-    pub fn broken(&mut self, exchange: ExchangeNumber, now: Instant) -> Option<Arrived<'static>> {
-        self.ended_without(exchange, CarrierFailureKind::BrokenOff, now)
+    pub fn broken(
+        &mut self,
+        exchange: ExchangeNumber,
+        error: Option<TransportError>,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        let failure = CarrierFailure { cause: error, ..broken_off() };
+        self.ended_without(exchange, failure, now)
     }
 
     fn ended_without(
         &mut self,
         exchange: ExchangeNumber,
-        kind: CarrierFailureKind,
+        failure: CarrierFailure<'static>,
         now: Instant,
     ) -> Option<Arrived<'static>> {
         self.has_begun(exchange);
@@ -49,15 +63,15 @@ impl Posts {
             None => {}
         }
         if known.has_head || known.last_event.is_some() {
-            return self.broke_off(exchange, now);
+            return self.broke_off(exchange, failure.cause, now);
         }
         match known.purpose {
             Purpose::Standalone => {
                 self.try_again(exchange, now);
                 None
             }
-            Purpose::OneStream => self.fall_short(exchange, CarrierFailure::new(kind)),
-            _ => self.fail(exchange, CarrierFailure::new(kind)),
+            Purpose::OneStream => self.fall_short(exchange, failure),
+            _ => self.fail(exchange, failure),
         }
     }
 }
@@ -93,10 +107,12 @@ impl Posts {
         true
     }
 
-    /// An event stream has ended before everything was said on it.
+    /// An event stream has ended before everything was said on it: because of an error of the transport, unless its
+    /// body has an end.
     pub(super) fn broke_off<'r>(
         &mut self,
         exchange: ExchangeNumber,
+        cause: Option<TransportError>,
         now: Instant,
     ) -> Option<Arrived<'r>> {
         let known = self.exchanges.get(&exchange)?;
@@ -105,16 +121,16 @@ impl Posts {
             Purpose::Standalone => false,
             _ => true,
         };
+        let failure = CarrierFailure { cause, ..broken_off() };
         let can_resume = known.purpose == Purpose::Standalone || known.last_event.is_some();
         if known.purpose == Purpose::OneStream {
-            let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
             return self.fall_short(exchange, failure);
         }
         if !is_over && can_resume && known.attempts < self.config.attempts {
             self.try_again(exchange, now);
             return None;
         }
-        self.fail(exchange, CarrierFailure::new(CarrierFailureKind::BrokenOff))
+        self.fail(exchange, failure)
     }
 
     /// Has a stream asked for again, later.
@@ -145,6 +161,10 @@ impl Posts {
             self.opening = Some((exchange, now + self.config.listen_first));
         }
     }
+}
+
+const fn broken_off() -> CarrierFailure<'static> {
+    CarrierFailure::new(CarrierFailureKind::BrokenOff)
 }
 
 /// How many streams in a row may bring nothing before the server is not asked again as soon as it wants.

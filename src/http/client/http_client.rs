@@ -12,7 +12,7 @@ use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::http::Headers;
-use crate::peer::{CarrierFailure, Cause, ExchangeEnd};
+use crate::peer::{CarrierFailure, Cause, ExchangeEnd, TransportError};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -191,9 +191,10 @@ impl HttpClient {
     pub fn failed(
         &mut self,
         exchange: ExchangeNumber,
+        error: Option<TransportError>,
         now: Instant,
     ) -> Option<ClientEvent<'static>> {
-        let arrived = self.posts.failed(exchange, now)?;
+        let arrived = self.posts.failed(exchange, error, now)?;
         self.ended(arrived, now)
     }
 
@@ -202,9 +203,10 @@ impl HttpClient {
     pub fn broken(
         &mut self,
         exchange: ExchangeNumber,
+        error: Option<TransportError>,
         now: Instant,
     ) -> Option<ClientEvent<'static>> {
-        let arrived = self.posts.broken(exchange, now)?;
+        let arrived = self.posts.broken(exchange, error, now)?;
         self.ended(arrived, now)
     }
 

@@ -224,7 +224,7 @@ impl Posts {
                 None
             }
             Form::Unusable => self.unusable(exchange).map(Step::Other),
-            Form::Events(_) => self.broke_off(exchange, now).map(Step::Other),
+            Form::Events(_) => self.broke_off(exchange, None, now).map(Step::Other),
             Form::Json(body) if body.is_empty() => self.unusable(exchange).map(Step::Other),
             Form::Json(body) => {
                 if let Purpose::Refresh(_) = &self.exchanges.get(&exchange)?.purpose {

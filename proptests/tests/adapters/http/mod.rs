@@ -9,3 +9,4 @@ mod meeting;
 mod mishaps;
 mod raw;
 mod stopping;
+mod transport_errors;

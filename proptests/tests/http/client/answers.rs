@@ -2,7 +2,7 @@
 
 use mcp_sansio::{
     CarrierFailure, CarrierFailureKind, ClientConfig, ClientEvent, ErrorCode, Outcome, Revision,
-    StrayCause, ViolationKind,
+    StrayCause, TransportError, TransportErrorKind, ViolationKind,
 };
 
 use mcp_sansio::http::{Headers, HttpClientConfig};
@@ -139,6 +139,42 @@ fn a_stream_that_ends_early_loses_its_call() {
     let unreachable = CarrierFailure::new(CarrierFailureKind::Unreachable);
     assert_eq!(outcome, Outcome::Undelivered(unreachable));
     assert_eq!(side.http.posts().exchanges(), 0);
+}
+
+/// Also after a stream was asked for again in vain.
+#[test]
+fn what_the_transport_failed_at_reaches_the_caller() {
+    let error = TransportError::new(TransportErrorKind::ConnectionRefused).at("example.com:80");
+    let text = "the connection was refused (example.com:80)";
+    for (is_sent, kind) in
+        [(false, CarrierFailureKind::Unreachable), (true, CarrierFailureKind::BrokenOff)]
+    {
+        let mut side = Side::modern();
+        let (call, request) = side.asks("tools/list", "{}");
+        let (exchange, now) = (request.exchange, side.now);
+        let event = match is_sent {
+            true => side.http.broken(exchange, Some(error.clone()), now),
+            false => side.http.failed(exchange, Some(error.clone()), now),
+        };
+        let (failed, outcome) = ended(event.into_iter().collect());
+        let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((failed, failure.kind, &failure.cause), (call, kind, &Some(error.clone())));
+        assert_eq!(failure.to_string(), format!("{kind}: {text}"));
+    }
+    let mut http = HttpClientConfig::new(URL);
+    http.attempts = 1;
+    let mut side = Side::session_with(Revision::V2025_11_25, http);
+    let (call, request) = side.asks("tools/list", "{}");
+    let mut stream = side.stream(&request);
+    assert_eq!(side.chunk(&mut stream, b"id: e1\n\n"), []);
+    assert_eq!(side.end(&mut stream), []);
+    side.elapse(1000);
+    let again = side.sent_one();
+    let event = side.http.failed(again.exchange, Some(error.clone()), side.now);
+    let (failed, outcome) = ended(event.into_iter().collect());
+    let Outcome::Undelivered(failure) = outcome else { panic!("{outcome:?}") };
+    let broken_off = CarrierFailureKind::BrokenOff;
+    assert_eq!((failed, failure.kind, failure.cause), (call, broken_off, Some(error)));
 }
 
 /// Proves H-HTTP-105.

@@ -133,7 +133,7 @@ fn a_stream_that_was_open_survives_a_503() {
 #[test]
 fn a_refusal_whose_body_breaks_off_is_one() {
     let broken = |side: &mut Side, sent: &Sent| {
-        let event = side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned);
+        let event = side.http.broken(sent.exchange, None, side.now).map(ClientEvent::into_owned);
         assert_eq!(event, None);
         side.due()
     };
@@ -151,7 +151,7 @@ fn a_refusal_whose_body_breaks_off_is_one() {
     let mut side = Side::session(D);
     let (_, sent) = side.asks("tools/list", "{}");
     let _body = side.head(&sent, 503, &[("Retry-After", "9")]).unwrap();
-    let event = side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned);
+    let event = side.http.broken(sent.exchange, None, side.now).map(ClientEvent::into_owned);
     let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
     let Outcome::Undelivered(failure) = ended.outcome else { panic!("{:?}", ended.outcome) };
     assert_eq!((failure.status, failure.retry_after), (Some(503), Some("9".into())));
@@ -174,7 +174,7 @@ fn a_202_whose_body_breaks_off_is_one() {
     side.answer(&initialized, 202, &[], "");
     let (call, sent) = side.asks("tools/list", "{}");
     let _body = side.head(&sent, 202, &[]).unwrap();
-    assert_eq!(side.http.broken(sent.exchange, side.now).map(ClientEvent::into_owned), None);
+    assert_eq!(side.http.broken(sent.exchange, None, side.now).map(ClientEvent::into_owned), None);
     let answer = result(sent.id(), r#"{"tools":[]}"#);
     assert_eq!(complete(side.says(&mut stream, &answer)).0, call);
 }

@@ -287,7 +287,7 @@ impl Side {
     }
 
     pub(super) fn failed(&mut self, sent: &Sent) -> Vec<ClientEvent<'static>> {
-        let event = self.http.failed(sent.exchange, self.now);
+        let event = self.http.failed(sent.exchange, None, self.now);
         event.into_iter().collect()
     }
 
