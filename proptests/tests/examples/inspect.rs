@@ -349,3 +349,22 @@ fn request_state_shows_what_is_refused() {
     assert_eq!(said[9..11], ["the request state is malformed", "the request state has expired"]);
     assert_eq!((said.len(), stderr.as_str()), (13, ""));
 }
+
+#[test]
+fn inspect_says_why_there_is_no_server_at_a_url() {
+    // Nobody listens there any more.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://user:secret@{address}/mcp?token=secret");
+    for more in [&[][..], &OLD] {
+        let (stdout, stderr) = texts(&inspect(&[more, &[&*url]].concat()), 1);
+        assert_eq!(stdout, "");
+        let text = format!(
+            "inspect: http://{address}/mcp: the request did not reach the server: the connection was refused ({address})\n  caused by: "
+        );
+        assert!(stderr.starts_with(&text), "{stderr}");
+        assert!(!stderr.contains("secret"), "{stderr}");
+    }
+    let (_, stderr) = texts(&inspect(&["http://nonexistent.invalid/mcp"]), 1);
+    let text = "the host name could not be resolved (nonexistent.invalid:80)\n  caused by: ";
+    assert!(stderr.contains(text), "{stderr}");
+}
