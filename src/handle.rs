@@ -6,7 +6,7 @@
 //! stale handle from the one that lives in its place now, the connection number tells it from the
 //! handle of another machine.
 //!
-//! Two more numbers are the host's: that of a connection, and that of whoever is asking.
+//! Two more numbers are the host's: that of a connection, and that of a principal.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -47,6 +47,69 @@ impl Principal {
     /// The number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+/// Whose tasks a request reaches: the requestor of a task, as the specification calls it
+/// ([task isolation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#task-isolation-and-access-control)).
+///
+/// A task belongs to the requestor of the request that it was begun for. It does not exist for any other requestor.
+/// `Debug` does not show the numbers of sessions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Requestor {
+    /// A principal, on all of its connections. The default is [`Principal::default`]: the only one there is.
+    Principal(Principal),
+    /// A session whose principal the host does not know, by a number that no other session has.
+    Session(u64),
+    /// Neither a principal nor a session is known. Such requestors reach a task of another one if they know its id, and
+    /// list no tasks. The number says from where the request comes, or is 0. It only matters for bounds.
+    Unknown(u64),
+}
+
+impl Requestor {
+    /// The principal; the default one if it is not known.
+    pub const fn principal(self) -> Principal {
+        match self {
+            Self::Principal(principal) => principal,
+            Self::Session(_) | Self::Unknown(_) => Principal(0),
+        }
+    }
+
+    /// Whether this requestor reaches a task of that one, if it knows the id.
+    pub(crate) fn reaches(self, owner: Self) -> bool {
+        match (self, owner) {
+            (Self::Unknown(_), Self::Unknown(_)) => true,
+            _ => self == owner,
+        }
+    }
+
+    /// Whether its tasks are told apart from those of others, so that they can be listed.
+    pub(crate) const fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown(_))
+    }
+}
+
+impl Default for Requestor {
+    fn default() -> Self {
+        Self::Principal(Principal::default())
+    }
+}
+
+impl From<Principal> for Requestor {
+    fn from(principal: Principal) -> Self {
+        Self::Principal(principal)
+    }
+}
+
+impl fmt::Debug for Requestor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Principal(principal) => write!(formatter, "{principal:?}"),
+            // It is made of the id of the session, which is a secret.
+            Self::Session(_) => formatter.write_str("Session(..)"),
+            Self::Unknown(from) => write!(formatter, "Unknown({from})"),
+        }
     }
 }
 

@@ -287,7 +287,7 @@ pub use client::{
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
-pub use handle::{CallId, ConnectionNumber, InboundId, Principal};
+pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
 pub use json::Prepared;
 pub use limits::Limits;
 pub use peer::{

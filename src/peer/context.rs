@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::claim::Facts;
 use crate::capability::{CapabilitySet, ExtensionSet};
-use crate::handle::Principal;
+use crate::handle::{Principal, Requestor};
 use crate::model::LoggingLevel;
 use crate::version::{Era, Revision};
 
@@ -29,6 +29,8 @@ pub struct RequestContext {
     pub wants_progress: bool,
     /// Who is asking.
     pub principal: Principal,
+    /// Whose tasks the request reaches.
+    pub requestor: Requestor,
     /// That the request may become a [task](crate::task), if it may.
     pub task: Option<TaskRequest>,
 }
@@ -60,6 +62,7 @@ impl Default for RequestContext {
             log_level: None,
             wants_progress: false,
             principal: Principal::default(),
+            requestor: Requestor::default(),
             task: None,
         }
     }

@@ -121,6 +121,7 @@ impl Peer {
         let context = RequestContext {
             wants_progress: token.is_some(),
             principal: arrival.principal,
+            requestor: arrival.owner(),
             ..request.context
         };
         let params = request.params_text().unwrap_or_default();

@@ -52,7 +52,7 @@ impl Peer {
             kind,
             revision: exchange.context.revision,
             capabilities: exchange.context.capabilities,
-            owner: exchange.context.principal,
+            owner: exchange.context.requestor,
             connection: self.connection(),
             ttl: request.ttl,
             kept: exchange.kept.clone(),
@@ -80,7 +80,7 @@ impl Peer {
             return Err(TaskError::NotWanted);
         }
         // Its id is for nobody else.
-        if task.owner != exchange.context.principal {
+        if !exchange.context.requestor.reaches(task.owner) {
             return Err(TaskError::Unknown);
         }
         let progress = exchange.progress;
@@ -144,7 +144,7 @@ impl Peer {
     ) -> Result<Option<TaskNews>, RespondError> {
         self.answerable(id)?;
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
-        let (owner, alone) = (exchange.context.principal, exchange.stands_alone());
+        let (owner, alone) = (exchange.context.requestor, exchange.stands_alone());
         let name = match call {
             TaskCall::List { cursor } => {
                 let page = tasks.page(owner, cursor.as_ref());

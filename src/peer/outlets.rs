@@ -3,7 +3,7 @@
 use crate::capability::Capability;
 use crate::error::ErrorCode;
 use crate::frame::Outbox;
-use crate::handle::{CallId, InboundId, Place, Principal};
+use crate::handle::{CallId, InboundId, Place, Principal, Requestor};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -133,6 +133,8 @@ pub struct Arrival {
     pub lane: Lane,
     /// Who sent it.
     pub principal: Principal,
+    /// Whose tasks it reaches, if not those of the principal.
+    pub(super) requestor: Option<Requestor>,
     /// The batch it is an element of.
     pub(super) batch: Option<Place>,
 }
@@ -145,16 +147,32 @@ impl Arrival {
         self
     }
 
-    /// The same from another principal.
+    /// The same from another principal, with its tasks.
     #[must_use]
     pub const fn principal(mut self, principal: Principal) -> Self {
         self.principal = principal;
+        self.requestor = None;
         self
+    }
+
+    /// The same from another requestor, and its principal. Carriers on which a connection has requests of many clients,
+    /// or a client has many connections, say with it whose tasks are reached where there is no principal.
+    #[must_use]
+    pub const fn requestor(mut self, requestor: Requestor) -> Self {
+        self.principal = requestor.principal();
+        self.requestor = Some(requestor);
+        self
+    }
+
+    /// Whose tasks it reaches.
+    pub(super) fn owner(&self) -> Requestor {
+        self.requestor.unwrap_or(Requestor::Principal(self.principal))
     }
 }
 
 impl From<Instant> for Arrival {
     fn from(now: Instant) -> Self {
-        Self { now, lane: Lane::default(), principal: Principal::default(), batch: None }
+        let (lane, principal) = (Lane::default(), Principal::default());
+        Self { now, lane, principal, requestor: None, batch: None }
     }
 }

@@ -61,7 +61,7 @@ macro_rules! task_face {
             }
 
             /// Answers a request about tasks, or lets it wait until the task has ended. Whoever asks sees
-            /// only the tasks that were begun for the same [`Principal`](crate::Principal).
+            /// only the tasks that were begun for the same [`Requestor`](crate::Requestor).
             ///
             /// It also does what [`settle_tasks`](Self::settle_tasks) does.
             ///

@@ -289,7 +289,7 @@ impl Peer {
         granted: Option<&crate::subscription::Filter<()>>,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.principal) else {
+        let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.requestor) else {
             return Ok(());
         };
         // Who has been granted it already is told of each task as it is.

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::tasks::Tasks;
 use super::view::InSession;
-use crate::handle::Principal;
+use crate::handle::Requestor;
 use crate::json::Str;
 use crate::pagination::{InvalidCursor, mix};
 
@@ -18,7 +18,7 @@ use crate::pagination::{InvalidCursor, mix};
 /// difference to the others, and holds a checksum over that, the owner and the key of the configuration.
 pub(crate) struct ListOf<'t> {
     tasks: &'t Tasks,
-    owner: Principal,
+    owner: Requestor,
     after: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Tasks {
     /// The page at a cursor, or the first one.
     pub(crate) fn page(
         &self,
-        owner: Principal,
+        owner: Requestor,
         cursor: Option<&Str<'_>>,
     ) -> Result<ListOf<'_>, InvalidCursor> {
         let after = match cursor {
@@ -36,9 +36,13 @@ impl Tasks {
         Ok(ListOf { tasks: self, owner, after })
     }
 
-    fn cursor(&self, owner: Principal, serial: u64) -> String {
+    fn cursor(&self, owner: Requestor, serial: u64) -> String {
         let mut checksum = mix(self.config.cursor_key ^ 0x7461_736b_7300_0001);
-        checksum = mix(checksum ^ owner.get());
+        checksum = match owner {
+            Requestor::Principal(principal) => mix(checksum ^ principal.get()),
+            Requestor::Session(number) => mix(mix(checksum ^ 1) ^ number),
+            Requestor::Unknown(number) => mix(mix(checksum ^ 2) ^ number),
+        };
         checksum = mix(checksum ^ serial);
         let mut cursor = String::new();
         // Writing into a string cannot fail.
@@ -46,7 +50,7 @@ impl Tasks {
         cursor
     }
 
-    fn read_cursor(&self, owner: Principal, cursor: &Str<'_>) -> Option<u64> {
+    fn read_cursor(&self, owner: Requestor, cursor: &Str<'_>) -> Option<u64> {
         let (serial, _) = cursor.as_plain()?.split_once('-')?;
         let serial = u64::from_str_radix(serial, 16).ok()?;
         (serial < self.next_serial && cursor.as_plain() == Some(&self.cursor(owner, serial)))
@@ -62,7 +66,10 @@ impl ListOf<'_> {
             None => Bound::Included((self.owner, 0)),
         };
         let to = Bound::Included((self.owner, u64::MAX));
-        self.tasks.of_owner.range((from, to)).map(|((_, serial), index)| (*serial, *index))
+        let own = self.tasks.of_owner.range((from, to));
+        // Requestors that cannot be told apart would see the tasks of each other.
+        let listed = own.filter(|_| self.owner.is_known());
+        listed.map(|((_, serial), index)| (*serial, *index))
     }
 }
 

@@ -84,8 +84,8 @@
 //!   [`Tasks::answered`];
 //! - **connections** have a number each ([`Server::numbered`](crate::Server::numbered)), because tasks
 //!   know them by that, and their end goes to [`Tasks::disconnected`];
-//! - **who is asking** goes with each message ([`Arrival::principal`](crate::Arrival::principal)) if there
-//!   can be more than one: everybody sees only the tasks that were begun for the same principal;
+//! - **who is asking** goes with each message ([`Arrival::requestor`](crate::Arrival::requestor)) if there
+//!   can be more than one: a requestor reaches only its own tasks;
 //! - **subscriptions to tasks** (`taskIds`) are for the program to grant: it
 //!   [is asked](crate::Listening::Asked), and answers with
 //!   [`Server::grant_with_tasks`](crate::Server::grant_with_tasks);

@@ -6,13 +6,13 @@ use core::time::Duration;
 use crate::capability::CapabilitySet;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
-use crate::handle::{ConnectionNumber, Principal};
+use crate::handle::{ConnectionNumber, Requestor};
 use crate::version::Revision;
 
 /// A task to begin.
 ///
 /// Its id is all that somebody needs to see the result, unless requestors can be told apart
-/// ([`Principal`](crate::Principal)): make it of at least 128 random bits, and never use one again.
+/// ([`Requestor`](crate::Requestor)): make it of at least 128 random bits, and never use one again.
 /// [`id_of`](Self::id_of) does that.
 ///
 /// ```
@@ -99,7 +99,7 @@ pub(crate) struct Origin {
     pub(crate) kind: RequestKind,
     pub(crate) revision: Revision,
     pub(crate) capabilities: CapabilitySet,
-    pub(crate) owner: Principal,
+    pub(crate) owner: Requestor,
     pub(crate) connection: ConnectionNumber,
     /// How long it is to be kept.
     pub(crate) ttl: Option<Duration>,

@@ -11,7 +11,7 @@ use crate::capability::CapabilitySet;
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
-use crate::handle::{CallId, ConnectionNumber, InboundId, Principal};
+use crate::handle::{CallId, ConnectionNumber, InboundId, Requestor};
 use crate::json::{Elements, Number, Str, member};
 use crate::rpc::Recycle;
 use crate::time::Instant;
@@ -21,7 +21,7 @@ use crate::version::Revision;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Record {
     pub(crate) id: String,
-    pub(crate) owner: Principal,
+    pub(crate) owner: Requestor,
     /// Which of all tasks it is, in the order they were begun.
     pub(crate) serial: u64,
     /// The request that it was begun for, and the rules of that.
@@ -181,7 +181,7 @@ impl Default for Record {
     fn default() -> Self {
         Self {
             id: String::new(),
-            owner: Principal::default(),
+            owner: Requestor::default(),
             serial: 0,
             kind: RequestKind::CallTool,
             revision: Revision::LATEST_HANDSHAKE,

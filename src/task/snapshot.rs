@@ -13,7 +13,7 @@ use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
-use crate::handle::Principal;
+use crate::handle::{Principal, Requestor};
 use crate::json::{Kind, Raw};
 use crate::time::Instant;
 use crate::version::Revision;
@@ -28,6 +28,9 @@ use crate::version::Revision;
 pub struct TaskRecord {
     id: String,
     owner: u64,
+    /// What the number of the owner counts.
+    #[serde(default)]
+    owner_kind: OwnerKind,
     serial: u64,
     method: String,
     revision: String,
@@ -46,6 +49,16 @@ pub struct TaskRecord {
     error: Option<ErrorRecord>,
     wanted: Vec<WantedRecord>,
     used_keys: Vec<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OwnerKind {
+    #[default]
+    Principal,
+    /// It has ended with its process, so nobody comes back for the task.
+    Session,
+    Unknown,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -108,9 +121,15 @@ impl TaskRecord {
             State::Failed(error) => (None, Some(ErrorRecord::of(error))),
             State::Working | State::InputRequired | State::Cancelled => (None, None),
         };
+        let (owner_kind, owner) = match record.owner {
+            Requestor::Principal(principal) => (OwnerKind::Principal, principal.get()),
+            Requestor::Session(number) => (OwnerKind::Session, number),
+            Requestor::Unknown(number) => (OwnerKind::Unknown, number),
+        };
         Self {
             id: record.id.clone(),
-            owner: record.owner.get(),
+            owner,
+            owner_kind,
             serial: record.serial,
             method: String::from(record.kind.rule().name),
             revision: String::from(record.revision.name()),
@@ -162,9 +181,14 @@ impl TaskRecord {
         if wanted.iter().any(Wanted::is_open) != matches!(state, State::InputRequired) {
             return Err(Corrupt("wanted"));
         }
+        let owner = match self.owner_kind {
+            OwnerKind::Principal => Requestor::Principal(Principal::new(self.owner)),
+            OwnerKind::Session => Requestor::Session(self.owner),
+            OwnerKind::Unknown => Requestor::Unknown(self.owner),
+        };
         Ok(Record {
             id: self.id,
-            owner: Principal::new(self.owner),
+            owner,
             serial: self.serial,
             kind,
             revision,

@@ -12,7 +12,7 @@ use super::new::{NewTask, Origin};
 use super::record::{Asking, Links, Record};
 use super::status::Status;
 use super::view::TaskView;
-use crate::handle::{ConnectionNumber, InboundId, Place, Principal};
+use crate::handle::{ConnectionNumber, InboundId, Place, Requestor};
 use crate::json::Number;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
@@ -51,9 +51,9 @@ pub struct Tasks {
     pub(super) table: Table<Record>,
     by_id: Index,
     /// The tasks of each owner, in the order they were begun.
-    pub(super) of_owner: BTreeMap<(Principal, u64), u32>,
+    pub(super) of_owner: BTreeMap<(Requestor, u64), u32>,
     /// How many each owner has.
-    owners: BTreeMap<Principal, u32>,
+    owners: BTreeMap<Requestor, u32>,
     deadlines: Deadlines,
     pub(super) next_serial: u64,
     pub(super) mail: Mail,
@@ -132,9 +132,17 @@ impl Tasks {
         self.table.iter().map(|(place, task)| (TaskKey(place), TaskView(task)))
     }
 
-    /// The task with this id, if it is one of this owner.
-    pub(crate) fn find_own(&self, id: &str, owner: Principal) -> Option<TaskKey> {
-        self.find(id).filter(|key| self.record(*key).is_some_and(|task| task.owner == owner))
+    /// The tasks of a requestor, in the order they were begun.
+    pub fn tasks_of(&self, owner: Requestor) -> impl Iterator<Item = TaskKey> {
+        let own = self.of_owner.range((owner, 0)..=(owner, u64::MAX));
+        own.filter_map(|(_, index)| self.table.place_of(*index)).map(TaskKey)
+    }
+
+    /// The task with this id, if this requestor reaches it.
+    pub(crate) fn find_own(&self, id: &str, requestor: Requestor) -> Option<TaskKey> {
+        let is_own =
+            |key: &TaskKey| self.record(*key).is_some_and(|task| requestor.reaches(task.owner));
+        self.find(id).filter(is_own)
     }
 
     pub(crate) fn record(&self, key: TaskKey) -> Option<&Record> {

@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::timestamp;
-use crate::handle::Principal;
+use crate::handle::Requestor;
 use crate::json::{Raw, Str};
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
@@ -25,8 +25,8 @@ impl<'t> TaskView<'t> {
         &self.0.id
     }
 
-    /// Who asked for it.
-    pub const fn owner(&self) -> Principal {
+    /// Who asked for it, and alone reaches it.
+    pub const fn owner(&self) -> Requestor {
         self.0.owner
     }
 

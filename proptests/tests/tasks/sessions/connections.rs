@@ -90,7 +90,7 @@ fn an_owner_is_not_a_connection() {
     let frame = asking::<ServerSide>("1", r#""task":{}"#);
     let Heard::Request(request) = one.take_in(&frame, 7) else { panic!() };
     let key = one.begin(request, NewTask::new("a"), &mut tasks).unwrap();
-    assert_eq!(tasks.get(key).unwrap().owner().get(), 7);
+    assert_eq!(tasks.get(key).unwrap().owner().principal().get(), 7);
     one.sent();
     let working = result("2", shown("a", "working"));
     assert_eq!(serve(&mut two, &mut tasks, &about("2", "get", "a"), 7), [working.as_str()]);

@@ -454,7 +454,7 @@ fn no_record_panics() {
 fn lives(stage: &mut Stage<ServerSide>, key: TaskKey) {
     let (id, principal) = {
         let view = stage.tasks.get(key).unwrap();
-        (serde_json::to_string(view.id()).unwrap(), view.owner().get())
+        (serde_json::to_string(view.id()).unwrap(), view.owner().principal().get())
     };
     stage.principal = principal;
     let id = id.trim_matches('"');
