@@ -15,6 +15,7 @@
 //! | What goes out on which response? | [`Streams::next`], as fast as the client reads |
 //! | The client has gone | [`Streams::disconnected`] |
 //! | Who has which session, and for how long? | [`Sessions`] |
+//! | Who is asking? | the host says so, with a [`RequestSource`] for each request |
 //!
 //! [`HttpServer`] is all of that in one value, for a loop of one thread. There is one machine for each session, and one
 //! for each request that stands alone, so nothing that one client does concerns another one.
@@ -68,8 +69,8 @@ pub use param_headers::{
 };
 pub use server::{
     Admitted, Content, Destination, EventStore, Gate, HttpExchange, HttpServer, HttpServerConfig,
-    MemoryEvents, Reply, RequestHead, ResponseHead, ResponseId, ResponseMode, ResponsePart,
-    SessionId, SessionMode, Sessions, Streams,
+    MemoryEvents, Reply, RequestHead, RequestSource, ResponseHead, ResponseId, ResponseMode,
+    ResponsePart, SessionId, SessionMode, Sessions, Streams,
 };
 pub use sse::{SseDecoder, SseError, SseEvent, write_comment, write_event};
 pub use value::{InvalidSentinel, decode_value, encode_value};

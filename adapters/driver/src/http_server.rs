@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use mcp_sansio::http::{Reply, ResponseId, ResponsePart, Streams};
-use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Principal, Server};
+use mcp_sansio::http::{Reply, RequestSource, ResponseId, ResponsePart, Streams};
+use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
 
 use crate::clock::Clock;
 use crate::exchange::Exchange;
@@ -54,8 +54,13 @@ impl Wire<Server> {
         wire
     }
 
-    /// A POST has come. Gives the response to it.
-    pub fn post(self: &Arc<Self>, body: &[u8], principal: Principal) -> Option<ResponseId> {
+    /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it.
+    pub fn post(
+        self: &Arc<Self>,
+        body: &[u8],
+        source: impl Into<RequestSource>,
+    ) -> Option<ResponseId> {
+        let source = source.into();
         self.act(|state| {
             if state.machine.phase() == Phase::Closed {
                 return None;
@@ -63,7 +68,7 @@ impl Wire<Server> {
             let now = self.clock.now();
             let streams = state.streams()?;
             let response = streams.begin(now);
-            let arrival = streams.arrival(response, now).principal(principal);
+            let arrival = streams.arrival(response, source, now);
             let is_batch = self.receive_body(state, body, arrival);
             state.streams()?.received(response, is_batch);
             Some(response)

@@ -14,7 +14,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
     Admitted, Destination, Gate, Headers, HttpServerConfig, ParamHeaders, Reply, RequestHead,
-    SessionId, Sessions, Streams,
+    RequestSource, SessionId, Sessions, Streams,
 };
 use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
@@ -23,6 +23,7 @@ use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
 
 use crate::body::ResponseBody;
 use crate::exchange::{Carried, reply};
+use crate::identify::{Identify, Sender};
 use crate::one_stream::OneStreamPaths;
 
 /// How long a client may pause while it sends a body.
@@ -45,6 +46,8 @@ pub struct EndpointOptions {
     /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
     /// their messages go. By default there are none.
     pub one_stream: Option<OneStreamPaths>,
+    /// Finds out who sends a request. By default nobody is known by more than an address.
+    pub identify: Option<Identify>,
 }
 
 impl Default for EndpointOptions {
@@ -55,6 +58,7 @@ impl Default for EndpointOptions {
             tools: BTreeMap::new(),
             most_open: 10_000,
             one_stream: None,
+            identify: None,
         }
     }
 }
@@ -63,6 +67,32 @@ impl EndpointOptions {
     /// As it is usual.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// With a function that finds out from the head of a request who sends it: from a bearer token, for example. Where
+    /// it takes more than the head, or time, call [`Endpoint::handle_as`] with what has been found out.
+    ///
+    /// ```
+    /// use mcp_sansio_http::EndpointOptions;
+    /// use mcp_sansio_http::mcp_sansio::Principal;
+    /// use mcp_sansio_http::mcp_sansio::http::Reply;
+    ///
+    /// # fn user_of(_: &str) -> Option<u64> { None }
+    /// let options = EndpointOptions::new().identify(|head| {
+    ///     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+    ///     let token = field.and_then(|field| field.strip_prefix("Bearer "));
+    ///     // Users are numbered from 1 on: 0 is nobody who is known.
+    ///     let user = token.and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
+    ///     Ok(Principal::new(user))
+    /// });
+    /// ```
+    #[must_use]
+    pub fn identify<S: Into<RequestSource>>(
+        mut self,
+        identify: impl Fn(&Parts) -> Result<S, Reply> + Send + Sync + 'static,
+    ) -> Self {
+        self.identify = Some(Identify::new(identify));
+        self
     }
 }
 
@@ -120,29 +150,27 @@ impl Endpoint {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Answers a request, whatever path it is for. Dropping the future, or the body of the response, tells that
-    /// the client has gone.
+    /// Answers a request, whatever path it is for. Who sends it is found out by [`EndpointOptions::identify`]. Dropping
+    /// the future, or the body of the response, tells that the client has gone.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        self.handle_as(Principal::default(), request).await
+        self.inner.answer(Sender::Asked, request).await.unwrap_or_else(reply)
     }
 
-    /// The same for somebody who has been found out to be this [`Principal`]. Sessions, tasks and request state
-    /// belong to who they were made for.
+    /// The same for somebody who has been found out to be this [`Principal`], or this [`RequestSource`]. Sessions, tasks
+    /// and request state belong to who they were made for.
     pub async fn handle_as<B>(
         &self,
-        principal: Principal,
+        source: impl Into<RequestSource>,
         request: Request<B>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        match self.inner.answer(principal, request).await {
-            Ok(response) => response,
-            Err(refusal) => reply(refusal),
-        }
+        let sender = Sender::Known(source.into());
+        self.inner.answer(sender, request).await.unwrap_or_else(reply)
     }
 
     /// How many sessions there are.
@@ -170,7 +198,7 @@ impl Endpoint {
 impl Inner {
     async fn answer<B>(
         self: &Arc<Self>,
-        principal: Principal,
+        sender: Sender,
         request: Request<B>,
     ) -> Result<Response<ResponseBody>, Reply>
     where
@@ -181,10 +209,12 @@ impl Inner {
         let head = head(&parts, &fields);
         let headers = head.headers;
         let admitted = self.gate.admit(&head)?;
+        let source = sender.of(self.options.identify.as_ref(), &parts)?;
+        let principal = source.principal;
         match admitted {
             Admitted::Post => {
                 let body = self.read(body).await?;
-                self.post(principal, headers, &body).await
+                self.post(source, headers, &body).await
             }
             Admitted::Listen { session, last_event } => {
                 let wire = self.find(session, principal)?;
@@ -236,7 +266,7 @@ impl Inner {
 
     async fn post(
         self: &Arc<Self>,
-        principal: Principal,
+        source: RequestSource,
         headers: Headers<'_>,
         body: &[u8],
     ) -> Result<Response<ResponseBody>, Reply> {
@@ -247,17 +277,15 @@ impl Inner {
             return Err(Gate::closing());
         }
         let carried = match destination {
-            Destination::Alone => {
-                self.alone(self.gate.alone(self.next_number()), principal, body)?
-            }
+            Destination::Alone => self.alone(self.gate.alone(self.next_number()), source, body)?,
             Destination::Assumed(revision) => {
-                let machine = self.gate.assumed(self.next_number(), revision, self.clock.now());
-                self.alone(machine, principal, body)?
+                let (number, now) = (self.next_number(), self.clock.now());
+                self.alone(self.gate.assumed(number, revision, source, now), source, body)?
             }
-            Destination::Opening => self.open(principal, body)?,
+            Destination::Opening => self.open(source, body)?,
             Destination::Session(session) => {
-                let wire = self.find(session, principal)?;
-                let response = wire.post(body, principal).ok_or_else(Gate::no_session)?;
+                let wire = self.find(session, source.principal)?;
+                let response = wire.post(body, source).ok_or_else(Gate::no_session)?;
                 Carried::new(wire, response)
             }
             _ => return Ok(reply(Reply::empty(202))),
@@ -269,7 +297,7 @@ impl Inner {
     fn alone(
         self: &Arc<Self>,
         (server, streams): (Server, Streams),
-        principal: Principal,
+        source: RequestSource,
         body: &[u8],
     ) -> Result<Carried, Reply> {
         let number = server.connection();
@@ -284,7 +312,7 @@ impl Inner {
         }
         open.insert(number, known);
         drop(open);
-        let Some(response) = wire.post(body, principal) else {
+        let Some(response) = wire.post(body, source) else {
             lock(&self.open).remove(&number);
             return Err(Gate::closing());
         };
@@ -298,32 +326,52 @@ impl Inner {
     }
 
     /// A client asks for a session.
-    fn open(self: &Arc<Self>, principal: Principal, body: &[u8]) -> Result<Carried, Reply> {
-        if self.sessions().is_full() {
+    fn open(self: &Arc<Self>, source: RequestSource, body: &[u8]) -> Result<Carried, Reply> {
+        if !self.sessions().has_room(source) {
             return Err(Gate::full());
         }
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
         let (server, streams) = self.gate.session(self.next_number(), id);
         let wire = self.connect(server, streams);
-        let response = wire.post(body, principal).ok_or_else(Gate::closing)?;
+        let response = wire.post(body, source).ok_or_else(Gate::closing)?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response));
         }
-        let mut sessions = self.sessions();
-        // Whoever shuts down finds it in there, or it finds that out here; and others may have been faster.
-        if self.is_closing() || sessions.is_full() {
-            drop(sessions);
-            wire.end_now();
-            return Err(if self.is_closing() { Gate::closing() } else { Gate::full() });
-        }
-        sessions.insert(id, principal, Arc::clone(&wire), self.clock.now());
-        drop(sessions);
-        // It ends with the session, and what it says of that the handler has been told.
-        tokio::spawn(Drive::timed(&wire, Sleeps::default()));
-        self.sweep();
+        self.enter(&self.sessions, id, source, &wire)?;
         Ok(Carried::new(wire, response))
+    }
+
+    /// Has a session be found from now on, if there is room for it, and be ended when its time is over.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        sessions: &Mutex<Sessions<Arc<Wire<Server>>>>,
+        id: SessionId,
+        source: RequestSource,
+        wire: &Arc<Wire<Server>>,
+    ) -> Result<(), Reply> {
+        let mut known = lock(sessions);
+        // Whoever shuts down finds it in there, or it finds that out here; and others may have been faster.
+        let entered = if self.is_closing() {
+            Err(Gate::closing())
+        } else {
+            let now = self.clock.now();
+            known.insert(id, source, Arc::clone(wire), now).map_err(|_| Gate::full())
+        };
+        // Not under the lock, because that wakes others.
+        drop(known);
+        match entered {
+            Ok(displaced) => displaced.into_iter().for_each(|wire| wire.end_now()),
+            Err(refusal) => {
+                wire.end_now();
+                return Err(refusal);
+            }
+        }
+        // It ends with the session, and what it says of that the handler has been told.
+        tokio::spawn(Drive::timed(wire, Sleeps::default()));
+        self.sweep();
+        Ok(())
     }
 
     pub(crate) fn connect(&self, server: Server, streams: Streams) -> Arc<Wire<Server>> {
@@ -359,20 +407,24 @@ impl Inner {
     /// Ends the sessions whose time has run out. Says how long to wait before doing so again.
     fn end_idle_sessions(&self) -> Option<Duration> {
         let now = self.clock.now();
-        loop {
-            let expired = self.sessions().expire(now, |wire| wire.used_until(now));
-            let Some(wire) = expired else { break };
-            wire.end_now();
+        for sessions in [&self.sessions, &self.one_streams] {
+            loop {
+                let expired = lock(sessions).expire(now, |wire| wire.used_until(now));
+                let Some(wire) = expired else { break };
+                wire.end_now();
+            }
         }
-        let sessions = self.sessions();
-        let next = sessions.poll_timeout();
+        let (sessions, one_streams) = (self.sessions(), lock(&self.one_streams));
+        let next = sessions.poll_timeout().into_iter().chain(one_streams.poll_timeout()).min();
         if next.is_none() {
             // A session that comes after this finds nobody who looks after it.
             self.is_swept.store(false, Ordering::Relaxed);
         }
-        drop(sessions);
+        drop((sessions, one_streams));
+        // One that is opened meanwhile may be due before those that there are.
+        let wait = next.map(|next| (next - now).min(self.options.http.ready_within));
         // A little more than needed, so that nothing is looked at in vain.
-        next.map(|next| (next - now) + Duration::from_millis(1))
+        wait.map(|wait| wait + Duration::from_millis(1))
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -119,8 +119,9 @@ pub(crate) fn reply(reply: Reply) -> Response<ResponseBody> {
         *response.status_mut() = status;
     }
     for (name, value) in reply.headers() {
-        let value = hyper::header::HeaderValue::from_static(value);
-        if let Ok(name) = hyper::header::HeaderName::from_bytes(name.as_bytes()) {
+        let value = hyper::header::HeaderValue::from_str(value);
+        let name = hyper::header::HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (name, value) {
             response.headers_mut().insert(name, value);
         }
     }

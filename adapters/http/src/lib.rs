@@ -8,6 +8,9 @@
 //!   [`http`](hyper::http), or of [`serve`].
 //! - [`connect`] gives a [`Connection`] to a server, whichever era it is of; its [`Handle`] calls it.
 //!
+//! Who sends a request is found out by a function of the host ([`EndpointOptions::identify`]): sessions and tasks belong
+//! to the principal that it gives. Without one a session owns its tasks.
+//!
 //! TLS is the business of the stack in front of it: accept a connection with the library of your choice and
 //! hand the stream to [`serve_stream`].
 
@@ -15,6 +18,7 @@ mod body;
 mod connect;
 mod endpoint;
 mod exchange;
+mod identify;
 mod one_stream;
 mod prompt;
 mod serve;
@@ -23,6 +27,7 @@ mod transport_error;
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::{Endpoint, EndpointOptions};
+pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
@@ -34,4 +39,4 @@ pub use mcp_sansio_driver::{
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;
-pub use serve::{serve, serve_stream};
+pub use serve::{serve, serve_stream, serve_stream_from};

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use bytes::Buf;
 use hyper::body::Body;
 use hyper::{Request, Response};
-use mcp_sansio::http::{Gate, Reply, SessionId};
-use mcp_sansio::{Phase, Principal};
-use mcp_sansio_driver::{Drive, random_bytes};
-use mcp_sansio_tokio::runtime::Sleeps;
+use mcp_sansio::Phase;
+use mcp_sansio::http::{Gate, Reply, RequestSource, SessionId};
+use mcp_sansio_driver::random_bytes;
 
 use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, fields, head, lock};
 use crate::exchange::{Carried, reply};
+use crate::identify::Sender;
 
 /// The paths for clients that know nothing newer than 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,12 +40,20 @@ impl Endpoint {
     }
 
     /// Answers a request for the event stream that is a session. That ends with it.
-    pub fn handle_event_stream<B>(
+    pub fn handle_event_stream<S: Into<RequestSource>, B>(
         &self,
-        principal: Principal,
+        source: S,
+        request: Request<B>,
+    ) -> impl Future<Output = Response<ResponseBody>> + Send + use<S, B> {
+        self.event_stream(Sender::Known(source.into()), request)
+    }
+
+    pub(crate) fn event_stream<B>(
+        &self,
+        sender: Sender,
         request: Request<B>,
     ) -> impl Future<Output = Response<ResponseBody>> + Send + use<B> {
-        let begun = self.inner.event_stream(principal, request);
+        let begun = self.inner.event_stream(sender, request);
         async move {
             match begun {
                 Ok(carried) => carried.respond().await,
@@ -57,13 +65,24 @@ impl Endpoint {
     /// Answers a POST of such a client. What there is to say to it goes out on its event stream.
     pub async fn handle_message<B>(
         &self,
-        principal: Principal,
+        source: impl Into<RequestSource>,
         request: Request<B>,
     ) -> Response<ResponseBody>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
     {
-        match self.inner.message(principal, request).await {
+        self.message(Sender::Known(source.into()), request).await
+    }
+
+    pub(crate) async fn message<B>(
+        &self,
+        sender: Sender,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
+    {
+        match self.inner.message(sender, request).await {
             Ok(carried) => carried.respond().await,
             Err(refusal) => reply(refusal),
         }
@@ -73,29 +92,21 @@ impl Endpoint {
 impl Inner {
     fn event_stream<B>(
         self: &Arc<Self>,
-        principal: Principal,
+        sender: Sender,
         request: Request<B>,
     ) -> Result<Carried, Reply> {
         let (parts, _) = request.into_parts();
         let fields = fields(&parts);
         self.gate.admit_event_stream(&head(&parts, &fields))?;
+        let source = sender.of(self.options.identify.as_ref(), &parts)?;
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
         let now = self.clock.now();
-        let (server, streams, response) = self.gate.one_stream(self.next_number(), place, now);
+        let (server, streams, response) = self.gate.one_stream(self.next_number(), id, place, now);
         let wire = self.connect(server, streams);
-        let mut sessions = lock(&self.one_streams);
-        // Whoever shuts down finds it in there, or it finds that out here.
-        if self.is_closing() || sessions.is_full() {
-            drop(sessions);
-            wire.end_now();
-            return Err(if self.is_closing() { Gate::closing() } else { Gate::full() });
-        }
-        sessions.insert(id, principal, Arc::clone(&wire), now);
-        drop(sessions);
-        tokio::spawn(Drive::timed(&wire, Sleeps::default()));
-        let inner = Arc::downgrade(self);
+        self.enter(&self.one_streams, id, source, &wire)?;
+        let (inner, principal) = (Arc::downgrade(self), source.principal);
         Ok(Carried::new(wire, response).then(move || {
             let wire =
                 inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
@@ -105,7 +116,7 @@ impl Inner {
 
     async fn message<B>(
         self: &Arc<Self>,
-        principal: Principal,
+        sender: Sender,
         request: Request<B>,
     ) -> Result<Carried, Reply>
     where
@@ -117,13 +128,14 @@ impl Inner {
             query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
         });
         let id = self.gate.admit_message(&head(&parts, &fields), session)?;
+        let source = sender.of(self.options.identify.as_ref(), &parts)?;
         let body = self.read(body).await?;
         self.gate.message(&body)?;
         let now = self.clock.now();
-        let wire = lock(&self.one_streams).get(id, principal, now).cloned();
+        let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
-        let response = wire.post(&body, principal).ok_or_else(Gate::no_session)?;
+        let response = wire.post(&body, source).ok_or_else(Gate::no_session)?;
         Ok(Carried::new(wire, response))
     }
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::SocketAddr;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -12,7 +13,6 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use mcp_sansio::Principal;
 use mcp_sansio::http::Reply;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use crate::body::ResponseBody;
 use crate::endpoint::Endpoint;
 use crate::exchange::reply;
+use crate::identify::{PeerAddress, Sender};
 use crate::prompt::Prompt;
 
 /// How long to leave a listener alone that cannot accept: the process has too many files open, most likely.
@@ -37,6 +38,8 @@ const HEAD: Duration = Duration::from_secs(30);
 /// so is everything if this future is dropped.
 ///
 /// A client has 30 s to send the head of a request, also that of the next one on the same connection.
+///
+/// Who sends a request is found out by [`EndpointOptions::identify`](crate::EndpointOptions::identify).
 ///
 /// # Errors
 ///
@@ -57,13 +60,13 @@ pub async fn serve(
             Poll::Pending => listener.poll_accept(context).map(Some),
         });
         let Some(accepted) = accepted.await else { break };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, address)) = accepted else {
             tokio::time::sleep(BREATH).await;
             continue;
         };
         // What is written is whole already.
         _ = stream.set_nodelay(true);
-        let service = service(endpoint.clone(), path.to_owned());
+        let service = service(endpoint.clone(), path.to_owned(), Some(address));
         let stream = Prompt::new(TokioIo::new(stream), HEAD);
         let connection = graceful.watch(builder().serve_connection(stream, service).into_owned());
         // That a client breaks off is its own business.
@@ -104,7 +107,23 @@ pub async fn serve_stream(
     path: &str,
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let service = service(endpoint, path.to_owned());
+    let service = service(endpoint, path.to_owned(), None);
+    builder().serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service).await
+}
+
+/// The same for a connection from this address, which bounds that hold per client count
+/// ([`HttpServerConfig::sessions_of_client`](mcp_sansio::http::HttpServerConfig::sessions_of_client)).
+///
+/// # Errors
+///
+/// As for [`serve_stream`].
+pub async fn serve_stream_from(
+    endpoint: Endpoint,
+    path: &str,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    address: SocketAddr,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let service = service(endpoint, path.to_owned(), Some(address));
     builder().serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service).await
 }
 
@@ -138,21 +157,24 @@ impl Place {
 fn service(
     endpoint: Endpoint,
     path: String,
+    address: Option<SocketAddr>,
 ) -> impl hyper::service::Service<
     Request<Incoming>,
     Response = Response<ResponseBody>,
     Error = Infallible,
     Future = impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send,
 > {
-    service_fn(move |request: Request<Incoming>| {
+    service_fn(move |mut request: Request<Incoming>| {
+        if let Some(address) = address {
+            request.extensions_mut().insert(PeerAddress::new(address));
+        }
         let endpoint = endpoint.clone();
         let place = Place::of(&endpoint, &path, request.uri().path());
         async move {
-            let nobody = Principal::default();
             Ok(match place {
                 Place::Endpoint => endpoint.handle(request).await,
-                Place::EventStream => endpoint.handle_event_stream(nobody, request).await,
-                Place::Messages => endpoint.handle_message(nobody, request).await,
+                Place::EventStream => endpoint.event_stream(Sender::Asked, request).await,
+                Place::Messages => endpoint.message(Sender::Asked, request).await,
                 Place::Nowhere => reply(Reply::empty(404)),
             })
         }

@@ -52,8 +52,15 @@ pub struct HttpServerConfig {
     /// How many bytes wait at most for a client of a session that has no event stream open for what belongs to
     /// no request. Default 64 KiB.
     pub standalone_bytes: usize,
-    /// How many sessions there may be at a time. Default 10,000; one more is refused with 503.
+    /// How many sessions there may be at a time. Default 10,000; one more displaces the one that has waited longest
+    /// to become ready ([`Sessions`](super::Sessions)), and is refused with 503 if all of them are.
     pub most_sessions: usize,
+    /// How many of them one client may have: a principal, or without one an address
+    /// ([`RequestSource`](super::RequestSource)). Default 1,000; beyond, the same holds among those of the client.
+    /// Raise it behind a proxy that hides addresses.
+    pub sessions_of_client: usize,
+    /// How long a session lasts in which nothing has come after `initialize`. Default 10 s.
+    pub ready_within: Duration,
     /// How long a session without any request and without an open stream lasts. Default 30 min; `None` for
     /// ever.
     pub session_idle: Option<Duration>,
@@ -76,6 +83,8 @@ impl Default for HttpServerConfig {
             kept_streams: 16,
             standalone_bytes: 64 << 10,
             most_sessions: 10_000,
+            sessions_of_client: 1_000,
+            ready_within: Duration::from_secs(10),
             session_idle: Some(Duration::from_secs(1800)),
         }
     }

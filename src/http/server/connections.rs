@@ -4,6 +4,7 @@ use super::gate::Gate;
 use super::http_server::HttpServer;
 use super::reply::Reply;
 use super::session_id::SessionId;
+use super::source::RequestSource;
 use super::streams::Streams;
 use crate::handle::{ConnectionNumber, Principal};
 use crate::server::Server;
@@ -17,26 +18,24 @@ pub(super) struct Connection {
     pub(super) streams: Streams,
     pub(super) deadline: Option<Instant>,
     /// Whose it is.
-    pub(super) principal: Principal,
+    pub(super) source: RequestSource,
     /// Under which id its client finds it.
     pub(super) session: Option<SessionId>,
 }
 
 impl HttpServer {
-    pub(super) fn enter(&mut self, id: SessionId, principal: Principal, number: u32, now: Instant) {
-        if let Some(connection) = self.connections.get_mut(&number) {
-            connection.session = Some(id);
-        }
-        if let Some(replaced) = self.sessions.insert(id, principal, number, now) {
-            self.end_now(replaced, now);
+    pub(super) fn enter(&mut self, id: SessionId, number: u32, now: Instant) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        connection.session = Some(id);
+        match self.sessions.insert(id, connection.source, number, now) {
+            // Either there was no room for it, or it has taken the room of another one.
+            Err(ended) | Ok(Some(ended)) => self.end_now(ended, now),
+            Ok(None) => {}
         }
     }
 
-    pub(super) fn check_room(&self) -> Result<(), Reply> {
-        if self.sessions.is_full() {
-            return Err(Gate::full());
-        }
-        Ok(())
+    pub(super) fn check_room(&self, source: RequestSource) -> Result<(), Reply> {
+        if self.sessions.has_room(source) { Ok(()) } else { Err(Gate::full()) }
     }
 
     pub(super) fn check_open(&self) -> Result<(), Reply> {
@@ -75,10 +74,10 @@ impl HttpServer {
     pub(super) fn connect(
         &mut self,
         (server, streams): (Server, Streams),
-        principal: Principal,
+        source: RequestSource,
     ) -> u32 {
         let number = server.connection().get();
-        let connection = Connection { server, streams, deadline: None, principal, session: None };
+        let connection = Connection { server, streams, deadline: None, source, session: None };
         self.connections.insert(number, connection);
         number
     }

@@ -27,6 +27,8 @@ pub struct Gate {
     /// How the machines of what stands alone are configured, and those of sessions: they speak nothing else.
     pub(super) alone: Arc<ServerConfig>,
     pub(super) session: Arc<ServerConfig>,
+    /// The same for clients that cannot be told apart, whose tasks are not listed.
+    pub(super) session_without_list: Arc<ServerConfig>,
     /// What the server says of itself, if it serves requests that stand alone.
     pub(super) identity: Option<Identity>,
 }
@@ -84,7 +86,8 @@ impl Gate {
         let identity = server.identity();
         let (alone, session) =
             (speaking(&server, RevisionSet::STATELESS), speaking(&server, RevisionSet::HANDSHAKE));
-        Self { config, server, alone, session, identity }
+        let session_without_list = without_list(&session);
+        Self { config, server, alone, session, session_without_list, identity }
     }
 
     /// How HTTP is configured.
@@ -281,6 +284,19 @@ pub enum Destination {
 fn speaking(server: &ServerConfig, revisions: RevisionSet) -> Arc<ServerConfig> {
     let mut config = server.clone();
     config.revisions = config.revisions.and(revisions);
+    Arc::new(config)
+}
+
+/// The same configuration without `tasks.list`.
+fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
+    let has_list = server.capabilities.tasks.as_ref().is_some_and(|tasks| tasks.list.is_some());
+    if !has_list {
+        return Arc::clone(server);
+    }
+    let mut config = ServerConfig::clone(server);
+    if let Some(tasks) = &mut config.capabilities.tasks {
+        tasks.list = None;
+    }
     Arc::new(config)
 }
 

@@ -13,6 +13,7 @@ use super::reply::Reply;
 use super::respond::ResponsePart;
 use super::session_id::SessionId;
 use super::sessions::Sessions;
+use super::source::RequestSource;
 use super::streams::{ResponseId, Streams};
 use crate::frame::Frame;
 use crate::handle::{ConnectionNumber, Principal};
@@ -150,7 +151,8 @@ impl HttpServer {
     /// [frames](crate::Frames) of the body to [`receive`](Self::receive) next, before anything else.
     /// `None` means that there is nothing to hand on: the answer is 202.
     ///
-    /// The random bytes make the id of a session, if this opens one. `tool` is as for [`Gate::post`].
+    /// The source says who has sent it: a principal or a [`RequestSource`]. The random bytes make the id of a
+    /// session, if this opens one. `tool` is as for [`Gate::post`].
     ///
     /// # Errors
     ///
@@ -159,30 +161,31 @@ impl HttpServer {
         &mut self,
         headers: Headers<'_>,
         body: &[u8],
-        principal: Principal,
+        source: impl Into<RequestSource>,
         random: [u8; 16],
         now: Instant,
         tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
     ) -> Result<Option<HttpExchange>, Reply> {
+        let source = source.into();
         let destination = self.gate.post(headers, body, tool)?;
         if !matches!(destination, Destination::Session(_) | Destination::Nobody) {
             self.check_open()?;
         }
         let number = match destination {
             Destination::Nobody => return Ok(None),
-            Destination::Session(session) => self.find(session, principal, false, now)?,
+            Destination::Session(session) => self.find(session, source.principal, false, now)?,
             Destination::Alone => {
                 let number = self.next_number();
-                self.connect(self.gate.alone(number), principal)
+                self.connect(self.gate.alone(number), source)
             }
             Destination::Assumed(revision) => {
                 let number = self.next_number();
-                self.connect(self.gate.assumed(number, revision, now), principal)
+                self.connect(self.gate.assumed(number, revision, source, now), source)
             }
             Destination::Opening => {
-                self.check_room()?;
+                self.check_room(source)?;
                 let number = self.next_number();
-                self.connect(self.gate.session(number, SessionId::from_random(random)), principal)
+                self.connect(self.gate.session(number, SessionId::from_random(random)), source)
             }
         };
         self.begin(number, now).map(Some)
@@ -204,8 +207,8 @@ impl HttpServer {
         now: Instant,
     ) -> Option<ServerEvent<'f>> {
         let connection = self.connections.get_mut(&exchange.connection)?;
-        let Connection { server, streams, principal, .. } = connection;
-        let arrival = streams.arrival(exchange.response, now).principal(*principal);
+        let Connection { server, streams, source, .. } = connection;
+        let arrival = streams.arrival(exchange.response, *source, now);
         let event = server.receive(frame, arrival, streams);
         if let Some(event) = &event {
             streams.watch(event);
@@ -215,8 +218,7 @@ impl HttpServer {
         }
         let opened = matches!(event, Some(ServerEvent::Opened(_)));
         if let Some(id) = streams.session_id().filter(|_| opened) {
-            let principal = *principal;
-            self.enter(id, principal, exchange.connection, now);
+            self.enter(id, exchange.connection, now);
         }
         self.settle(exchange.connection, now);
         event
@@ -252,17 +254,18 @@ impl HttpServer {
     pub fn connect_one_stream(
         &mut self,
         endpoint: impl FnOnce(SessionId) -> String,
-        principal: Principal,
+        source: impl Into<RequestSource>,
         random: [u8; 16],
         now: Instant,
     ) -> Result<HttpExchange, Reply> {
+        let source = source.into();
         self.check_open()?;
-        self.check_room()?;
+        self.check_room(source)?;
         let id = SessionId::from_random(random);
         let number = self.next_number();
-        let (server, streams, response) = self.gate.one_stream(number, endpoint(id), now);
-        let connection = self.connect((server, streams), principal);
-        self.enter(id, principal, connection, now);
+        let (server, streams, response) = self.gate.one_stream(number, id, endpoint(id), now);
+        let connection = self.connect((server, streams), source);
+        self.enter(id, connection, now);
         self.settle(connection, now);
         Ok(HttpExchange { connection, response })
     }

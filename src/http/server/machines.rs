@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use super::events::{EventStore, MemoryEvents};
 use super::gate::Gate;
 use super::session_id::SessionId;
+use super::source::RequestSource;
 use super::streams::{ResponseId, Streams};
 use crate::frame::{Framing, Outbox};
 use crate::handle::ConnectionNumber;
@@ -49,14 +50,19 @@ impl Gate {
     /// For a message of a session that is taken for granted
     /// ([`SessionMode::Assumed`](super::SessionMode::Assumed)): in the middle of one of this revision, or at its
     /// beginning if there is none. The client has said nothing of what it can do.
+    ///
+    /// Without a principal tasks are not listed, and that is not declared: their requestors cannot be told apart.
     pub fn assumed(
         &self,
         number: ConnectionNumber,
         revision: Option<Revision>,
+        source: impl Into<RequestSource>,
         now: Instant,
     ) -> (Server, Streams) {
         let streams = Streams::assumed(Arc::clone(&self.config), self.limits());
-        let mut server = Server::numbered(Arc::clone(&self.session), number);
+        let is_known = source.into().has_principal();
+        let config = if is_known { &self.session } else { &self.session_without_list };
+        let mut server = Server::numbered(Arc::clone(config), number);
         if let Some(revision) = revision {
             let mut unheard = Outbox::new(Framing::Messages, self.limits());
             let initialize = format!(
@@ -71,16 +77,17 @@ impl Gate {
 
     /// For a session on one event stream, as the HTTP+SSE transport of 2024-11-05 has it
     /// ([`admit_event_stream`](Self::admit_event_stream)). The client is told first of all where to POST its
-    /// messages, by a URI, relative or absolute; it should hold the id of the session. The response is the event
+    /// messages, by a URI, relative or absolute, which has to hold the id of the session. The response is the event
     /// stream; those to the messages are empty.
     pub fn one_stream(
         &self,
         number: ConnectionNumber,
+        id: SessionId,
         endpoint: String,
         now: Instant,
     ) -> (Server, Streams, ResponseId) {
         let config = Arc::clone(&self.config);
-        let (streams, response) = Streams::one_stream(config, self.limits(), endpoint, now);
+        let (streams, response) = Streams::one_stream(config, self.limits(), (id, endpoint), now);
         (Server::numbered(Arc::clone(&self.session), number), streams, response)
     }
 }

@@ -14,6 +14,7 @@ mod reply;
 mod respond;
 mod session_id;
 mod sessions;
+mod source;
 mod stream;
 mod streams;
 
@@ -26,4 +27,5 @@ pub use reply::Reply;
 pub use respond::{Content, ResponseHead, ResponsePart};
 pub use session_id::SessionId;
 pub use sessions::Sessions;
+pub use source::RequestSource;
 pub use streams::{ResponseId, Streams};

@@ -1,5 +1,6 @@
 //! Responses that are complete from the start: refusals, and the empty ones.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
@@ -16,6 +17,8 @@ pub struct Reply {
     pub status: u16,
     /// What `Allow` is to say, if the method is not served.
     pub allow: Option<&'static str>,
+    /// What `WWW-Authenticate` is to say, if the client has to say who it is.
+    pub challenge: Option<String>,
     /// A JSON-RPC error, or nothing.
     pub body: Vec<u8>,
 }
@@ -35,7 +38,7 @@ impl fmt::Debug for Reply {
 impl Reply {
     /// Nothing but a status.
     pub const fn empty(status: u16) -> Self {
-        Self { status, allow: None, body: Vec::new() }
+        Self { status, allow: None, challenge: None, body: Vec::new() }
     }
 
     /// A refusal that says why, and names no request.
@@ -66,12 +69,27 @@ impl Reply {
         let answer = id.map_or(Answer::Absent, Answer::To);
         // The buffer has no limit and no payload can fail, so all of it is written.
         _ = write_error(&mut Writer::new(&mut body, usize::MAX), answer, fault, None);
-        Self { status, allow: None, body }
+        Self { status, allow: None, challenge: None, body }
+    }
+
+    /// The host does not know who is asking, and has to: 401 with this challenge, the value of `WWW-Authenticate`.
+    ///
+    /// ```
+    /// use mcp_sansio::http::Reply;
+    ///
+    /// let reply = Reply::unauthorized(r#"Bearer error="invalid_token""#);
+    /// assert_eq!(reply.status, 401);
+    /// assert!(reply.headers().any(|(name, _)| name == "WWW-Authenticate"));
+    /// ```
+    pub fn unauthorized(challenge: impl Into<String>) -> Self {
+        Self { challenge: Some(challenge.into()), ..Self::empty(401) }
     }
 
     /// The header fields that go with it.
-    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let json = (!self.body.is_empty()).then_some(("Content-Type", "application/json"));
-        json.into_iter().chain(self.allow.map(|methods| ("Allow", methods)))
+        let allow = self.allow.map(|methods| ("Allow", methods));
+        let challenge = self.challenge.as_deref().map(|challenge| ("WWW-Authenticate", challenge));
+        json.into_iter().chain(allow).chain(challenge)
     }
 }

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::pagination::mix;
+
 /// The id of a session: 128 random bits, in hexadecimal where it is written
 /// ([session management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management)).
 ///
@@ -33,6 +35,11 @@ impl SessionId {
             return None;
         }
         u128::from_str_radix(text, 16).ok().map(Self)
+    }
+
+    /// A number for the session that does not give its id away: 64 bits of the 128 are lost.
+    pub(super) const fn number(self) -> u64 {
+        mix((self.0 >> 64) as u64) ^ self.0 as u64
     }
 }
 

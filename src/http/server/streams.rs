@@ -10,6 +10,7 @@ use super::config::HttpServerConfig;
 use super::events::{EventStore, MemoryEvents};
 use super::reply::Reply;
 use super::session_id::SessionId;
+use super::source::RequestSource;
 use super::stream::{Purpose, Stream};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
@@ -40,6 +41,8 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     limits: Limits,
     pub(super) manner: Manner,
+    /// The session that owns tasks where there is no principal.
+    session: Option<SessionId>,
     /// In boxes, because a node of the map has room for eleven, and most sessions have one.
     pub(super) streams: BTreeMap<u32, Box<Stream>>,
     /// The stream of each request that has not ended, by its index.
@@ -113,10 +116,11 @@ impl Streams {
     pub(super) fn one_stream(
         config: Arc<HttpServerConfig>,
         limits: &Limits,
-        endpoint: String,
+        (id, endpoint): (SessionId, String),
         now: Instant,
     ) -> (Self, ResponseId) {
         let mut streams = Self::new(config, limits, Manner::OneStream, MemoryEvents::default());
+        streams.session = Some(id);
         let mut stream = Stream::new(&streams.limits, now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
@@ -137,6 +141,7 @@ impl<E: EventStore> Streams<E> {
         events: E,
     ) -> Self {
         let mut streams = Self::new(config, limits, Manner::Session(id), events);
+        streams.session = Some(id);
         let mut standalone = Stream::new(&streams.limits, Instant::EPOCH);
         standalone.outbox.set_limit(streams.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
@@ -152,6 +157,7 @@ impl<E: EventStore> Streams<E> {
             config,
             limits: limits.clone(),
             manner,
+            session: None,
             streams: BTreeMap::new(),
             requests: Vec::new(),
             current: None,
@@ -241,9 +247,15 @@ impl<E: EventStore> Streams<E> {
         ResponseId { stream, generation: 0 }
     }
 
-    /// What comes with a message of this POST.
-    pub fn arrival(&self, response: ResponseId, now: Instant) -> Arrival {
-        Arrival::from(now).lane(Lane::Stream(response.stream))
+    /// What comes with a message of this POST, from this client: a principal or a [`RequestSource`].
+    pub fn arrival(
+        &self,
+        response: ResponseId,
+        source: impl Into<RequestSource>,
+        now: Instant,
+    ) -> Arrival {
+        let requestor = source.into().requestor(self.session);
+        Arrival::from(now).lane(Lane::Stream(response.stream)).requestor(requestor)
     }
 
     /// All messages of the POST have been handed to the machine. They came as a batch or one alone.

@@ -7,6 +7,7 @@ pub(crate) mod kit;
 mod load;
 mod meeting;
 mod mishaps;
+mod owners;
 mod raw;
 mod stopping;
 mod transport_errors;

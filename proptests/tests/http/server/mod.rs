@@ -3,6 +3,7 @@
 mod alone;
 mod assumed;
 mod batches;
+mod flood;
 mod gate;
 mod headers;
 mod ladder;

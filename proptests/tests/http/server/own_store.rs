@@ -8,7 +8,9 @@ use mcp_sansio::http::{
     EventStore, Gate, HttpServerConfig, ResponseId, ResponsePart, SessionId, Streams,
 };
 use mcp_sansio::json::Raw;
-use mcp_sansio::{ConnectionNumber, Frame, InboundId, Instant, Progress, Server, ServerEvent};
+use mcp_sansio::{
+    ConnectionNumber, Frame, InboundId, Instant, Principal, Progress, Server, ServerEvent,
+};
 use mcp_sansio_proptests::config;
 
 use super::message::{initialize, notification, plain, progress, result};
@@ -77,7 +79,7 @@ impl Host {
     /// Takes in a message. Gives its response, and the request that it was.
     fn post(&mut self, message: &str) -> (ResponseId, Option<InboundId>) {
         let response = self.streams.begin(NOW);
-        let arrival = self.streams.arrival(response, NOW);
+        let arrival = self.streams.arrival(response, Principal::default(), NOW);
         let event = self.server.receive(Frame::from(message), arrival, &mut self.streams);
         let request = event.as_ref().and_then(|event| match event {
             ServerEvent::Request(request) => Some(request.id),

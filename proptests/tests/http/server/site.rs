@@ -1,12 +1,13 @@
 //! A server behind HTTP that is driven by literals: requests in, responses out, as text.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
     Admitted, Headers, HttpExchange, HttpServer, HttpServerConfig, ParamHeaders, Reply,
-    RequestHead, ResponsePart, SessionId,
+    RequestHead, RequestSource, ResponsePart, SessionId,
 };
 use mcp_sansio::json::Raw;
 use mcp_sansio::{
@@ -35,12 +36,13 @@ pub(crate) struct Site {
     pub(crate) http: HttpServer,
     pub(crate) now: Instant,
     pub(crate) principal: Principal,
+    pub(crate) address: Option<IpAddr>,
     /// What the tools repeat in header fields.
     pub(crate) tools: BTreeMap<String, Arc<ParamHeaders>>,
     exchanges: Vec<Option<HttpExchange>>,
     heard: Vec<Heard>,
     events: Vec<ServerEvent<'static>>,
-    random: u8,
+    random: u32,
 }
 
 impl Site {
@@ -57,6 +59,7 @@ impl Site {
             http: HttpServer::new(Arc::new(http), Arc::new(server)),
             now: Instant::from_millis(1_000_000),
             principal: Principal::default(),
+            address: None,
             tools: BTreeMap::new(),
             exchanges: Vec::new(),
             heard: Vec::new(),
@@ -106,7 +109,9 @@ impl Site {
         let tools = self.tools.clone();
         let tool = |name: &str| tools.get(name).cloned();
         let (random, now) = (self.random(), self.now);
-        match self.http.post(headers, body, self.principal, random, now, &tool)? {
+        let source = RequestSource::from(self.principal);
+        let source = self.address.map_or(source, |address| source.address(address));
+        match self.http.post(headers, body, source, random, now, &tool)? {
             Some(exchange) => {
                 self.hand_in(exchange, body);
                 Ok(Ok(exchange))
@@ -118,7 +123,11 @@ impl Site {
     /// As random as a test can be.
     pub(crate) fn random(&mut self) -> [u8; 16] {
         self.random += 1;
-        [self.random; 16]
+        let [_, high, middle, low] = self.random.to_be_bytes();
+        let mut random = [low; 16];
+        random[0] ^= middle;
+        random[1] ^= high;
+        random
     }
 
     /// Hands the messages of a body to the machine.

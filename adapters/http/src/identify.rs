@@ -1,0 +1,78 @@
+//! Who sends a request.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::http::request::Parts;
+use mcp_sansio::http::{Reply, RequestSource};
+
+/// The address that a connection comes from, among the extensions of its requests. [`serve`](crate::serve) and
+/// [`serve_stream_from`](crate::serve_stream_from) put it there, and so may any other stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerAddress(SocketAddr);
+
+impl PeerAddress {
+    /// This address.
+    pub const fn new(address: SocketAddr) -> Self {
+        Self(address)
+    }
+
+    /// The address.
+    pub const fn get(self) -> SocketAddr {
+        self.0
+    }
+}
+
+/// Finds out from the head of a request who sends it: see
+/// [`EndpointOptions::identify`](crate::EndpointOptions::identify). Clones share the function.
+#[derive(Clone)]
+pub struct Identify(Arc<Function>);
+
+type Function = dyn Fn(&Parts) -> Result<RequestSource, Reply> + Send + Sync;
+
+impl Identify {
+    /// This function finds it out. It runs once for each request whose head is fine, before the body is read, and
+    /// must not block.
+    ///
+    /// It gives a [`Principal`](mcp_sansio::Principal) or a [`RequestSource`]. If that has no address, the
+    /// [`PeerAddress`] is taken.
+    pub fn new<S: Into<RequestSource>>(
+        identify: impl Fn(&Parts) -> Result<S, Reply> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |parts| identify(parts).map(Into::into)))
+    }
+}
+
+impl fmt::Debug for Identify {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Identify").finish_non_exhaustive()
+    }
+}
+
+/// How the sender of a request is found out.
+pub(crate) enum Sender {
+    /// The host has said it.
+    Known(RequestSource),
+    /// By the function of the options.
+    Asked,
+}
+
+impl Sender {
+    pub(crate) fn of(
+        self,
+        identify: Option<&Identify>,
+        parts: &Parts,
+    ) -> Result<RequestSource, Reply> {
+        let source = match (self, identify) {
+            (Self::Known(source), _) => source,
+            (Self::Asked, Some(Identify(identify))) => identify(parts)?,
+            (Self::Asked, None) => RequestSource::default(),
+        };
+        let peer = parts.extensions.get::<PeerAddress>().map(|PeerAddress(address)| address.ip());
+        Ok(match source.address.or(peer) {
+            Some(address) => source.address(address),
+            None => source,
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! Clients that open sessions and do nothing with them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use mcp_sansio::http::{HttpServerConfig, RequestSource, SessionId, Sessions};
+use mcp_sansio::{Cause, Instant, Principal, ServerEvent};
+
+use super::message::{error, fault, initialize, plain, result};
+use super::site::{Heard, POST, Site, in_session, json};
+
+const NOW: Instant = Instant::from_millis(1_000_000);
+
+/// Opens a session and goes away. Gives its id.
+#[track_caller]
+fn initialize_only(site: &mut Site) -> String {
+    let heard = site.post(POST, initialize("0", "2025-11-25"));
+    assert_eq!(heard.status, 200, "{heard:?}");
+    let id = heard.headers.iter().find_map(|line| line.strip_prefix("Mcp-Session-Id: "));
+    id.unwrap().to_owned()
+}
+
+fn ping(site: &mut Site, session: &str) -> u16 {
+    site.post(&in_session(session), plain("1", "ping", "")).status
+}
+
+fn full() -> Heard {
+    json(503, fault(-32603, "there are too many sessions"))
+}
+
+fn from(site: &mut Site, principal: u64, address: Option<[u8; 4]>) {
+    site.principal = Principal::new(principal);
+    site.address = address.map(IpAddr::from);
+}
+
+/// It holds nothing up for half an hour.
+///
+/// Proves H-HTTP-175.
+#[test]
+fn a_session_that_never_becomes_ready_lasts_for_seconds() {
+    let mut site = Site::new();
+    let lost = initialize_only(&mut site);
+    let used = initialize_only(&mut site);
+    assert_eq!(ping(&mut site, &used), 200);
+    assert!(!matches!(site.elapse(9_999)[..], [.., ServerEvent::Closed { .. }]));
+    let events = site.elapse(1);
+    assert!(
+        matches!(events[..], [ServerEvent::Closed { cause: Cause::ShutDown, .. }]),
+        "{events:?}"
+    );
+    assert_eq!((ping(&mut site, &lost), ping(&mut site, &used)), (404, 200));
+
+    // As configured; never longer than a session that is ready.
+    let mut site = Site::with(|http, _| http.ready_within = Duration::from_secs(2));
+    initialize_only(&mut site);
+    site.elapse(1_999);
+    assert_eq!(site.http.sessions(), 1);
+    site.elapse(1);
+    site.assert_forgotten();
+    let mut site = Site::with(|http, _| http.session_idle = Some(Duration::from_secs(3)));
+    initialize_only(&mut site);
+    site.elapse(3_000);
+    site.assert_forgotten();
+}
+
+/// A client that opens as many sessions as it can is in its own way only, even if nobody knows who it is.
+#[test]
+fn a_flood_of_initialize_locks_nobody_out() {
+    let mut site = Site::with(|http, _| http.most_sessions = 100);
+    let before = site.open("2025-11-25");
+    for number in 0..1_000 {
+        initialize_only(&mut site);
+        site.events();
+        assert!(site.http.sessions() <= 100);
+        if number % 100 == 50 {
+            let during = site.open("2025-11-25");
+            assert_eq!(ping(&mut site, &during), 200);
+        }
+        site.settle();
+    }
+    let after = site.open("2025-11-25");
+    for session in [before, after] {
+        assert_eq!(ping(&mut site, &session), 200);
+    }
+    // What has been displaced leaves nothing behind, and the rest is gone soon.
+    site.settle();
+    assert_eq!(site.http.connections().count(), 100);
+    site.elapse(10_000);
+    assert_eq!(site.http.sessions(), 12, "those that are ready");
+}
+
+/// Proves H-HTTP-175 for each client.
+#[test]
+fn a_client_has_its_share_of_the_sessions() {
+    for (one, other) in [
+        ((7, None), (8, None)),
+        ((0, Some([192, 0, 2, 1])), (0, Some([192, 0, 2, 2]))),
+        ((0, Some([192, 0, 2, 1])), (7, Some([192, 0, 2, 1]))),
+    ] {
+        let mut site = Site::with(|http, _| {
+            (http.most_sessions, http.sessions_of_client) = (10, 3);
+        });
+        from(&mut site, other.0, other.1);
+        let theirs = initialize_only(&mut site);
+        from(&mut site, one.0, one.1);
+        let own: Vec<String> = (0..3).map(|_| initialize_only(&mut site)).collect();
+        // Its own oldest one has to go, though that of the other client is older and there is room.
+        let newest = initialize_only(&mut site);
+        assert_eq!(ping(&mut site, &own[0]), 404);
+        for session in [&own[1], &own[2], &newest] {
+            assert_eq!(ping(&mut site, session), 200);
+        }
+        // All of them are ready now.
+        assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
+        from(&mut site, other.0, other.1);
+        assert_eq!(ping(&mut site, &theirs), 200);
+        site.open("2025-11-25");
+        site.events();
+    }
+}
+
+/// A proxy on this machine stands for anybody.
+#[test]
+fn a_loopback_address_is_no_client() {
+    let mut site = Site::with(|http, _| http.sessions_of_client = 1);
+    for address in ["127.0.0.1", "::1"] {
+        site.address = Some(address.parse().unwrap());
+        site.open("2025-11-25");
+        site.open("2025-11-25");
+    }
+    assert_eq!(site.http.sessions(), 4);
+}
+
+/// Proves H-HTTP-174.
+#[test]
+fn sessions_are_found_and_taken_out_by_their_principals_only() {
+    let mut sessions = Sessions::new(&HttpServerConfig::default());
+    let (own, id) = (Principal::new(1), SessionId::from_random([1; 16]));
+    assert_eq!(sessions.insert(id, own, "it", NOW), Ok(None));
+    for stranger in [Principal::default(), Principal::new(2)] {
+        assert_eq!(sessions.remove(id, stranger), None);
+        assert_eq!(sessions.get(id, stranger, NOW), None);
+    }
+    // Nor have the strangers made it ready.
+    let later = NOW + Duration::from_secs(10);
+    assert_eq!(sessions.poll_timeout(), Some(later));
+    assert_eq!(sessions.get(id, own, NOW).copied(), Some("it"));
+    assert!(later < sessions.poll_timeout().unwrap());
+    assert_eq!(sessions.remove(id, own), Some("it"));
+    assert!(sessions.is_empty() && sessions.poll_timeout().is_none());
+}
+
+/// Which session is displaced, and which is not.
+#[test]
+fn the_session_that_has_waited_longest_is_displaced() {
+    let mut config = HttpServerConfig::default();
+    (config.most_sessions, config.sessions_of_client) = (3, 2);
+    let mut sessions = Sessions::new(&config);
+    // Ids in an order of their own, all at the same time.
+    let id = |number: u8| SessionId::from_random([9 - number; 16]);
+    let known = |principal| RequestSource::from(Principal::new(principal));
+    assert_eq!(sessions.insert(id(1), known(1), 1, NOW), Ok(None));
+    assert_eq!(sessions.insert(id(2), known(2), 2, NOW), Ok(None));
+    assert_eq!(sessions.insert(id(3), known(2), 3, NOW), Ok(None));
+    assert_eq!(sessions.insert(id(4), known(2), 4, NOW), Ok(Some(2)), "its own oldest");
+    assert_eq!(sessions.insert(id(5), known(3), 5, NOW), Ok(Some(1)), "the oldest of all");
+    for (number, principal) in [(3, 2), (4, 2), (5, 3)] {
+        assert_eq!(
+            sessions.get(id(number), Principal::new(principal), NOW),
+            Some(&mut number.clone())
+        );
+    }
+    for principal in [1, 2, 3] {
+        assert!(!sessions.has_room(known(principal)));
+        assert_eq!(sessions.insert(id(6), known(principal), 6, NOW), Err(6));
+    }
+    assert_eq!(sessions.remove(id(3), Principal::new(2)), Some(3));
+    assert_eq!(sessions.insert(id(6), known(2), 6, NOW), Ok(None));
+    assert_eq!(sessions.insert(id(6), known(3), 7, NOW), Ok(Some(6)), "the same id");
+    assert_eq!(sessions.len(), 3);
+}
+
+/// A stranger does not keep a session of somebody else alive, and cannot tell it from none.
+///
+/// Proves H-HTTP-174.
+#[test]
+fn a_stranger_does_not_make_a_session_ready() {
+    let mut site = Site::new();
+    from(&mut site, 1, None);
+    let session = initialize_only(&mut site);
+    from(&mut site, 2, None);
+    let foreign = site.post(&in_session(&session), plain("1", "ping", ""));
+    let none = site.post(&in_session(&"0".repeat(32)), plain("1", "ping", ""));
+    assert_eq!((foreign.status, &foreign), (404, &none));
+    site.elapse(10_000);
+    site.assert_forgotten();
+}
+
+/// What can be listed is listed to its requestor; where that is nobody who is known, it is not declared.
+///
+/// Proves L-TASK-63.
+#[test]
+fn tasks_are_listed_only_where_requestors_can_be_told_apart() {
+    use mcp_sansio::http::SessionMode;
+    let with = |mode| {
+        Site::with(|http, server| {
+            http.sessions = mode;
+            server.capabilities = server.capabilities.clone().with_tasks();
+            server.capabilities.tasks = server.capabilities.tasks.map(|tasks| tasks.listed());
+        })
+    };
+    let declares = |site: &mut Site| {
+        let heard = site.post(POST, initialize("0", "2025-11-25"));
+        assert_eq!(heard.status, 200);
+        heard.chunks.concat().contains(r#""list":{}"#)
+    };
+    let list = plain("1", "tasks/list", "");
+    let lines = format!("{POST}\nMCP-Protocol-Version: 2025-11-25");
+    for principal in [0, 7] {
+        let mut site = with(SessionMode::Sessions);
+        from(&mut site, principal, None);
+        assert!(declares(&mut site), "a session is told from others");
+        let mut site = with(SessionMode::Assumed);
+        from(&mut site, principal, None);
+        assert_eq!(declares(&mut site), principal == 7);
+        if principal == 7 {
+            let (turn, request) = site.ask(&lines, &list);
+            site.respond(request.id, r#"{"tasks":[]}"#);
+            assert_eq!(site.hear(turn), json(200, result("1", r#""tasks":[]"#)));
+        } else {
+            let heard = site.post(&lines, &list);
+            assert!(heard.chunks.concat().contains(r#""code":-32601"#), "{heard:?}");
+            assert_ne!(heard, json(200, error("1", -32602, "no such task")));
+        }
+    }
+}
