@@ -1,11 +1,11 @@
 //! What is between the two: requests on their way, and responses.
 
+use mcp_sansio::Frames;
 use mcp_sansio::http::{
     Action, Admitted, ExchangeNumber, Headers, HttpExchange, HttpRequest, Reply, RequestHead,
     ResponsePart, ResponseReader, name,
 };
 use mcp_sansio::testing::WorkMeter;
-use mcp_sansio::{Frames, Principal};
 
 use super::HttpWorld;
 use super::checks::Spoken;
@@ -45,6 +45,7 @@ impl HttpWorld {
                         said(&request.body)
                     ));
                     self.check_request(&request)?;
+                    self.overheard(&request);
                     let spoken = Spoken::of(&request);
                     self.carried.push(Carried {
                         number: exchange,
@@ -99,14 +100,15 @@ impl HttpWorld {
             request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
         fields.push(("Host", b"localhost"));
         let head = RequestHead::new(request.method, &*fields);
-        let (now, principal) = (self.now, Principal::default());
+        let (now, source) = (self.now, self.source());
+        let principal = source.principal;
         let exchange = match self.http.admit(&head) {
             Ok(Admitted::Post) => {
                 self.sessions += 1;
                 let mut random = [0; 16];
                 random[..8].copy_from_slice(&self.sessions.to_le_bytes());
                 let headers = Headers::from(&*fields);
-                self.http.post(headers, &request.body, principal, random, now, &|_| None)
+                self.http.post(headers, &request.body, source, random, now, &|_| None)
             }
             Ok(Admitted::Listen { session, last_event }) => {
                 self.http.listen(session, last_event, principal, now).map(Some)

@@ -5,6 +5,7 @@ mod carrying;
 mod checks;
 mod client_side;
 mod server_side;
+mod strangers;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,16 +15,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::{
-    HttpClientConfig, HttpServer, HttpServerConfig, OneStream, Posts, ResponseMode,
+    HttpClientConfig, HttpRequest, HttpServer, HttpServerConfig, OneStream, Posts, ResponseMode,
 };
 use mcp_sansio::model::{ElicitationCapability, ListChanged, ResourcesCapability};
 use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio::{
-    CallId, Client, ClientConfig, ConnectionNumber, InboundId, Instant, Revision, RevisionSet,
-    ServerConfig,
+    CallId, Client, ClientConfig, ConnectionNumber, InboundId, Instant, Principal, Revision,
+    RevisionSet, ServerConfig,
 };
 
 use carrying::Carried;
+use strangers::PRINCIPALS;
 
 /// Something that happens. The numbers say to which of those that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub enum Step {
     Break(u64),
     /// Time passes, in milliseconds.
     Pass(u64),
+    /// Somebody else sends what the client has sent in its session.
+    Intrude(u64),
     /// Everything on the way arrives.
     Settle,
 }
@@ -71,7 +75,7 @@ pub enum Step {
 impl Step {
     fn choose(choices: &mut Choices) -> Self {
         let which = choices.any();
-        match choices.below(40) {
+        match choices.below(42) {
             0..=3 => Self::Call { progress: choices.one_in(2) },
             4 => Self::List,
             5 => Self::Subscribe,
@@ -89,6 +93,7 @@ impl Step {
             35 => Self::Break(which),
             36 => Self::Pass(choices.below(3_000)),
             37 => Self::Pass(choices.below(100_000)),
+            38..=39 => Self::Intrude(which),
             _ => Self::Settle,
         }
     }
@@ -101,6 +106,8 @@ pub struct Setup {
     server: ServerConfig,
     http: HttpServerConfig,
     one_stream: OneStream,
+    /// Who the client is.
+    principal: Principal,
 }
 
 impl Setup {
@@ -131,7 +138,8 @@ impl Setup {
         http.stream_after = Some(Duration::from_millis(choices.below(2_000)));
         http.keep_alive = (!choices.one_in(4)).then(|| Duration::from_millis(500));
         http.kept_streams = choices.below(4) as usize;
-        Self { client, server, http, one_stream: OneStream::Never }
+        let principal = Principal::new(choices.below(PRINCIPALS));
+        Self { client, server, http, one_stream: OneStream::Never, principal }
     }
 }
 
@@ -140,6 +148,9 @@ pub struct HttpWorld {
     pub(self) http: HttpServer,
     pub(self) client: Client,
     pub(self) posts: Posts,
+    pub(self) principal: Principal,
+    /// The last request of the client that names a session.
+    pub(self) named: Option<HttpRequest>,
     pub(self) now: Instant,
     pub(self) carried: Vec<Carried>,
     /// The calls of the client, and whether each has ended.
@@ -251,6 +262,8 @@ impl HttpWorld {
             http: HttpServer::new(Arc::new(setup.http.clone()), server),
             posts: Posts::new(Arc::new(config), &limits),
             client,
+            principal: setup.principal,
+            named: None,
             now: Instant::from_millis(1_000_000),
             carried: Vec::new(),
             calls: BTreeMap::new(),
@@ -285,6 +298,7 @@ impl HttpWorld {
             Step::Respond(which) => self.respond(which)?,
             Step::Deliver(which, bytes) => self.deliver(which, bytes as usize)?,
             Step::Break(which) => self.break_off(which)?,
+            Step::Intrude(which) => self.intrude(which)?,
             Step::Pass(milliseconds) => self.now = self.now + Duration::from_millis(milliseconds),
             Step::Settle => self.settle()?,
         }

@@ -15,6 +15,7 @@ impl HttpWorld {
         self.note(format_args!("server {}: {event:?}", number.get()));
         match event {
             ServerEvent::Request(request) => {
+                self.check_owner(&request)?;
                 self.open.retain(|(_, one)| one.id != request.id);
                 self.open.push((number, request));
             }

@@ -5,6 +5,7 @@ pub mod frames;
 pub mod http;
 pub mod json;
 pub mod model;
+pub mod owners;
 pub mod replay;
 pub mod sse;
 pub mod tasks;

@@ -6,7 +6,7 @@
 use std::process::{Command, Output};
 
 /// The defects: the name of the switch, and how the names of the tests begin that have to notice it.
-const MUTANTS: [(&str, &str); 17] = [
+const MUTANTS: [(&str, &str); 21] = [
     ("more_brackets_close_than_open", "promise_1_no"),
     ("ids_of_batches_are_compared_one_by_one", "promise_1_work"),
     ("ids_may_collide", "promise_1_work"),
@@ -24,6 +24,10 @@ const MUTANTS: [(&str, &str); 17] = [
     ("receiving_allocates", "promise_8_"),
     ("unknown_content_is_forgotten", "promise_9_"),
     ("debug_shows_payloads", "promise_10_"),
+    ("the_principal_of_a_post_is_lost", "owners_reach_the_machine"),
+    ("a_session_is_anybodys", "owners_reach_the_machine"),
+    ("a_foreign_task_is_reached", "owners_reach_their_tasks"),
+    ("sessions_share_their_tasks", "owners_reach_their_tasks"),
 ];
 
 /// Runs the oracles whose names begin like this, in a process with this defect.
@@ -36,8 +40,10 @@ fn run(oracles: &str, mutant: &str) -> Output {
 /// A mutant that no oracle notices would be a hole; so would be a promise without a mutant.
 #[test]
 fn each_broken_promise_is_noticed_by_its_oracle() {
-    let whole = run("promise_", "none");
-    assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));
+    for oracles in ["promise_", "owners_"] {
+        let whole = run(oracles, "none");
+        assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));
+    }
     let mut survivors = Vec::new();
     for (mutant, oracle) in MUTANTS {
         let output = run(oracle, mutant);

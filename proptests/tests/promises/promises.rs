@@ -11,6 +11,7 @@
 //! | nothing is sent for a cancelled request | 3 |
 //! | a replay is the same to the byte | 7 |
 //! | two machines never stall, whatever is between them | 4 |
+//! | what belongs to one requestor is reached by no other one | 6, and `SECURITY.md` |
 //! | the scanner and a slow parser put each line in the same class | the fuzz target `scan`, and `json.rs` |
 
 use std::ops::Range;
@@ -25,6 +26,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::allocations::{count, refuse};
 use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::http_world::HttpTrial;
+use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
 use mcp_sansio_proptests::world::{Failure, Trial, hostile, schedule};
 use mcp_sansio_proptests::{ServerSide, config};
@@ -283,4 +286,20 @@ fn promise_10_debug_shows_no_payload() {
     assert!(!format!("{inbox:?}").contains("s3cret"));
     let config = ServerConfig::new("n", "1");
     assert!(!format!("{:?}", Server::new(config.into())).contains("s3cret"));
+}
+
+/// What reaches a machine over HTTP comes from whoever has sent it, and nobody gets into the session of another one.
+#[test]
+fn owners_reach_the_machine_over_http() {
+    for seed in seeds() {
+        if let Err(failure) = HttpTrial::run(&mut Choices::seeded(seed), 120) {
+            panic!("seed {seed}: {failure}");
+        }
+    }
+}
+
+/// Proves L-TASK-62, L-TASK-63, L-TASK-75, M-TASKX-19: for any work of several requestors on tasks.
+#[test]
+fn owners_reach_their_tasks_only() {
+    seeds().for_each(|seed| check_owners(&mut Choices::seeded(seed), 40));
 }

@@ -230,7 +230,7 @@ impl<T> Sessions<T> {
 
 impl<T> Entry<T> {
     fn is_of(&self, principal: Principal) -> bool {
-        self.principal == principal
+        self.principal == principal || mutant!("a_session_is_anybodys")
     }
 }
 

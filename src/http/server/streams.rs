@@ -254,8 +254,13 @@ impl<E: EventStore> Streams<E> {
         source: impl Into<RequestSource>,
         now: Instant,
     ) -> Arrival {
-        let requestor = source.into().requestor(self.session);
-        Arrival::from(now).lane(Lane::Stream(response.stream)).requestor(requestor)
+        let source = match source.into() {
+            _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
+            source => source,
+        };
+        let session = self.session.filter(|_| !mutant!("sessions_share_their_tasks"));
+        let lane = Lane::Stream(response.stream);
+        Arrival::from(now).lane(lane).requestor(source.requestor(session))
     }
 
     /// All messages of the POST have been handed to the machine. They came as a batch or one alone.

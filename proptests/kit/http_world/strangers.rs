@@ -1,0 +1,69 @@
+//! Who the client is, and those who would like to be.
+
+use mcp_sansio::http::{Admitted, Headers, HttpRequest, RequestHead, RequestSource, name};
+use mcp_sansio::{Era, Principal, Request, Requestor};
+
+use super::HttpWorld;
+
+/// How many principals there are, nobody who is known among them.
+pub(super) const PRINCIPALS: u64 = 3;
+
+impl HttpWorld {
+    /// Who sends the requests of the client.
+    pub(super) fn source(&self) -> RequestSource {
+        RequestSource::from(self.principal)
+    }
+
+    /// Notes a request that names a session, for strangers to try.
+    pub(super) fn overheard(&mut self, request: &HttpRequest) {
+        let mut names = request.headers.iter().map(|(name, _)| name);
+        if names.any(|one| one.eq_ignore_ascii_case(name::SESSION_ID)) {
+            self.named = Some(request.clone());
+        }
+    }
+
+    /// A request that reaches the application is that of its sender.
+    pub(super) fn check_owner(&self, request: &Request<'_>) -> Result<(), String> {
+        let context = request.context;
+        let is_known = self.principal != Principal::default();
+        let is_own = match context.requestor {
+            Requestor::Principal(principal) => is_known && principal == self.principal,
+            Requestor::Session(_) => !is_known && context.era() == Era::Handshake,
+            Requestor::Unknown(_) => !is_known && context.era() == Era::Stateless,
+            _ => false,
+        };
+        if is_own && context.principal == self.principal {
+            return Ok(());
+        }
+        Err(format!("owner: {:?} came from {:?}", self.principal, context.requestor))
+    }
+
+    /// Somebody else sends what the client has sent in its session.
+    pub(super) fn intrude(&mut self, which: u64) -> Result<(), String> {
+        let Some(request) = self.named.clone() else { return Ok(()) };
+        let stranger =
+            Principal::new((self.principal.get() + 1 + which % (PRINCIPALS - 1)) % PRINCIPALS);
+        let mut fields: Vec<(&str, &[u8])> =
+            request.headers.iter().map(|(name, value)| (&**name, value.as_bytes())).collect();
+        fields.push(("Host", b"localhost"));
+        let (headers, now) = (Headers::from(&*fields), self.now);
+        let admitted = self.http.admit(&RequestHead::new(request.method, &*fields));
+        let done = match admitted {
+            Ok(Admitted::Post) => {
+                let body = &request.body;
+                self.http.post(headers, body, stranger, [0; 16], now, &|_| None).map(|_| ())
+            }
+            Ok(Admitted::Listen { session, last_event }) => {
+                self.http.listen(session, last_event, stranger, now).map(|_| ())
+            }
+            Ok(Admitted::End { session }) => self.http.end(session, stranger, now).map(|_| ()),
+            Ok(_) => return Err("unknown admission".into()),
+            Err(reply) => Err(reply),
+        };
+        self.note(format_args!("stranger {}: {done:?}", stranger.get()));
+        match done {
+            Err(reply) if reply.status == 404 => Ok(()),
+            done => Err(format!("stranger: {} gets {done:?}", request.method)),
+        }
+    }
+}
