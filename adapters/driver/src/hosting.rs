@@ -58,6 +58,8 @@ impl<M: Machine> Wire<M> {
         let connection = state.machine.connection();
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
+            // Nobody can ask for them any more.
+            shared.forget_tasks_of(state.out.session_requestor());
         }
         state.follow.links.extend(shared.links_with_news(Some(connection)));
         state.follow.watching.extend(shared.links_to_watch(Some(connection)));

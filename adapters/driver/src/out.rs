@@ -3,7 +3,7 @@
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
 use mcp_sansio::http::{Posts, Streams};
-use mcp_sansio::{ClientEvent, Lane, Observation, Outbox, Outlets, ServerEvent};
+use mcp_sansio::{ClientEvent, Lane, Observation, Outbox, Outlets, Requestor, ServerEvent};
 
 /// The outlets of a connection.
 #[derive(Debug)]
@@ -40,6 +40,14 @@ impl Out {
             Self::Stream(outbox) => outbox.len(),
             Self::Responses(_) => 0,
             Self::Requests(posts) => posts.outbox().len(),
+        }
+    }
+
+    /// Whose tasks end with the connection.
+    pub(crate) fn session_requestor(&self) -> Option<Requestor> {
+        match self {
+            Self::Responses(streams) => streams.session_requestor(),
+            Self::Stream(_) | Self::Requests(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use mcp_sansio::task::{NewTask, TaskError, TaskEvent, TaskKey, TaskNews, Tasks, TasksConfig};
-use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport};
+use mcp_sansio::{ConnectionNumber, Instant, Principal, Progress, ProgressReport, Requestor};
 
 use crate::clock::Clock;
 use crate::wakers::{Place, Wakers};
@@ -97,6 +97,10 @@ impl SharedTasks {
 
     /// The same tasks, for connections of this principal, who sees only those that were begun for it.
     /// Without this, everybody who knows the id of a task can ask for it, and lists show all of them.
+    ///
+    /// Behind HTTP that makes no difference: each request says who sends it
+    /// ([`RequestSource`](mcp_sansio::http::RequestSource)). There a session without a principal owns its tasks, which
+    /// are forgotten when it ends.
     #[must_use]
     pub fn on_behalf_of(&self, principal: Principal) -> Self {
         Self { hub: Arc::clone(&self.hub), principal }
@@ -189,6 +193,16 @@ impl Shared {
         // It may be the one that looked at the time.
         self.watched = None;
         self.tasks.disconnected(connection);
+    }
+
+    /// Forgets the tasks of a requestor that has gone for good.
+    pub(crate) fn forget_tasks_of(&mut self, requestor: Option<Requestor>) {
+        let Some(requestor) = requestor else { return };
+        let tasks: Vec<TaskKey> = self.tasks.tasks_of(requestor).collect();
+        for task in tasks {
+            self.tasks.remove(task);
+            self.changed(task);
+        }
     }
 
     /// Forgets the tasks whose time is over.

@@ -15,7 +15,7 @@ use super::stream::{Purpose, Stream};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox};
-use crate::handle::InboundId;
+use crate::handle::{InboundId, Requestor};
 use crate::limits::Limits;
 use crate::peer::{Arrival, Lane};
 use crate::server::{Call, ServerEvent};
@@ -224,6 +224,12 @@ impl<E: EventStore> Streams<E> {
     /// How it is configured.
     pub fn config(&self) -> &HttpServerConfig {
         &self.config
+    }
+
+    /// Whose tasks end with this session, because nobody else reaches them: those of its client, if that has no
+    /// principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds them.
+    pub fn session_requestor(&self) -> Option<Requestor> {
+        self.session.map(|session| RequestSource::default().requestor(Some(session)))
     }
 
     /// The id of the session, if it has one.

@@ -223,6 +223,27 @@ async fn the_tasks_of_one_client_take_no_room_of_another() {
     }
 }
 
+/// A session without a principal takes its tasks with it, because nobody could ask for them again.
+///
+/// Proves L-TASK-75
+#[tokio::test]
+async fn the_tasks_of_a_session_end_with_it() {
+    let all = SharedTasks::default();
+    let mut options = options();
+    options.connection = ConnectionOptions::new().tasks(all.clone());
+    let mut served = serve(options).await;
+    for (user, left) in [("", 0), ("ann", 2)] {
+        let mut client = Client::in_session(&served, user).await;
+        client.begin(&mut served).await;
+        client.begin(&mut served).await;
+        assert_eq!(all.with(|tasks, _| tasks.len()), 2);
+        let session = client.session.as_deref().unwrap();
+        client.raw.send(listen(session, &token(user)).replace("GET", "DELETE")).await;
+        assert_eq!(client.raw.answer().await.status(), "200");
+        assert_eq!(all.with(|tasks, _| tasks.len()), left, "{user}");
+    }
+}
+
 /// Nothing of a session is for somebody else: no message, no event, no end.
 ///
 /// Proves H-HTTP-174
