@@ -31,7 +31,8 @@ impl ConnectionNumber {
     }
 }
 
-/// Who is asking, as the host knows it: an opaque number, 0 where there is only one.
+/// Who is asking, as the host knows it: an opaque number, 0 where there is only one, and over HTTP where it is not
+/// known.
 ///
 /// It comes in with each message, and request contexts carry it on to the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -374,12 +374,17 @@ async fn a_flood_of_sessions_locks_nobody_out() {
         raw.send(legacy(session, 1, "echo", "here")).await;
         assert!(raw.answer().await.body.contains("here"));
     }
-    let gone = async {
-        while served.endpoint.sessions() != good.len() {
+    let until = async |sessions| {
+        while served.endpoint.sessions() != sessions {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    soon(gone).await;
+    soon(until(good.len())).await;
+    // Also when nothing but sessions that last was there before.
+    flood.send(post("", body)).await;
+    assert_eq!(flood.answer().await.status(), "200");
+    assert_eq!(served.endpoint.sessions(), good.len() + 1);
+    soon(until(good.len())).await;
 }
 
 /// Addresses are told apart if the host says which they are, and each has its share.
