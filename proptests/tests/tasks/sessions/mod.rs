@@ -16,6 +16,7 @@ mod listing;
 mod looking;
 mod news;
 mod quiet;
+mod requestors;
 mod results;
 mod schema;
 mod time;
