@@ -1,5 +1,6 @@
 //! Under which rules a message is exchanged.
 
+use core::fmt;
 use core::time::Duration;
 
 use super::claim::Facts;
@@ -12,7 +13,7 @@ use crate::version::{Era, Revision};
 ///
 /// In a session they are those of the handshake, otherwise those that the request itself brings: a
 /// handler that asks only the context serves both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestContext {
     /// The revision.
@@ -50,6 +51,24 @@ impl RequestContext {
     /// The era of its revision: whether the request belongs to a session.
     pub const fn era(&self) -> Era {
         self.revision.era()
+    }
+}
+
+/// The requestor only where it is another one than the principal.
+impl fmt::Debug for RequestContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("RequestContext");
+        debug
+            .field("revision", &self.revision)
+            .field("capabilities", &self.capabilities)
+            .field("extensions", &self.extensions)
+            .field("log_level", &self.log_level)
+            .field("wants_progress", &self.wants_progress)
+            .field("principal", &self.principal);
+        if self.requestor != Requestor::Principal(self.principal) {
+            debug.field("requestor", &self.requestor);
+        }
+        debug.field("task", &self.task).finish()
     }
 }
 

@@ -78,6 +78,11 @@ impl HttpWorld {
             ClientEvent::CallEnded(ended) => self.ended(ended.call),
             ClientEvent::Subscription(update) => match update.news {
                 SubscriptionNews::Ended(_) => self.ended(update.call),
+                // Nobody asked for it again but the client, in the session that came after the lost one.
+                SubscriptionNews::Granted { .. } if update.call.connection().get() != 0 => {
+                    self.calls.entry(update.call).or_insert(false);
+                    Ok(())
+                }
                 _ => Ok(()),
             },
             ClientEvent::Request(request) => {
