@@ -69,6 +69,11 @@ impl Kept {
         self.text.clear();
     }
 
+    /// How many bytes are kept.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// The form that a user is asked by, JSON.
     pub(crate) fn form(&self) -> Option<&str> {
         (self.subject == Subject::Form).then_some(&*self.text)

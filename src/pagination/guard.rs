@@ -12,11 +12,13 @@ pub struct PageLimits {
     pub pages: u32,
     /// Most items on all pages together. Default 1,000,000.
     pub items: u64,
+    /// Most bytes of all results together, as they came. Default 64 MiB.
+    pub bytes: usize,
 }
 
 impl Default for PageLimits {
     fn default() -> Self {
-        Self { pages: 1000, items: 1_000_000 }
+        Self { pages: 1000, items: 1_000_000, bytes: 64 << 20 }
     }
 }
 
@@ -30,17 +32,18 @@ impl Default for PageLimits {
 /// use mcp_sansio::pagination::{NextPage, PageGuard, PageLimits, PageStop};
 ///
 /// let mut guard = PageGuard::new(PageLimits::default());
-/// let page = |guard: &mut PageGuard, cursor: &str| guard.page(Some(&Str::from(cursor)), 10);
+/// let page = |guard: &mut PageGuard, cursor: &str| guard.page(Some(&Str::from(cursor)), 10, 2_000);
 /// assert_eq!(page(&mut guard, "a"), NextPage::Follows);
 /// assert_eq!(page(&mut guard, ""), NextPage::Follows, "an empty cursor is one");
 /// assert_eq!(page(&mut guard, "a"), NextPage::Stop(PageStop::RepeatedCursor));
-/// assert_eq!(guard.page(None, 3), NextPage::End);
+/// assert_eq!(guard.page(None, 3, 600), NextPage::End);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageGuard {
     limits: PageLimits,
     pages: u32,
     items: u64,
+    bytes: usize,
     /// Hashes of the cursors so far. Two that collide end the list of a server that made them do so.
     cursors: Vec<u64>,
 }
@@ -70,6 +73,9 @@ pub enum PageStop {
     /// There are more items than [`PageLimits::items`].
     #[error("the list has too many items")]
     TooManyItems,
+    /// There are more bytes than [`PageLimits::bytes`].
+    #[error("the list has too many bytes")]
+    TooManyBytes,
     /// The outbox has no room for the request for the next page.
     #[error("the next page could not be asked for")]
     NotSent,
@@ -78,13 +84,14 @@ pub enum PageStop {
 impl PageGuard {
     /// A guard at the start of a list.
     pub const fn new(limits: PageLimits) -> Self {
-        Self { limits, pages: 0, items: 0, cursors: Vec::new() }
+        Self { limits, pages: 0, items: 0, bytes: 0, cursors: Vec::new() }
     }
 
-    /// A page has come, with so many items and this `nextCursor`.
-    pub fn page(&mut self, next_cursor: Option<&Str<'_>>, items: usize) -> NextPage {
+    /// A page has come, with so many items and this `nextCursor`, and its result has so many bytes.
+    pub fn page(&mut self, next_cursor: Option<&Str<'_>>, items: usize, bytes: usize) -> NextPage {
         self.pages = self.pages.saturating_add(1);
         self.items = self.items.saturating_add(items as u64);
+        self.bytes = self.bytes.saturating_add(bytes);
         let Some(cursor) = next_cursor else { return NextPage::End };
         let hash = hash(cursor);
         if self.cursors.contains(&hash) {
@@ -96,6 +103,9 @@ impl PageGuard {
         if self.limits.items <= self.items {
             return NextPage::Stop(PageStop::TooManyItems);
         }
+        if self.limits.bytes <= self.bytes {
+            return NextPage::Stop(PageStop::TooManyBytes);
+        }
         self.cursors.push(hash);
         NextPage::Follows
     }
@@ -104,6 +114,7 @@ impl PageGuard {
     pub fn restart(&mut self) {
         self.pages = 0;
         self.items = 0;
+        self.bytes = 0;
         self.cursors.clear();
     }
 

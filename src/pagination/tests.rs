@@ -71,18 +71,31 @@ fn a_guard_ends_what_would_not_end() {
     let cursor = |text: &str| Some(Str::from(text));
     let mut guard = PageGuard::new(PageLimits::default());
     for text in ["a", "b", ""] {
-        assert_eq!(guard.page(cursor(text).as_ref(), 0), NextPage::Follows, "{text}");
+        assert_eq!(guard.page(cursor(text).as_ref(), 0, 0), NextPage::Follows, "{text}");
     }
-    assert_eq!(guard.page(cursor("b").as_ref(), 0), NextPage::Stop(PageStop::RepeatedCursor));
+    assert_eq!(guard.page(cursor("b").as_ref(), 0, 0), NextPage::Stop(PageStop::RepeatedCursor));
     guard.restart();
-    assert_eq!(guard.page(cursor("b").as_ref(), 0), NextPage::Follows);
-    assert_eq!(guard.page(None, 0), NextPage::End);
+    assert_eq!(guard.page(cursor("b").as_ref(), 0, 0), NextPage::Follows);
+    assert_eq!(guard.page(None, 0, 0), NextPage::End);
 
-    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100 });
-    assert_eq!(guard.page(cursor("1").as_ref(), 1), NextPage::Follows);
-    assert_eq!(guard.page(cursor("2").as_ref(), 1), NextPage::Stop(PageStop::TooManyPages));
-    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100 });
-    assert_eq!(guard.page(cursor("1").as_ref(), 100), NextPage::Stop(PageStop::TooManyItems));
-    let mut guard = PageGuard::new(PageLimits { pages: 1, items: 1 });
-    assert_eq!(guard.page(None, 100), NextPage::End, "what is there is taken");
+    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100, bytes: 100 });
+    assert_eq!(guard.page(cursor("1").as_ref(), 1, 0), NextPage::Follows);
+    assert_eq!(guard.page(cursor("2").as_ref(), 1, 0), NextPage::Stop(PageStop::TooManyPages));
+    let mut guard = PageGuard::new(PageLimits { pages: 2, items: 100, bytes: 100 });
+    assert_eq!(guard.page(cursor("1").as_ref(), 100, 0), NextPage::Stop(PageStop::TooManyItems));
+    let mut guard = PageGuard::new(PageLimits { pages: 1, items: 1, bytes: 100 });
+    assert_eq!(guard.page(None, 100, 0), NextPage::End, "what is there is taken");
+}
+
+/// Whatever the pages hold, and however few items they have.
+#[test]
+fn a_list_ends_at_its_bytes() {
+    let cursor = |text: &str| Some(Str::from(text));
+    let mut guard = PageGuard::new(PageLimits { pages: 100, items: 100, bytes: 1_000 });
+    assert_eq!(guard.page(cursor("1").as_ref(), 0, 999), NextPage::Follows);
+    let stopped = guard.page(cursor("2").as_ref(), 0, 1);
+    assert_eq!(stopped, NextPage::Stop(PageStop::TooManyBytes));
+    assert_eq!(guard.page(None, 0, 1_000), NextPage::End, "the last page is taken as it is");
+    guard.restart();
+    assert_eq!(guard.page(cursor("1").as_ref(), 0, 999), NextPage::Follows);
 }

@@ -140,7 +140,7 @@ impl Peer {
                 let cursor = member(text, "nextCursor").filter(|cursor| cursor.starts_with('"'));
                 let items = Elements::of(member(text, walk.items).unwrap_or_default()).count();
                 let next = cursor.and_then(Str::from_literal);
-                let asked = match walk.guard.page(next.as_ref(), items) {
+                let asked = match walk.guard.page(next.as_ref(), items, text.len()) {
                     NextPage::Follows => self.ask_for_page(call, cursor, reception),
                     NextPage::End => return Err(Outcome::Result(result)),
                     NextPage::Stop(stop) => Err(stop),

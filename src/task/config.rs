@@ -4,10 +4,9 @@ use core::time::Duration;
 
 /// Bounds on tasks, and how they behave.
 ///
-/// With every bound reached, [`Tasks`](super::Tasks) hold `tasks * (2 * result_bytes + inputs * input_bytes +
-/// kept_bytes + token_bytes + what is asked for + what is said of it)` bytes, where the third and the fourth
-/// are [limits](crate::Limits) of the connection, and about 800 more for each task and 24 for each request
-/// and subscription that waits for it.
+/// With every bound reached, [`Tasks`](super::Tasks) hold `2 * bytes + tasks * (kept_bytes + token_bytes + 800)` bytes,
+/// where the third and the fourth are [limits](crate::Limits) of the connection, and 24 for each request and
+/// subscription that waits for one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TasksConfig {
@@ -23,6 +22,13 @@ pub struct TasksConfig {
     pub longest_ttl: Option<Duration>,
     /// How long whoever asked for a task should wait between two questions about it. Default 1 s.
     pub poll_interval: Duration,
+    /// Most bytes of all tasks together: their results and errors, what they ask for, the answers, and what is said
+    /// of them. Default 128 MiB: eight of the longest results.
+    ///
+    /// When they are exhausted no task begins, what does not fit any more is no result
+    /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and an answer counts as refused. Tasks that
+    /// are there go on, and can end in another way.
+    pub bytes: usize,
     /// Longest result of a task in bytes. Default 16 MiB.
     pub result_bytes: usize,
     /// Most things that one task may ask for in its life. Default 256.
@@ -53,6 +59,7 @@ impl Default for TasksConfig {
             ttl: Some(Duration::from_secs(3_600)),
             longest_ttl: Some(Duration::from_secs(24 * 3_600)),
             poll_interval: Duration::from_secs(1),
+            bytes: 128 << 20,
             result_bytes: 16 << 20,
             inputs: 256,
             input_bytes: 1 << 20,

@@ -27,6 +27,10 @@ pub enum TaskError {
     /// [`TasksConfig::tasks_of_owner`](super::TasksConfig::tasks_of_owner) of this owner.
     #[error("there are too many tasks (TasksConfig::tasks, TasksConfig::tasks_of_owner)")]
     TooManyTasks,
+    /// It would take more than [`TasksConfig::bytes`](super::TasksConfig::bytes) together with the other tasks. The task
+    /// goes on: it can be failed, or completed with something shorter.
+    #[error("too many bytes are kept for tasks (TasksConfig::bytes)")]
+    TooManyBytes,
     /// The request may not become a task: it has not asked for that, or where that is not for it to ask
     /// for, it has not said that it knows tasks.
     #[error("this request may not become a task")]

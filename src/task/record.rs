@@ -42,6 +42,8 @@ pub(crate) struct Record {
     /// The keys of what it has asked for before.
     pub(crate) used_keys: Vec<String>,
     pub(crate) links: Links,
+    /// What counts for it towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
+    pub(super) counted: usize,
 }
 
 /// What ties a task to connections. None of it outlives them.
@@ -109,12 +111,28 @@ pub(crate) enum Asking {
 }
 
 impl Wanted {
+    fn bytes(&self) -> usize {
+        let answer = match &self.progress {
+            Asking::Answered(answer) => answer.len(),
+            _ => 0,
+        };
+        self.key.len() + self.params.len() + answer
+    }
+
     pub(crate) const fn is_open(&self) -> bool {
         matches!(self.progress, Asking::Waits | Asking::Asked(_))
     }
 }
 
 impl State {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Working | Self::InputRequired | Self::Cancelled => 0,
+            Self::Completed(result) => result.len(),
+            Self::Failed(error) => error.message.len() + error.data.as_ref().map_or(0, String::len),
+        }
+    }
+
     pub(crate) const fn status(&self) -> Status {
         match self {
             Self::Working => Status::Working,
@@ -158,6 +176,14 @@ impl Record {
         !self.revision.is_stateless()
     }
 
+    /// How many bytes are kept of it.
+    pub(super) fn bytes(&self) -> usize {
+        let message = self.message.as_ref().map_or(0, String::len);
+        let wanted: usize = self.wanted.iter().map(Wanted::bytes).sum();
+        let used: usize = self.used_keys.iter().map(String::len).sum();
+        self.id.len() + self.kept.bytes() + message + self.state.bytes() + wanted + used
+    }
+
     /// When it may be forgotten.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.ttl.map(|ttl| self.created + ttl)
@@ -197,6 +223,7 @@ impl Default for Record {
             wanted: Vec::new(),
             used_keys: Vec::new(),
             links: Links::default(),
+            counted: 0,
         }
     }
 }

@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::TaskError;
 use super::record::{Asking, Links, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::tasks::{TaskKey, Tasks};
@@ -93,6 +94,9 @@ pub enum RestoreError {
     /// There are as many tasks as there may be.
     #[error("there are too many tasks (TasksConfig::tasks, TasksConfig::tasks_of_owner)")]
     TooManyTasks,
+    /// It would take more than [`TasksConfig::bytes`](super::TasksConfig::bytes) together with the other tasks.
+    #[error("too many bytes are kept for tasks (TasksConfig::bytes)")]
+    TooManyBytes,
 }
 
 impl core::fmt::Debug for TaskRecord {
@@ -203,6 +207,7 @@ impl TaskRecord {
             cancel_requested: self.cancel_requested,
             wanted,
             used_keys: self.used_keys,
+            counted: 0,
             links: Links::default(),
         })
     }
@@ -301,6 +306,9 @@ impl Tasks {
             return Err(RestoreError::Corrupt("id"));
         }
         // There has to be a next one.
-        self.insert(record).map_err(|_| RestoreError::TooManyTasks)
+        self.insert(record).map_err(|error| match error {
+            TaskError::TooManyBytes => RestoreError::TooManyBytes,
+            _ => RestoreError::TooManyTasks,
+        })
     }
 }

@@ -56,6 +56,8 @@ pub struct Tasks {
     owners: BTreeMap<Requestor, u32>,
     deadlines: Deadlines,
     pub(super) next_serial: u64,
+    /// What counts towards [`TasksConfig::bytes`].
+    bytes: usize,
     pub(super) mail: Mail,
 }
 
@@ -94,6 +96,7 @@ impl Tasks {
             owners: BTreeMap::new(),
             deadlines: Deadlines::NONE,
             next_serial: 0,
+            bytes: 0,
             mail: Mail::default(),
         }
     }
@@ -106,6 +109,24 @@ impl Tasks {
     /// How many tasks there are, those that have ended and are still kept included.
     pub const fn len(&self) -> usize {
         self.table.len() as usize
+    }
+
+    /// How many bytes are kept of all of them, which [`TasksConfig::bytes`] bounds.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether so many bytes more may be kept.
+    pub(super) const fn has_room_for(&self, bytes: usize) -> bool {
+        self.bytes.saturating_add(bytes) <= self.config.bytes
+    }
+
+    /// Something else is kept of a task than before.
+    pub(super) fn count_again(&mut self, key: TaskKey) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        let bytes = record.bytes();
+        let before = core::mem::replace(&mut record.counted, bytes);
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(bytes);
     }
 
     /// Whether there is none.
@@ -188,7 +209,7 @@ impl Tasks {
     }
 
     /// Puts in a task whose serial no other one has.
-    pub(super) fn insert(&mut self, record: Record) -> Result<TaskKey, TaskError> {
+    pub(super) fn insert(&mut self, mut record: Record) -> Result<TaskKey, TaskError> {
         if record.id.is_empty() || self.find(&record.id).is_some() {
             return Err(TaskError::BadId);
         }
@@ -196,6 +217,11 @@ impl Tasks {
         if self.config.tasks <= self.table.len() || self.config.tasks_of_owner <= of_owner {
             return Err(TaskError::TooManyTasks);
         }
+        record.counted = record.bytes();
+        if !self.has_room_for(record.counted) {
+            return Err(TaskError::TooManyBytes);
+        }
+        self.bytes += record.counted;
         let (owner, serial, deadline) = (record.owner, record.serial, record.deadline());
         let hash = hash(&record.id);
         let place = self.table.insert(|slot| *slot = record);
@@ -218,6 +244,7 @@ impl Tasks {
     fn take_out(&mut self, key: TaskKey) -> Option<String> {
         let record = self.table.get_mut(key.0)?;
         let (id, owner, serial) = (core::mem::take(&mut record.id), record.owner, record.serial);
+        self.bytes -= record.counted;
         self.mail.gone(record);
         self.by_id.remove(hash(&id), key.0.index);
         self.of_owner.remove(&(owner, serial));

@@ -42,6 +42,9 @@ impl Tasks {
     ) -> Result<(), TaskError> {
         let record = self.becoming(key, Status::Completed)?;
         let text = result_text(record, result, self.config.result_bytes)?;
+        if !self.has_room_for(text.len()) {
+            return Err(TaskError::TooManyBytes);
+        }
         self.end(key, State::Completed(text), None, now);
         Ok(())
     }
@@ -93,6 +96,9 @@ impl Tasks {
         let data = data.map(|data| String::from(data.as_json()));
         if data.as_ref().is_some_and(|data| self.config.result_bytes < data.len()) {
             return Err(EncodeError::Full.into());
+        }
+        if data.as_ref().is_some_and(|data| !self.has_room_for(data.len())) {
+            return Err(TaskError::TooManyBytes);
         }
         let error = StoredError { code, message: String::from(message), data };
         let message = Some(error.message.clone());
@@ -173,6 +179,7 @@ impl Tasks {
         if let Some(missing) = missing {
             return Err(NotAllowed::Capability(missing).into());
         }
+        let asked: usize = inputs.requests.iter().map(|one| one.key.len() + one.params.len()).sum();
         let known = record.used_keys.len() + record.wanted.len();
         let is_used = |key: &str| {
             record.used_keys.iter().any(|used| used == key)
@@ -185,6 +192,10 @@ impl Tasks {
         {
             return Err(TaskError::BadInput);
         }
+        if !self.has_room_for(asked) {
+            return Err(TaskError::TooManyBytes);
+        }
+        let record = self.going_on(key)?;
         // What was asked for before has had its day, once all of it has been answered: until then nobody has
         // been told of any answer.
         if !record.wanted.iter().any(Wanted::is_open) {
@@ -226,12 +237,14 @@ impl Tasks {
         record.message = message;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
+        self.count_again(key);
     }
 
     fn touch(&mut self, key: TaskKey, now: Instant) {
         let Some(record) = self.table.get_mut(key.0) else { return };
         record.updated = record.updated.max(now);
         self.mail.changed(key, record);
+        self.count_again(key);
     }
 }
 
@@ -254,6 +267,7 @@ impl Tasks {
         answer: Option<&str>,
         now: Instant,
     ) -> bool {
+        let answer = answer.filter(|answer| self.has_room_for(answer.len()));
         let Ok(record) = self.going_on(key) else { return false };
         let is_it = |wanted: &&mut Wanted| match which {
             Which::Key(key) => wanted.is_open() && wanted.key == key,
@@ -274,6 +288,8 @@ impl Tasks {
         }
         if can_go_on {
             self.touch(key, now);
+        } else {
+            self.count_again(key);
         }
         can_go_on
     }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod beginning;
+mod bytes;
 mod cancelling;
 #[allow(dead_code, reason = "another test uses the rest")]
 #[path = "../../schema/official/closed.rs"]

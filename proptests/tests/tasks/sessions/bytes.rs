@@ -1,0 +1,44 @@
+//! How much may be kept of all tasks together.
+
+use mcp_sansio::model::{CallToolResult, ElicitParams, InputRequired, ObjectSchema};
+use mcp_sansio::task::{NewTask, Status, TaskError};
+use mcp_sansio::{ErrorCode, Instant};
+use mcp_sansio_proptests::ServerSide;
+
+use crate::sessions::kit::*;
+
+/// Proves L-TASK-75 for bytes: results, questions and answers count; what does not fit is not kept, the task can end
+/// in another way, and what is forgotten makes room.
+#[test]
+fn all_tasks_together_have_so_many_bytes() {
+    let mut stage = Stage::<ServerSide>::with(|config| config.bytes = 10_000);
+    let now = Instant::from_millis(2_000_000);
+    let text = "x".repeat(4_000);
+    let long = CallToolResult::text(text.as_str());
+    let keys: Vec<_> = ["a", "b", "c", "d"].map(|id| stage.begin(id)).into();
+    let begun = stage.tasks.bytes();
+    stage.tasks.complete(keys[0], &long, now).unwrap();
+    stage.tasks.complete(keys[1], &long, now).unwrap();
+    assert!(begun + 8_000 < stage.tasks.bytes() && stage.tasks.bytes() <= 10_000);
+    assert_eq!(stage.tasks.complete(keys[2], &long, now), Err(TaskError::TooManyBytes));
+    let code = ErrorCode::INTERNAL_ERROR;
+    let failed = stage.tasks.fail_with(keys[2], code, "no", &text, now);
+    assert_eq!(failed, Err(TaskError::TooManyBytes));
+    assert_eq!(stage.tasks.get(keys[2]).unwrap().status(), Status::Working);
+    let form = ElicitParams::form(text.as_str(), ObjectSchema::default());
+    let question = InputRequired::new().elicit("k", form);
+    let asked = stage.tasks.require_input(keys[3], &question, now);
+    assert_eq!(asked, Err(TaskError::TooManyBytes));
+    stage.tasks.fail(keys[2], code, "there is no room", now).unwrap();
+    // Nothing begins that would have no room.
+    let request = stage.requested("99", r#""task":{}"#);
+    let new = NewTask::new("y".repeat(2_000));
+    let refused = stage.host.begin(request, new, &mut stage.tasks);
+    assert_eq!(refused, Err(TaskError::TooManyBytes));
+    assert!(stage.tasks.remove(keys[0]));
+    stage.tasks.complete(keys[3], &long, now).unwrap();
+    for key in &keys[1..] {
+        assert!(stage.tasks.remove(*key));
+    }
+    assert_eq!(stage.tasks.bytes(), 0);
+}
