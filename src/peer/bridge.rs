@@ -377,7 +377,7 @@ impl Peer {
         match answered {
             Ok(()) => {}
             Err(RespondError::Encode(_)) => {
-                self.fail_in_reserve(config, id, out);
+                self.refuse_in_reserve(config, id, &NOT_GIVEN, out);
                 self.answered(id, out);
             }
             Err(_) => {
@@ -389,14 +389,20 @@ impl Peer {
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 
-    /// Says that a request has failed where there is no room for answers: the application has not chosen this one,
-    /// and cannot give it again later.
-    fn fail_in_reserve(&mut self, config: &ConnectionConfig, id: InboundId, out: &mut dyn Outlets) {
+    /// Says that a request has failed, also where there is no room for answers: the application has not chosen this
+    /// one, and cannot give it again later.
+    pub(super) fn refuse_in_reserve(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        message: &dyn fmt::Display,
+        out: &mut dyn Outlets,
+    ) {
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return;
         };
         let (batch, wire) = (exchange.batch, wire.into_owned());
-        let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN);
+        let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
         let (lane, said) = (Lane::Exchange(id), Said::Error(fault.code));
         self.answer_into(config, (batch, lane), said, out, |writer| {
             write_error(writer, Answer::To(&wire), fault, None)

@@ -1,14 +1,17 @@
 //! How a connection ends: told once, in order, and with nothing left over.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::call::{Call, Purpose};
 use super::event::{Cause, PeerEvent};
+use super::exchanges::Exchange;
 use super::outlets::Outlets;
 use super::rare::Rare;
 use super::timers::Elapsed;
 use super::{ConnectionConfig, Peer, Role};
-use crate::handle::CallId;
+use crate::error::ViolationKind;
+use crate::handle::{CallId, InboundId};
 use crate::rpc::Ending;
 use crate::session::{Phase, Step};
 use crate::time::Instant;
@@ -171,6 +174,22 @@ impl Peer {
         self.forget_session();
         let cause = self.closing.cause.unwrap_or(Cause::ShutDown);
         Some(Elapsed::Event(PeerEvent::Closed { cause }))
+    }
+
+    /// Refuses every request that has not been answered, because the connection is about to end without it. That
+    /// it has ended is told later.
+    pub(super) fn refuse_unanswered(&mut self, config: &ConnectionConfig, out: &mut dyn Outlets) {
+        let is_waited_for = |exchange: &Exchange| exchange.need.is_none() && !exchange.marked;
+        let open: Vec<InboundId> = self
+            .inbound
+            .iter()
+            .filter(|(_, exchange)| is_waited_for(exchange))
+            .map(|(place, _)| InboundId(place))
+            .collect();
+        for id in open {
+            let text = ViolationKind::ShuttingDown.text();
+            self.refuse_in_reserve(config, id, &text, out);
+        }
     }
 
     /// Lets go of everything that the session has gathered.

@@ -111,7 +111,9 @@ pub struct Timeouts {
     /// for this long at most.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub person: Option<Duration>,
-    /// How long a server whose input has ended waits for its handlers. Default 5 s.
+    /// How long a server whose input has ended waits for its handlers. Default 1.5 s: the clients of the official
+    /// SDKs end a server that has not ended by itself after 2 s. A request that is not answered by then is
+    /// refused with `-32603`.
     #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::short))]
     pub drain: Duration,
 }
@@ -125,7 +127,7 @@ impl Default for Timeouts {
             idle: Some(Duration::from_secs(60)),
             total: Some(Duration::from_secs(600)),
             person: Some(Duration::from_secs(900)),
-            drain: Duration::from_secs(5),
+            drain: Duration::from_millis(1_500),
         }
     }
 }

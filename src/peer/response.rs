@@ -234,7 +234,8 @@ impl Peer {
     }
 
     /// Whether a result is what the method asks for. What a person has filled in is compared with the
-    /// form in any case, everything else if the configuration wants it.
+    /// form in any case, and so is everything that was asked for on behalf of a request: its handler could do
+    /// nothing with what it cannot read but ask again. Everything else is if the configuration wants it.
     fn check_result(
         &mut self,
         call: CallId,
@@ -246,7 +247,8 @@ impl Peer {
         };
         let Some(kind) = entry.kind else { return Ok(()) };
         let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
-        if is_answer || (config.check_results && kind != RequestKind::Elicit) {
+        let is_wanted = config.check_results || entry.purpose == Purpose::Input;
+        if is_answer || (is_wanted && kind != RequestKind::Elicit) {
             fits(kind.rule().result(session.revision), Some(&Object::of(result)))?;
             entry.kept.check_result(kind, result)?;
         }

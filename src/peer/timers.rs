@@ -72,6 +72,9 @@ impl Peer {
         if elapsed.is_none()
             && let Some(cause) = self.drained(now)
         {
+            if cause == Cause::DrainDeadline {
+                self.refuse_unanswered(config, out);
+            }
             self.send_all_batches(out);
             self.close(cause);
             elapsed = self.next_outcome(config, out);

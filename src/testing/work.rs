@@ -21,10 +21,12 @@ const STEPS_PER_MESSAGE: u64 = 8_192;
 /// proportional to time.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use mcp_sansio::testing::WorkMeter;
 /// use mcp_sansio::{Framing, Instant, Limits, Outbox, Server, ServerConfig};
 ///
-/// let mut server = Server::new(ServerConfig::new("doc", "1.0"));
+/// let mut server = Server::new(Arc::new(ServerConfig::new("doc", "1.0")));
 /// let mut out = Outbox::new(Framing::Lines, &Limits::default());
 /// let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 /// let meter = WorkMeter::start();

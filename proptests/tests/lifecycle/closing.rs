@@ -110,7 +110,8 @@ fn closing_twice_is_closing_once() {
     assert_eq!(side.outcomes(), []);
 }
 
-/// Proves L-LIFE-28 for a server. Pain 14, as DESIGN rules it: handlers are told, not cancelled.
+/// Proves L-LIFE-28 for a server. Pain 14, as DESIGN rules it: handlers are told, not cancelled, and what is cut off
+/// is refused.
 #[test]
 fn a_server_whose_input_ended_still_answers() {
     let mut side = ServerSide::ready(Revision::V2025_06_18);
@@ -135,6 +136,8 @@ fn a_server_whose_input_ended_still_answers() {
     assert!(matches!(&events[0], ServerEvent::Cancelled(cancelled)
         if cancelled.id == second && cancelled.cause == CancelCause::Closed));
     assert_eq!(events[1..], [ServerEvent::Closed { cause: Cause::DrainDeadline }]);
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the connection is shutting down"}}"#;
+    assert_eq!(side.sent(), [refused]);
     assert_eq!(side.server.respond(second, &(), &mut side.out), Err(RespondError::Closed));
     assert_eq!(side.sent(), [""; 0]);
 }

@@ -58,7 +58,8 @@ pub(crate) fn refusals_do_not_wait_for_the_end<A: Adapter>() {
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
 }
 
-/// Pain 14: there is a deadline, which those hear of who look, and which others cannot hold up.
+/// Pain 14: there is a deadline, which those hear of who look, and which others cannot hold up. What it cuts off is
+/// refused before the end.
 pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     let (adapter, (ours, theirs)) = (A::new(), pipes(64));
     let (script, log) = Script::new();
@@ -73,7 +74,9 @@ pub(crate) fn a_stuck_handler_finds_out<A: Adapter>() {
     }
     peer.writer = Blocks(piper::pipe(1).1);
     assert_eq!(log.next(), "draining");
-    assert_eq!(peer.rest(), [json!(null); 0]);
+    let error = json!({ "code": -32603, "message": "the connection is shutting down" });
+    let refused = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "error": error });
+    assert_eq!(peer.rest(), [refused(1), refused(2)]);
     served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
     let mut said = [log.next(), log.next(), log.next()];
     said.sort_unstable();

@@ -352,7 +352,8 @@ fn the_end_of_the_input_is_the_same_for_both() {
         .collect();
     assert_eq!(causes, [(ids[1], CancelCause::Closed)]);
     assert_eq!(events.last(), Some(&ServerEvent::Closed { cause: Cause::DrainDeadline }));
-    assert_eq!(side.sent(), [""; 0]);
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the connection is shutting down"}}"#;
+    assert_eq!(side.sent(), [refused]);
     let mut side = beside_session(LATEST);
     side.request(&alone("1", "tools/list", ""));
     subscribe(&mut side, "2", TOOLS, TOOLS);

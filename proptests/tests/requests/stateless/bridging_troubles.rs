@@ -90,3 +90,29 @@ fn nothing_can_be_asked_while_the_connection_closes() {
     side.respond(open.id, r#"{"content":[]}"#);
     assert_eq!(side.sent(), [plain("1", r#""content":[]"#)]);
 }
+
+/// Proves M-MRTR-41 for answers that are none: the user is not asked again, and the application hears of it once.
+#[test]
+fn an_answer_that_does_not_fit_fails_the_request() {
+    let needs = [
+        InputRequired::new().sample("k", sample()),
+        InputRequired::new().roots("k"),
+        InputRequired::new().elicit("k", form()),
+    ];
+    for need in needs {
+        let mut side = beside_session(Revision::V2025_11_25);
+        let request = request(&mut side, &of_session("1", "tools/call", r#""name":"t""#));
+        assert_eq!(require(&mut side, &request, &need), Ok(()));
+        assert_eq!(side.sent().len(), 1, "the client is asked");
+        let nonsense = r#"{"jsonrpc":"2.0","id":1,"result":{"nonsense":true}}"#;
+        let Some(ServerEvent::Cancelled(cancelled)) = side.receive(nonsense) else {
+            panic!("the request has failed")
+        };
+        assert_eq!((cancelled.id, cancelled.cause), (request.id, CancelCause::InputFailed));
+        let sent = side.sent();
+        assert!(sent.len() == 1 && sent[0].contains(r#""isError":true"#), "{sent:?}");
+        assert_eq!(require(&mut side, &request, &need), Err(RespondError::Answered));
+        assert_eq!((side.outcomes(), side.sent()), (vec![], vec![]), "nobody is asked again");
+        lives(&mut side);
+    }
+}

@@ -345,6 +345,8 @@ fn the_end_of_the_input_ends_no_waiting() {
             stage.pass(5);
             let ended = stage.host.due();
             assert!(matches!(ended[0], Heard::Cancelled(..)), "{ended:?}");
+            let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the connection is shutting down"}}"#;
+            assert_eq!(stage.told(), [refused]);
             stage.complete(key);
             assert_eq!(stage.told(), [""; 0]);
         }
