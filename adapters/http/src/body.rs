@@ -10,6 +10,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use mcp_sansio::http::ResponsePart;
 
 use crate::exchange::Carried;
+use crate::idle::Busy;
 
 /// The body of a response: all at once, or one event after the other as they come.
 ///
@@ -17,6 +18,8 @@ use crate::exchange::Carried;
 /// stream. Dropped before its end, the client has gone.
 pub struct ResponseBody {
     kind: Kind,
+    /// Its connection is in use for as long.
+    _busy: Option<Busy>,
 }
 
 enum Kind {
@@ -26,11 +29,16 @@ enum Kind {
 
 impl ResponseBody {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self { kind: Kind::Whole(bytes.into()) }
+        Self { kind: Kind::Whole(bytes.into()), _busy: None }
     }
 
     pub(crate) fn events(carried: Carried) -> Self {
-        Self { kind: Kind::Events(Box::new(carried)) }
+        Self { kind: Kind::Events(Box::new(carried)), _busy: None }
+    }
+
+    /// The same on a connection that is in use until it ends.
+    pub(crate) fn during(self, busy: Busy) -> Self {
+        Self { _busy: Some(busy), ..self }
     }
 }
 

@@ -13,88 +13,26 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
-    Admitted, Destination, Gate, Headers, HttpServerConfig, ParamHeaders, Reply, RequestHead,
-    RequestSource, SessionId, Sessions, Streams,
+    Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, SessionId, Sessions,
+    Streams,
 };
 use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
-use mcp_sansio_driver::{Clock, ConnectionOptions, Drive, Run, Wire, random_bytes};
+use mcp_sansio_driver::{Clock, Drive, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
+use tokio::time::Instant;
 
 use crate::body::ResponseBody;
+use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
-use crate::identify::{Identify, Sender};
-use crate::one_stream::OneStreamPaths;
+use crate::identify::Sender;
+use crate::options::EndpointOptions;
 
 /// How long a client may pause while it sends a body.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// How an endpoint is run, apart from what its [`ServerConfig`] says of the protocol.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct EndpointOptions {
-    /// How it uses HTTP.
-    pub http: HttpServerConfig,
-    /// How its connections are run: one for each session, and one for each request that stands alone.
-    pub connection: ConnectionOptions,
-    /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
-    /// they say there is compared with the arguments. A tool that is not in here is not checked.
-    pub tools: BTreeMap<String, Arc<ParamHeaders>>,
-    /// How many requests that stand alone are answered at a time, subscriptions included. Default 10,000; one more
-    /// is refused with 503.
-    pub most_open: usize,
-    /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
-    /// their messages go. By default there are none.
-    pub one_stream: Option<OneStreamPaths>,
-    /// Finds out who sends a request. By default nobody is known by more than an address.
-    pub identify: Option<Identify>,
-}
-
-impl Default for EndpointOptions {
-    fn default() -> Self {
-        Self {
-            http: HttpServerConfig::default(),
-            connection: ConnectionOptions::default(),
-            tools: BTreeMap::new(),
-            most_open: 10_000,
-            one_stream: None,
-            identify: None,
-        }
-    }
-}
-
-impl EndpointOptions {
-    /// As it is usual.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// With a function that finds out from the head of a request who sends it: from a bearer token, for example. Where
-    /// it takes more than the head, or time, call [`Endpoint::handle_as`] with what has been found out.
-    ///
-    /// ```
-    /// use mcp_sansio_http::EndpointOptions;
-    /// use mcp_sansio_http::mcp_sansio::Principal;
-    /// use mcp_sansio_http::mcp_sansio::http::Reply;
-    ///
-    /// # fn user_of(_: &str) -> Option<u64> { None }
-    /// let options = EndpointOptions::new().identify(|head| {
-    ///     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
-    ///     let token = field.and_then(|field| field.strip_prefix("Bearer "));
-    ///     // Users are numbered from 1 on: 0 is nobody who is known.
-    ///     let user = token.and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
-    ///     Ok(Principal::new(user))
-    /// });
-    /// ```
-    #[must_use]
-    pub fn identify<S: Into<RequestSource>>(
-        mut self,
-        identify: impl Fn(&Parts) -> Result<S, Reply> + Send + Sync + 'static,
-    ) -> Self {
-        self.identify = Some(Identify::new(identify));
-        self
-    }
-}
+/// What a request takes beside its body until it is answered: its connection, its handler, its streams.
+const REQUEST_BYTES: usize = 8 << 10;
 
 /// An MCP server behind HTTP. Clones are of the same one.
 ///
@@ -117,6 +55,8 @@ pub(crate) struct Inner {
     open: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
     numbers: AtomicU32,
     is_closing: AtomicBool,
+    /// What is kept of all clients.
+    budget: Budget,
     /// Somebody looks after sessions whose time runs out.
     is_swept: AtomicBool,
 }
@@ -143,6 +83,7 @@ impl Endpoint {
             clock: clock(),
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),
+            budget: Budget::new(options.bytes),
             is_swept: AtomicBool::new(false),
             gate,
             options,
@@ -176,6 +117,15 @@ impl Endpoint {
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.inner.sessions().len() + lock(&self.inner.one_streams).len()
+    }
+
+    pub(crate) fn most_connections(&self) -> usize {
+        self.inner.options.most_connections
+    }
+
+    /// How many bytes are kept of all clients, which [`EndpointOptions::bytes`] bounds.
+    pub fn kept_bytes(&self) -> usize {
+        self.inner.budget.used()
     }
 
     /// How many requests that stand alone are being answered.
@@ -213,16 +163,24 @@ impl Inner {
         let principal = source.principal;
         match admitted {
             Admitted::Post => {
-                let body = self.read(body).await?;
-                self.post(source, headers, &body).await
+                let mut share = self.share()?;
+                let body = self.read(body, &mut share).await?;
+                // The body is not kept while it is answered.
+                let begun = self.post(source, headers, &body, share)?;
+                drop(body);
+                match begun {
+                    Some(carried) => Ok(carried.respond().await),
+                    None => Ok(reply(Reply::empty(202))),
+                }
             }
             Admitted::Listen { session, last_event } => {
                 let wire = self.find(session, principal)?;
                 if self.is_closing() {
                     return Err(Gate::closing());
                 }
+                let share = self.share()?;
                 let response = wire.listen(last_event)?;
-                Ok(Carried::new(wire, response).respond().await)
+                Ok(Carried::new(wire, response, share).respond().await)
             }
             Admitted::End { session } => {
                 self.find(session, principal)?;
@@ -235,8 +193,15 @@ impl Inner {
         }
     }
 
+    /// What a request takes before anything of its body has been read.
+    pub(crate) fn share(&self) -> Result<Share, Reply> {
+        let mut share = self.budget.share();
+        share.grow(REQUEST_BYTES)?;
+        Ok(share)
+    }
+
     /// Reads a body, as far as it may be, and as long as something of it comes.
-    pub(crate) async fn read<B>(&self, body: B) -> Result<Bytes, Reply>
+    pub(crate) async fn read<B>(&self, body: B, share: &mut Share) -> Result<Bytes, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
@@ -246,8 +211,10 @@ impl Inner {
         }
         let mut body = pin!(body);
         let mut read = BytesMut::new();
+        let deadline = Instant::now() + self.options.body_within;
         loop {
-            let Ok(frame) = tokio::time::timeout(PAUSE, body.frame()).await else {
+            let until = deadline.min(Instant::now() + PAUSE);
+            let Ok(frame) = tokio::time::timeout_at(until, body.frame()).await else {
                 let text = "the body does not go on";
                 return Err(Reply::refusal(408, ErrorCode::PARSE_ERROR, text));
             };
@@ -260,16 +227,20 @@ impl Inner {
             if limit < read.len() + data.remaining() {
                 return Err(self.gate.too_large());
             }
+            // Once for what has been read, and once for what is made of it.
+            share.grow(2 * data.remaining())?;
             read.put(data);
         }
     }
 
-    async fn post(
+    /// What answers a message, if that is to be answered.
+    fn post(
         self: &Arc<Self>,
         source: RequestSource,
         headers: Headers<'_>,
         body: &[u8],
-    ) -> Result<Response<ResponseBody>, Reply> {
+        share: Share,
+    ) -> Result<Option<Carried>, Reply> {
         let tool = |name: &str| self.options.tools.get(name).cloned();
         let destination = self.gate.post(headers, body, &tool)?;
         // In a session there may be something to say before it ends; its machine takes nothing new.
@@ -277,20 +248,22 @@ impl Inner {
             return Err(Gate::closing());
         }
         let carried = match destination {
-            Destination::Alone => self.alone(self.gate.alone(self.next_number()), source, body)?,
+            Destination::Alone => {
+                self.alone(self.gate.alone(self.next_number()), source, body, share)?
+            }
             Destination::Assumed(revision) => {
                 let (number, now) = (self.next_number(), self.clock.now());
-                self.alone(self.gate.assumed(number, revision, source, now), source, body)?
+                self.alone(self.gate.assumed(number, revision, source, now), source, body, share)?
             }
-            Destination::Opening => self.open(source, body)?,
+            Destination::Opening => self.open(source, body, share)?,
             Destination::Session(session) => {
                 let wire = self.find(session, source.principal)?;
                 let response = wire.post(body, source).ok_or_else(Gate::no_session)?;
-                Carried::new(wire, response)
+                Carried::new(wire, response, share)
             }
-            _ => return Ok(reply(Reply::empty(202))),
+            _ => return Ok(None),
         };
-        Ok(carried.respond().await)
+        Ok(Some(carried))
     }
 
     /// A message that belongs to no session that is known has a connection of its own.
@@ -299,6 +272,7 @@ impl Inner {
         (server, streams): (Server, Streams),
         source: RequestSource,
         body: &[u8],
+        share: Share,
     ) -> Result<Carried, Reply> {
         let number = server.connection();
         let wire = self.connect(server, streams);
@@ -316,7 +290,7 @@ impl Inner {
             lock(&self.open).remove(&number);
             return Err(Gate::closing());
         };
-        let carried = Carried::alone(wire, response);
+        let carried = Carried::alone(wire, response, share);
         let inner = Arc::downgrade(self);
         Ok(carried.then(move || {
             if let Some(inner) = inner.upgrade() {
@@ -326,7 +300,12 @@ impl Inner {
     }
 
     /// A client asks for a session.
-    fn open(self: &Arc<Self>, source: RequestSource, body: &[u8]) -> Result<Carried, Reply> {
+    fn open(
+        self: &Arc<Self>,
+        source: RequestSource,
+        body: &[u8],
+        share: Share,
+    ) -> Result<Carried, Reply> {
         if !self.sessions().has_room(source) {
             return Err(Gate::full());
         }
@@ -337,10 +316,10 @@ impl Inner {
         let response = wire.post(body, source).ok_or_else(Gate::closing)?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
-            return Ok(Carried::alone(wire, response));
+            return Ok(Carried::alone(wire, response, share));
         }
         self.enter(&self.sessions, id, source, &wire)?;
-        Ok(Carried::new(wire, response))
+        Ok(Carried::new(wire, response, share))
     }
 
     /// Has a session be found from now on, if there is room for it, and be ended when its time is over.
@@ -467,7 +446,7 @@ pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> R
 }
 
 fn crowded() -> Reply {
-    Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "too many requests are being answered")
+    Reply::busy("too many requests are being answered (EndpointOptions::most_open)")
 }
 
 impl fmt::Debug for Endpoint {

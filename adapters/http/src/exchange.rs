@@ -13,6 +13,7 @@ use mcp_sansio_driver::{Drive, Elsewhere, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
+use crate::budget::Share;
 
 /// What keeps the time of a connection.
 pub(crate) type Keeper = Drive<Server, Elsewhere, Elsewhere, Sleeps>;
@@ -25,18 +26,21 @@ pub(crate) struct Carried {
     keeper: Option<Pin<Box<Keeper>>>,
     buffer: Vec<u8>,
     is_over: bool,
+    /// What the request takes of the endpoint's bytes until it is answered.
+    share: Share,
     /// What to do when it is over, however that comes about.
     afterwards: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl Carried {
-    pub(crate) fn new(wire: Arc<Wire<Server>>, response: ResponseId) -> Self {
-        Self { wire, response, keeper: None, buffer: Vec::new(), is_over: false, afterwards: None }
+    pub(crate) fn new(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
+        let (keeper, afterwards) = (None, None);
+        Self { wire, response, keeper, buffer: Vec::new(), is_over: false, share, afterwards }
     }
 
     /// The same for a connection that is for this request alone.
-    pub(crate) fn alone(wire: Arc<Wire<Server>>, response: ResponseId) -> Self {
-        let mut carried = Self::new(Arc::clone(&wire), response);
+    pub(crate) fn alone(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
+        let mut carried = Self::new(Arc::clone(&wire), response, share);
         carried.keeper = Some(Box::pin(Drive::timed(&wire, Sleeps::default())));
         carried
     }
@@ -64,7 +68,8 @@ impl Carried {
 
     /// What has been appended to the body.
     pub(crate) fn take(&mut self) -> Bytes {
-        Bytes::from(std::mem::take(&mut self.buffer))
+        let body = std::mem::take(&mut self.buffer);
+        if body.is_empty() { Bytes::new() } else { self.share.lend(body) }
     }
 
     pub(crate) const fn is_over(&self) -> bool {

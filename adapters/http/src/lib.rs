@@ -15,18 +15,21 @@
 //! hand the stream to [`serve_stream`].
 
 mod body;
+mod budget;
 mod connect;
 mod endpoint;
 mod exchange;
 mod identify;
+mod idle;
 mod one_stream;
+mod options;
 mod prompt;
 mod serve;
 mod transport_error;
 
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
-pub use endpoint::{Endpoint, EndpointOptions};
+pub use endpoint::Endpoint;
 pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
@@ -39,4 +42,5 @@ pub use mcp_sansio_driver::{
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;
+pub use options::EndpointOptions;
 pub use serve::{serve, serve_stream, serve_stream_from};

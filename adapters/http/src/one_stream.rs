@@ -102,12 +102,13 @@ impl Inner {
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
+        let share = self.share()?;
         let now = self.clock.now();
         let (server, streams, response) = self.gate.one_stream(self.next_number(), id, place, now);
         let wire = self.connect(server, streams);
         self.enter(&self.one_streams, id, source, &wire)?;
         let (inner, principal) = (Arc::downgrade(self), source.principal);
-        Ok(Carried::new(wire, response).then(move || {
+        Ok(Carried::new(wire, response, share).then(move || {
             let wire =
                 inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
             wire.into_iter().for_each(|wire| wire.end_now());
@@ -129,13 +130,14 @@ impl Inner {
         });
         let id = self.gate.admit_message(&head(&parts, &fields), session)?;
         let source = sender.of(self.options.identify.as_ref(), &parts)?;
-        let body = self.read(body).await?;
+        let mut share = self.share()?;
+        let body = self.read(body, &mut share).await?;
         self.gate.message(&body)?;
         let now = self.clock.now();
         let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
         let response = wire.post(&body, source).ok_or_else(Gate::no_session)?;
-        Ok(Carried::new(wire, response))
+        Ok(Carried::new(wire, response, share))
     }
 }

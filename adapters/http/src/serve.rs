@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use crate::body::ResponseBody;
 use crate::endpoint::Endpoint;
 use crate::exchange::reply;
 use crate::identify::{PeerAddress, Sender};
+use crate::idle::Activity;
 use crate::prompt::Prompt;
 
 /// How long to leave a listener alone that cannot accept: the process has too many files open, most likely.
@@ -37,7 +39,8 @@ const HEAD: Duration = Duration::from_secs(30);
 /// Then nothing more is accepted, and what is going on has `grace` to finish. What has not by then is broken off, and
 /// so is everything if this future is dropped.
 ///
-/// A client has 30 s to send the head of a request, also that of the next one on the same connection.
+/// A client has 30 s to send the head of a request, also that of the next one on the same connection. A connection of
+/// HTTP/2 ends when there has been no request on it for a minute.
 ///
 /// Who sends a request is found out by [`EndpointOptions::identify`](crate::EndpointOptions::identify).
 ///
@@ -53,11 +56,19 @@ pub async fn serve(
 ) -> io::Result<()> {
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let most = endpoint.most_connections();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = poll_fn(|context| match stop.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(None),
-            Poll::Pending => listener.poll_accept(context).map(Some),
+            Poll::Pending => {
+                while let Poll::Ready(Some(_)) = connections.poll_join_next(context) {}
+                if connections.len() < most {
+                    listener.poll_accept(context).map(Some)
+                } else {
+                    Poll::Pending
+                }
+            }
         });
         let Some(accepted) = accepted.await else { break };
         let Ok((stream, address)) = accepted else {
@@ -66,12 +77,12 @@ pub async fn serve(
         };
         // What is written is whole already.
         _ = stream.set_nodelay(true);
-        let service = service(endpoint.clone(), path.to_owned(), Some(address));
+        let activity = Activity::new();
+        let service = service(endpoint.clone(), path.to_owned(), Some(address), activity.clone());
         let stream = Prompt::new(TokioIo::new(stream), HEAD);
         let connection = graceful.watch(builder().serve_connection(stream, service).into_owned());
         // That a client breaks off is its own business.
-        connections.spawn(async move { _ = connection.await });
-        while connections.try_join_next().is_some() {}
+        connections.spawn(async move { _ = unless_idle(connection, activity).await });
     }
     drop(listener);
     endpoint.shut_down(grace);
@@ -107,8 +118,7 @@ pub async fn serve_stream(
     path: &str,
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let service = service(endpoint, path.to_owned(), None);
-    builder().serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service).await
+    serve_one(endpoint, path, stream, None).await
 }
 
 /// The same for a connection from this address, which bounds that hold per client count
@@ -123,8 +133,33 @@ pub async fn serve_stream_from(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     address: SocketAddr,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let service = service(endpoint, path.to_owned(), Some(address));
-    builder().serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service).await
+    serve_one(endpoint, path, stream, Some(address)).await
+}
+
+async fn serve_one(
+    endpoint: Endpoint,
+    path: &str,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    address: Option<SocketAddr>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let activity = Activity::new();
+    let service = service(endpoint, path.to_owned(), address, activity.clone());
+    let builder = builder();
+    let connection = builder.serve_connection(Prompt::new(TokioIo::new(stream), HEAD), service);
+    unless_idle(connection, activity).await
+}
+
+/// Carries a connection until it ends, or until there has been no request on it for too long.
+async fn unless_idle<E>(
+    connection: impl Future<Output = Result<(), E>>,
+    activity: Activity,
+) -> Result<(), E> {
+    let (mut connection, mut ceased) = (pin!(connection), pin!(activity.ceased()));
+    poll_fn(|context| match connection.as_mut().poll(context) {
+        Poll::Ready(ended) => Poll::Ready(ended),
+        Poll::Pending => ceased.as_mut().poll(context).map(Ok),
+    })
+    .await
 }
 
 fn builder() -> Builder<TokioExecutor> {
@@ -158,6 +193,7 @@ fn service(
     endpoint: Endpoint,
     path: String,
     address: Option<SocketAddr>,
+    activity: Activity,
 ) -> impl hyper::service::Service<
     Request<Incoming>,
     Response = Response<ResponseBody>,
@@ -170,13 +206,15 @@ fn service(
         }
         let endpoint = endpoint.clone();
         let place = Place::of(&endpoint, &path, request.uri().path());
+        let busy = activity.begin();
         async move {
-            Ok(match place {
+            let response = match place {
                 Place::Endpoint => endpoint.handle(request).await,
                 Place::EventStream => endpoint.event_stream(Sender::Asked, request).await,
                 Place::Messages => endpoint.message(Sender::Asked, request).await,
                 Place::Nowhere => reply(Reply::empty(404)),
-            })
+            };
+            Ok(response.map(|body| body.during(busy)))
         }
     })
 }

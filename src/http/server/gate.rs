@@ -183,7 +183,7 @@ impl Gate {
 
     /// There are as many sessions as [may be](HttpServerConfig::sessions).
     pub fn full() -> Reply {
-        Reply::refusal(503, ErrorCode::INTERNAL_ERROR, "there are too many sessions")
+        Reply::busy("there are too many sessions (HttpServerConfig::most_sessions)")
     }
 
     /// Nobody new is served any more.

@@ -201,6 +201,19 @@ impl<E: EventStore> Streams<E> {
             oldest.into_iter().for_each(|oldest| self.forget(oldest));
         }
         self.set_deadline(number, Some(now + self.config.kept_for));
+        self.bound_kept_bytes();
+    }
+
+    /// Forgets streams that have broken off, the oldest first, until what waits on all of them is within its bound.
+    pub(super) fn bound_kept_bytes(&mut self) {
+        let waiting =
+            |number: &u32| self.streams.get(number).map_or(0, |stream| stream.outbox.len());
+        let mut bytes: usize = self.kept.iter().map(waiting).sum();
+        while self.config.kept_bytes < bytes {
+            let Some(oldest) = self.kept.pop_front() else { return };
+            bytes -= self.streams.get(&oldest).map_or(0, |stream| stream.outbox.len());
+            self.forget(oldest);
+        }
     }
 
     /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.

@@ -101,6 +101,9 @@ impl<E: EventStore> Outlets for Streams<E> {
         if self.streams.get(&number).is_some_and(|stream| stream.is_lost()) {
             self.lane(lane).messages().for_each(drop);
         }
+        if !self.kept.is_empty() {
+            self.bound_kept_bytes();
+        }
     }
 
     fn is_heard(&self, lane: Lane) -> bool {

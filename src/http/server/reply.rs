@@ -19,6 +19,8 @@ pub struct Reply {
     pub allow: Option<&'static str>,
     /// What `WWW-Authenticate` is to say, if the client has to say who it is.
     pub challenge: Option<String>,
+    /// What `Retry-After` is to say, in seconds, if the client may try again.
+    pub retry_after: Option<String>,
     /// A JSON-RPC error, or nothing.
     pub body: Vec<u8>,
 }
@@ -38,12 +40,19 @@ impl fmt::Debug for Reply {
 impl Reply {
     /// Nothing but a status.
     pub const fn empty(status: u16) -> Self {
-        Self { status, allow: None, challenge: None, body: Vec::new() }
+        Self { status, allow: None, challenge: None, retry_after: None, body: Vec::new() }
     }
 
     /// A refusal that says why, and names no request.
     pub fn refusal(status: u16, code: ErrorCode, message: &str) -> Self {
         Self::error(status, None, code, &message)
+    }
+
+    /// There is no room for another request at the moment: 503, with a text that names the limit, and the advice to try
+    /// again after a second.
+    pub fn busy(message: &str) -> Self {
+        let refusal = Self::refusal(503, ErrorCode::INTERNAL_ERROR, message);
+        Self { retry_after: Some("1".into()), ..refusal }
     }
 
     /// The method of HTTP is none of those that are served here.
@@ -69,7 +78,7 @@ impl Reply {
         let answer = id.map_or(Answer::Absent, Answer::To);
         // The buffer has no limit and no payload can fail, so all of it is written.
         _ = write_error(&mut Writer::new(&mut body, usize::MAX), answer, fault, None);
-        Self { status, allow: None, challenge: None, body }
+        Self { status, allow: None, challenge: None, retry_after: None, body }
     }
 
     /// The host does not know who is asking, and has to: 401 with this challenge, the value of `WWW-Authenticate`.
@@ -90,6 +99,7 @@ impl Reply {
         let json = (!self.body.is_empty()).then_some(("Content-Type", "application/json"));
         let allow = self.allow.map(|methods| ("Allow", methods));
         let challenge = self.challenge.as_deref().map(|challenge| ("WWW-Authenticate", challenge));
-        json.into_iter().chain(allow).chain(challenge)
+        let retry = self.retry_after.as_deref().map(|seconds| ("Retry-After", seconds));
+        json.into_iter().chain(allow).chain(challenge).chain(retry)
     }
 }

@@ -275,6 +275,30 @@ fn what_is_kept_for_clients_is_bounded() {
     }
 }
 
+/// By what has not been sent on them: what came for the oldest is let go of first.
+///
+/// Proves H-HTTP-199.
+#[test]
+fn what_waits_for_clients_that_have_gone_has_so_many_bytes() {
+    let (mut site, session, turn, first) = calling(|http| http.kept_bytes = 10_000);
+    site.disconnect(turn);
+    let (turn, second) = site.ask(&in_session(&session), &call("8"));
+    site.progress(second.id, 1);
+    site.hear(turn);
+    site.disconnect(turn);
+    let long = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(6_000));
+    site.respond(first, &long);
+    site.respond(second.id, &long);
+    let gone = resume(&mut site, &session, "3-1");
+    assert_eq!(site.hear(gone), no_event());
+    let kept = resume(&mut site, &session, "4-1");
+    assert_eq!(site.hear(kept).chunks.len(), 1);
+    // The session goes on.
+    let (turn, third) = site.ask(&in_session(&session), &call("9"));
+    site.respond(third.id, CONTENT);
+    assert!(site.hear(turn).is_over);
+}
+
 /// Proves H-HTTP-199.
 #[test]
 fn events_that_are_not_kept_any_more_cannot_be_passed_over() {

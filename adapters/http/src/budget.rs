@@ -1,0 +1,88 @@
+//! How many bytes an endpoint keeps of all its clients.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use mcp_sansio::http::Reply;
+
+/// The bytes that an endpoint may keep. Clones are of the same ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    used: AtomicUsize,
+    most: usize,
+}
+
+impl Budget {
+    /// So many, none of them used.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { inner: Arc::new(Inner { used: AtomicUsize::new(0), most }) }
+    }
+
+    /// How many are used.
+    pub(crate) fn used(&self) -> usize {
+        self.inner.used.load(Ordering::Relaxed)
+    }
+
+    /// A share without any bytes yet.
+    pub(crate) fn share(&self) -> Share {
+        Share { budget: self.clone(), bytes: 0 }
+    }
+}
+
+/// Bytes of a [`Budget`] that are used until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Budget,
+    bytes: usize,
+}
+
+impl Share {
+    /// Takes so many bytes more.
+    ///
+    /// # Errors
+    ///
+    /// There are not so many left: the [`Reply`] refuses the request.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Reply> {
+        let Inner { used, most } = &*self.budget.inner;
+        let grown = |used: usize| used.checked_add(bytes).filter(|grown| grown <= most);
+        match used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown) {
+            Ok(_) => {
+                self.bytes += bytes;
+                Ok(())
+            }
+            Err(_) => Err(Reply::busy("the server keeps too many bytes (EndpointOptions::bytes)")),
+        }
+    }
+
+    /// The bytes of a body, and whoever has those keeps their share. What is there already is not refused.
+    pub(crate) fn lend(&self, body: Vec<u8>) -> Bytes {
+        let bytes = body.capacity();
+        self.budget.inner.used.fetch_add(bytes, Ordering::Relaxed);
+        let share = Self { budget: self.budget.clone(), bytes };
+        Bytes::from_owner(Lent { body, _share: share })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.inner.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// A body with its share.
+struct Lent {
+    body: Vec<u8>,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}

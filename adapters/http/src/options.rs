@@ -1,0 +1,95 @@
+//! How an endpoint is run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::http::request::Parts;
+use mcp_sansio::http::{HttpServerConfig, ParamHeaders, Reply, RequestSource};
+use mcp_sansio_driver::ConnectionOptions;
+
+use crate::identify::Identify;
+use crate::one_stream::OneStreamPaths;
+
+/// How an endpoint is run, apart from what its [`ServerConfig`](mcp_sansio::ServerConfig) says of the protocol.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EndpointOptions {
+    /// How it uses HTTP.
+    pub http: HttpServerConfig,
+    /// How its connections are run: one for each session, and one for each request that stands alone.
+    pub connection: ConnectionOptions,
+    /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
+    /// they say there is compared with the arguments. A tool that is not in here is not checked.
+    pub tools: BTreeMap<String, Arc<ParamHeaders>>,
+    /// How many requests that stand alone are answered at a time, subscriptions included. Default 10,000; one more
+    /// is refused with 503.
+    pub most_open: usize,
+    /// How long a client may take to send a body, which it does not get more of than 30 s at a time. Default 2 min; then
+    /// it is refused with 408.
+    pub body_within: Duration,
+    /// Most bytes that are kept of all clients together: bodies that are being read, requests until they are answered,
+    /// each with twice the length of its body, and answers that have not been read. Default 512 MiB.
+    ///
+    /// When they are exhausted a request is refused with 503 and `Retry-After`, and what there is goes on. What the
+    /// sessions keep has bounds of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
+    /// [`HttpServerConfig::kept_bytes`]).
+    pub bytes: usize,
+    /// How many connections [`serve`](crate::serve) has open at a time. Default 10,000; one more waits until another has
+    /// ended, which one without a request does after 30 s.
+    pub most_connections: usize,
+    /// Two more paths for clients of 2024-11-05 that know nothing newer: where their event stream is, and where
+    /// their messages go. By default there are none.
+    pub one_stream: Option<OneStreamPaths>,
+    /// Finds out who sends a request. By default nobody is known by more than an address.
+    pub identify: Option<Identify>,
+}
+
+impl Default for EndpointOptions {
+    fn default() -> Self {
+        Self {
+            http: HttpServerConfig::default(),
+            connection: ConnectionOptions::default(),
+            tools: BTreeMap::new(),
+            most_open: 10_000,
+            body_within: Duration::from_secs(120),
+            bytes: 512 << 20,
+            most_connections: 10_000,
+            one_stream: None,
+            identify: None,
+        }
+    }
+}
+
+impl EndpointOptions {
+    /// As it is usual.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a function that finds out from the head of a request who sends it: from a bearer token, for example. Where
+    /// it takes more than the head, or time, call [`Endpoint::handle_as`](crate::Endpoint::handle_as) with what has been found out.
+    ///
+    /// ```
+    /// use mcp_sansio_http::EndpointOptions;
+    /// use mcp_sansio_http::mcp_sansio::Principal;
+    /// use mcp_sansio_http::mcp_sansio::http::Reply;
+    ///
+    /// # fn user_of(_: &str) -> Option<u64> { None }
+    /// let options = EndpointOptions::new().identify(|head| {
+    ///     let field = head.headers.get("authorization").and_then(|value| value.to_str().ok());
+    ///     let token = field.and_then(|field| field.strip_prefix("Bearer "));
+    ///     // Users are numbered from 1 on: 0 is nobody who is known.
+    ///     let user = token.and_then(user_of).ok_or_else(|| Reply::unauthorized("Bearer"))?;
+    ///     Ok(Principal::new(user))
+    /// });
+    /// ```
+    #[must_use]
+    pub fn identify<S: Into<RequestSource>>(
+        mut self,
+        identify: impl Fn(&Parts) -> Result<S, Reply> + Send + Sync + 'static,
+    ) -> Self {
+        self.identify = Some(Identify::new(identify));
+        self
+    }
+}

@@ -1,0 +1,163 @@
+//! What all clients of an endpoint together can make it keep.
+
+use std::time::Duration;
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use mcp_sansio_http::EndpointOptions;
+use tokio::net::TcpStream;
+
+use crate::http::kit::{Served, let_pass, server_config, soon};
+use crate::http::raw::{Raw, modern, modern_body, modern_fields, post, request};
+
+/// A request without the end of its body.
+fn unfinished(bytes: usize) -> String {
+    let body = modern_body(1, "echo", &"x".repeat(bytes));
+    let whole = post(&modern_fields("echo"), &body);
+    whole[..whole.len() - 10].to_owned()
+}
+
+/// Waits until the endpoint keeps so much.
+async fn keeps(served: &Served, is_it: impl Fn(usize) -> bool) {
+    let kept = async {
+        while !is_it(served.endpoint.kept_bytes()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(kept).await;
+}
+
+/// Bodies that do not end count as far as they have come. When there is no room a request is refused and told when to
+/// come again; those that are there go on, and what has ended makes room.
+#[tokio::test]
+async fn bodies_have_so_many_bytes_together() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 100_000;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut begun = Vec::new();
+    for count in 1..4 {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(unfinished(10_000)).await;
+        keeps(&served, |bytes| count * 28_000 < bytes).await;
+        begun.push(raw);
+    }
+    let mut refused = Raw::connect(served.address).await;
+    refused.send(modern(2, "echo", &"x".repeat(10_000))).await;
+    let answer = refused.answer().await;
+    assert_eq!((answer.status(), answer.field("retry-after")), ("503", Some("1")));
+    let error = r#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"the server keeps too many bytes (EndpointOptions::bytes)"}}"#;
+    assert_eq!(answer.body, error);
+    // One that is short is served meanwhile, and so are those that were there before.
+    let mut short = Raw::connect(served.address).await;
+    short.send(modern(3, "echo", "hello")).await;
+    assert_eq!(short.answer().await.status(), "200");
+    let body = modern_body(1, "echo", &"x".repeat(10_000));
+    let mut first = begun.remove(0);
+    first.send(&body[body.len() - 10..]).await;
+    assert_eq!(first.answer().await.status(), "200");
+    drop(begun);
+    keeps(&served, |bytes| bytes == 0).await;
+    let mut again = Raw::connect(served.address).await;
+    again.send(modern(2, "echo", &"x".repeat(10_000))).await;
+    assert_eq!(again.answer().await.status(), "200");
+    keeps(&served, |bytes| bytes == 0).await;
+}
+
+/// A request counts until it is answered, and its answer until it has been sent.
+#[tokio::test]
+async fn requests_and_answers_count_until_they_are_over() {
+    let mut served = Served::new().await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(modern(1, "gate", &"x".repeat(10_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate"));
+    assert!(20_000 < served.endpoint.kept_bytes());
+    served.script.gate.add_permits(1);
+    assert_eq!(raw.answer().await.status(), "200");
+    keeps(&served, |bytes| bytes == 0).await;
+    // More than the sockets take, and nobody reads it.
+    let mut unread = Raw::connect(served.address).await;
+    unread.send(modern(2, "echo", &"x".repeat(4_000_000))).await;
+    keeps(&served, |bytes| 4_000_000 < bytes && bytes < 8_000_000).await;
+    drop(unread);
+    keeps(&served, |bytes| bytes == 0).await;
+}
+
+/// A client that sends a byte now and then is not waited for for ever.
+#[tokio::test]
+async fn a_body_has_so_much_time() {
+    let served = Served::new().await;
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(unfinished(1_000)).await;
+    keeps(&served, |bytes| 8_192 < bytes).await;
+    let mut kept = served.endpoint.kept_bytes();
+    for _ in 0..4 {
+        let_pass(Duration::from_secs(29)).await;
+        raw.send("x").await;
+        keeps(&served, |bytes| kept < bytes).await;
+        kept = served.endpoint.kept_bytes();
+    }
+    let_pass(Duration::from_secs(5)).await;
+    assert_eq!(raw.answer().await.status(), "408");
+    keeps(&served, |bytes| bytes == 0).await;
+}
+
+/// At the bound of open connections the next one waits until another has ended.
+#[tokio::test]
+async fn there_are_so_many_connections_at_a_time() {
+    let mut options = EndpointOptions::new();
+    options.most_connections = 2;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut first = Raw::connect(served.address).await;
+    let mut second = Raw::connect(served.address).await;
+    for raw in [&mut first, &mut second] {
+        raw.send(modern(1, "echo", "hello")).await;
+        assert_eq!(raw.answer().await.status(), "200");
+    }
+    let mut third = Raw::of(TcpStream::connect(served.address).await.unwrap());
+    third.send(modern(1, "note", "third")).await;
+    second.send(modern(2, "echo", "hello")).await;
+    assert_eq!(second.answer().await.status(), "200");
+    assert!(is_silent(&mut third).await, "nobody has accepted it");
+    drop(first);
+    assert_eq!(third.answer().await.status(), "200");
+}
+
+/// Whether nothing has come although everybody else had time to work.
+async fn is_silent(raw: &mut Raw) -> bool {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let mut byte = [0];
+    let mut peeked = std::pin::pin!(raw.stream.peek(&mut byte));
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(std::future::Future::poll(peeked.as_mut(), context).is_pending())
+    })
+    .await
+}
+
+/// HTTP/2 keeps a connection open for as long as both sides like. One that is used for nothing is ended, and one with
+/// a request that takes long is not.
+#[tokio::test]
+async fn an_idle_connection_of_http2_ends() {
+    let mut served = Served::new().await;
+    let stream = TcpStream::connect(served.address).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+    let connection = tokio::spawn(connection);
+    let request = request(&served, modern(1, "gate", "long"));
+    let answer = tokio::spawn(sender.send_request(request));
+    assert!(served.log.next().await.starts_with("at the gate"));
+    for _ in 0..4 {
+        let_pass(Duration::from_secs(59)).await;
+    }
+    served.script.gate.add_permits(1);
+    let answer = soon(answer).await.unwrap().unwrap();
+    assert_eq!(answer.status(), 200);
+    drop(answer);
+    let_pass(Duration::from_secs(50)).await;
+    assert!(!connection.is_finished());
+    let_pass(Duration::from_secs(30)).await;
+    let_pass(Duration::from_secs(61)).await;
+    _ = soon(connection).await.unwrap();
+}
