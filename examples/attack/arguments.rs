@@ -1,0 +1,158 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, ValueEnum};
+
+/// Attacks an MCP server of this machine, and measures what the attacks cost it.
+///
+/// Without a command and without a URL, it starts the example server of the carrier, a fresh one for each attack. The
+/// exit code is 1 if a bound is broken, 2 if the command line is wrong.
+#[derive(Parser, Debug)]
+#[command(version, name = "attack", after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What carries the messages
+    pub(crate) carrier: Carrier,
+    /// How long all attacks take together, without the time to start servers and to measure
+    #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Run this attack only; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// List the attacks, and run none
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Attack the server that runs at this URL, on this machine: http://127.0.0.1:PORT/PATH
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// The process of that server, to measure it
+    #[arg(long, requires = "url")]
+    pub(crate) pid: Option<u32>,
+    /// Or the server to start; behind HTTP it prints its URL as its first line
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What carries the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Carrier {
+    /// Standard input and output of a child process
+    Stdio,
+    /// Streamable HTTP
+    Http,
+    /// The part of a hostile server, on standard input and output
+    #[value(hide = true)]
+    Hostile,
+}
+
+const EXAMPLES: &str = "Examples:
+  attack http
+  attack stdio --seconds 300 --only open-batches
+  attack stdio -- ./my_server --stdio
+  attack http --url http://127.0.0.1:3000/mcp --pid 4711";
+
+impl Arguments {
+    /// How long each of so many attacks goes on.
+    pub(crate) fn share(&self, attacks: usize) -> Duration {
+        Duration::from_secs_f64(self.seconds / attacks.max(1) as f64)
+    }
+
+    /// The names of the attacks to run: all that there are, or those of `--only` in their order.
+    ///
+    /// # Errors
+    ///
+    /// A mistake on the command line.
+    pub(crate) fn selected<'n>(&self, all: &[&'n str]) -> Result<Vec<&'n str>, clap::Error> {
+        if let Some(unknown) = self.only.iter().find(|name| !all.contains(&name.as_str())) {
+            let text = format!("there is no attack {unknown}; there are {}", all.join(", "));
+            return Err(mistake(&text));
+        }
+        let is_wanted =
+            |name: &&&str| self.only.is_empty() || self.only.iter().any(|o| o == **name);
+        Ok(all.iter().filter(is_wanted).copied().collect())
+    }
+
+    /// The address and the path of `--url`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A mistake on the command line: also a server of another machine, because this program is for one's own.
+    pub(crate) fn target(&self) -> Result<Option<(SocketAddr, String)>, clap::Error> {
+        let Some(url) = &self.url else { return Ok(None) };
+        if self.carrier != Carrier::Http {
+            return Err(mistake("--url is for http"));
+        }
+        address(url).map(Some).map_err(|text| mistake(&text))
+    }
+}
+
+/// The address and the path of a URL of this machine.
+pub(crate) fn address(url: &str) -> Result<(SocketAddr, String), String> {
+    let rest = url.strip_prefix("http://").ok_or("the URL does not begin with http://")?;
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let with_port =
+        if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
+    let mut found = with_port.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
+    let address = found.find(|address| is_local(address.ip()));
+    let address = address.ok_or_else(|| format!("{url} is not on this machine"))?;
+    Ok((address, if path.is_empty() { "/".into() } else { path.into() }))
+}
+
+fn is_local(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+fn mistake(text: &str) -> clap::Error {
+    Arguments::command().error(ErrorKind::ValueValidation, text)
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    let sensible = (0.1..1e6).contains(&seconds);
+    if sensible { Ok(seconds) } else { Err("not a sensible number of seconds".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(std::iter::once("attack").chain(line.split_whitespace()))
+    }
+
+    #[test]
+    fn a_command_line_is_read() {
+        let arguments =
+            parse("stdio --seconds 9 --only noise --only tasks -- server --fast").unwrap();
+        assert_eq!((arguments.carrier, arguments.seconds), (Carrier::Stdio, 9.0));
+        assert_eq!(arguments.command, ["server", "--fast"]);
+        assert_eq!(arguments.share(3), Duration::from_secs(3));
+        assert_eq!(arguments.selected(&["tasks", "other", "noise"]).unwrap(), ["tasks", "noise"]);
+        assert_eq!(parse("http").unwrap().selected(&["a", "b"]).unwrap(), ["a", "b"]);
+    }
+
+    #[test]
+    fn mistakes_are_found() {
+        for line in ["", "tcp", "http --seconds 0", "http --pid 1", "http --url http://[::1] -- x"]
+        {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        let unknown = parse("http --only nothing").unwrap();
+        assert!(unknown.selected(&["noise"]).unwrap_err().to_string().contains("noise"));
+        assert!(parse("stdio --url http://127.0.0.1:1/").unwrap().target().is_err());
+    }
+
+    #[test]
+    fn only_servers_of_this_machine_are_attacked() {
+        let target = |url: &str| parse(&format!("http --url {url}")).unwrap().target();
+        let (address, path) = target("http://127.0.0.1:3000/mcp").unwrap().unwrap();
+        assert_eq!((address.to_string(), path), ("127.0.0.1:3000".into(), "/mcp".into()));
+        assert_eq!(target("http://[::1]:8").unwrap().unwrap().1, "/");
+        for url in ["http://192.0.2.1/mcp", "http://0.0.0.0:1/", "https://127.0.0.1/", "nothing"] {
+            assert!(target(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is measured of an attack, and how much of it there may be.
+
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// What an attack may cost at most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Peak memory of the victim in bytes.
+    pub(crate) memory: u64,
+    /// How long a good client waits for an answer.
+    pub(crate) wait: Duration,
+    /// Work for one message, as a multiple of the work for it before the attack.
+    pub(crate) work: f64,
+}
+
+impl Bounds {
+    /// Of a server behind HTTP, which has many clients: 512 MiB of budget, and half of that for what has none.
+    pub(crate) const HTTP: Self =
+        Self { memory: 768 * MIB, wait: Duration::from_secs(1), work: 4.0 };
+
+    /// Of a program with one connection: 64 MiB of budget, buffers that double, and the program itself.
+    pub(crate) const ONE_CONNECTION: Self = Self { memory: 256 * MIB, ..Self::HTTP };
+
+    /// Names the bounds that these measurements break.
+    pub(crate) fn broken_by(&self, measured: &Measured) -> Vec<&'static str> {
+        let mut broken = Vec::new();
+        if measured.failure.is_some() {
+            broken.push("failed");
+        }
+        if measured.memory.is_some_and(|memory| self.memory <= memory) {
+            broken.push("memory");
+        }
+        if measured.wait.is_some_and(|wait| self.wait <= wait) {
+            broken.push("wait");
+        }
+        if measured.work.is_some_and(|work| self.work < work) {
+            broken.push("work");
+        }
+        broken
+    }
+}
+
+/// What was measured of one attack. `None` is what was not measured, or does not apply.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// The name of the attack.
+    pub(crate) name: &'static str,
+    /// Peak memory of the victim in bytes.
+    pub(crate) memory: Option<u64>,
+    /// Processor time of the victim.
+    pub(crate) processor: Option<Duration>,
+    /// The longest time that a good client has waited for an answer.
+    pub(crate) wait: Option<Duration>,
+    /// Work for one message, as a multiple of the work for it before the attack.
+    pub(crate) work: Option<f64>,
+    /// How many requests or connections of the attack were served, and how many were refused.
+    pub(crate) served: u64,
+    pub(crate) refused: u64,
+    /// Why the victim has not survived, or the attack could not be made.
+    pub(crate) failure: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_measured_breaks_nothing() {
+        assert!(Bounds::HTTP.broken_by(&Measured::default()).is_empty());
+    }
+
+    #[test]
+    fn each_bound_is_broken_by_itself() {
+        let mut fine = Measured::default();
+        fine.memory = Some(Bounds::HTTP.memory - 1);
+        fine.wait = Some(Duration::from_millis(999));
+        fine.work = Some(4.0);
+        assert!(Bounds::HTTP.broken_by(&fine).is_empty());
+        assert_eq!(Bounds::ONE_CONNECTION.broken_by(&fine), ["memory"]);
+        let change = |change: fn(&mut Measured)| {
+            let mut changed = fine.clone();
+            change(&mut changed);
+            Bounds::HTTP.broken_by(&changed)
+        };
+        assert_eq!(change(|measured| measured.memory = Some(768 << 20)), ["memory"]);
+        assert_eq!(change(|measured| measured.wait = Some(Duration::from_secs(1))), ["wait"]);
+        assert_eq!(change(|measured| measured.work = Some(4.1)), ["work"]);
+        assert_eq!(change(|measured| measured.failure = Some("died".into())), ["failed"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! Clients that ask, and do not read the answers.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+
+use crate::Failure;
+use crate::http::Target;
+use crate::http::client::{Client, connect, connect_narrow, of_modern_call, raw_call};
+use crate::http::crowd::{Count, Siege, crowd};
+use crate::messages;
+
+/// How long a server may take nothing before a connection counts as full.
+const FULL: Duration = Duration::from_millis(300);
+
+/// Has a large text said, and reads only the head of the response.
+pub(super) async fn unread(target: Target) -> Result<Siege, Failure> {
+    let arguments = json!({"text": messages::text(3 << 20)});
+    let body = bytes::Bytes::from(messages::modern_call("unread", "echo", &arguments));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let mut client = Client::connect_narrow(&target).await?;
+            let response = client.send(&of_modern_call("echo"), body).await?;
+            let count = Count::of(response.status().is_success());
+            Ok((count, (client, response)))
+        }
+    };
+    Ok(crowd(120, target.until, attacker).await)
+}
+
+/// Sends thousands of requests on each connection at once.
+pub(super) async fn pipelining(target: Target) -> Result<Siege, Failure> {
+    let request = raw_call(&target, "pipelined");
+    let requests = bytes::Bytes::from(request.repeat(2_000));
+    let attacker = |_| {
+        let (target, requests) = (target.clone(), requests.clone());
+        async move {
+            let mut stream = connect_narrow(&target).await?;
+            let mut rest = &requests[..];
+            // Until all of it is taken, or nothing any more.
+            while !rest.is_empty() {
+                let Ok(written) = timeout(FULL, stream.write(rest)).await else { break };
+                rest = rest.get(written?..).unwrap_or_default();
+            }
+            Ok((Count::of(true), stream))
+        }
+    };
+    Ok(crowd(50, target.until, attacker).await)
+}
+
+/// Closes each connection for writing after a request, and reads nothing.
+pub(super) async fn half_closed(target: Target) -> Result<Siege, Failure> {
+    let request = bytes::Bytes::from(raw_call(&target, "half"));
+    let attacker = |number: usize| {
+        let (target, request) = (target.clone(), request.clone());
+        async move {
+            let mut stream = connect(&target).await?;
+            // Every other one ends within its body.
+            let length = if number % 2 == 0 { request.len() } else { request.len() - 10 };
+            stream.write_all(request.get(..length).unwrap_or_default()).await?;
+            stream.shutdown().await?;
+            Ok((Count::of(true), stream))
+        }
+    };
+    Ok(crowd(500, target.until, attacker).await)
+}

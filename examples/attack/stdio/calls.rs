@@ -1,0 +1,97 @@
+//! Calls that make the server hold much for long.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use tokio::time::{Instant, sleep_until};
+
+use crate::Failure;
+use crate::messages;
+use crate::stdio::After;
+use crate::stdio::pipe::Pipe;
+
+/// How long a server may take nothing before its input counts as full.
+const FULL: Duration = Duration::from_millis(500);
+
+/// Subscriptions to many resources with long URIs.
+pub(super) async fn listens(pipe: &mut Pipe) -> Result<After, Failure> {
+    for number in 0..120 {
+        pipe.send(messages::listen(&format!("listen-{number}"), 1000, 3_900)).await?;
+        pipe.ping().await?;
+    }
+    hold(pipe).await
+}
+
+/// Has large texts said, and reads nothing for a while.
+pub(super) async fn unread(pipe: &mut Pipe) -> Result<After, Failure> {
+    pipe.initialize("2025-11-25").await?;
+    let text = messages::text(3 << 20);
+    pipe.pause(true);
+    for number in 0..120 {
+        let call = messages::call(&format!("unread-{number}"), "echo", &json!({"text": text}));
+        pipe.sent += 1;
+        if !pipe.write_until(Instant::now() + FULL, Bytes::from(call + "\n")).await? {
+            break;
+        }
+    }
+    sleep_until(pipe.until).await;
+    pipe.pause(false);
+    drain(pipe).await
+}
+
+/// Calls that take ten minutes, with large arguments.
+pub(super) async fn slow_calls(pipe: &mut Pipe) -> Result<After, Failure> {
+    pipe.initialize("2025-11-25").await?;
+    let ballast = messages::text(15 << 20);
+    for number in 0..79 {
+        let arguments = json!({"ms": 600_000, "ballast": ballast});
+        pipe.send(messages::call(&format!("slow-{number}"), "slow", &arguments)).await?;
+        pipe.ping().await?;
+    }
+    hold(pipe).await
+}
+
+/// Calls that ask the user something long, who never answers.
+pub(super) async fn questions(pipe: &mut Pipe) -> Result<After, Failure> {
+    pipe.initialize("2025-11-25").await?;
+    let message = messages::text(3 << 20);
+    for number in 0..120 {
+        let arguments = json!({"message": message});
+        let id = format!("question-{number}");
+        pipe.send(messages::call(&id, "test_elicitation", &arguments)).await?;
+        pipe.ping().await?;
+    }
+    hold(pipe).await
+}
+
+/// Tasks whose results are large, and are not asked for.
+pub(super) async fn tasks(pipe: &mut Pipe) -> Result<After, Failure> {
+    pipe.initialize("2025-11-25").await?;
+    let label = messages::text(3 << 20);
+    for number in 0..300 {
+        let arguments = json!({"seconds": 0, "label": label});
+        let id = format!("task-{number}");
+        pipe.send(messages::call_as_task(&id, "slow_compute", &arguments)).await?;
+        pipe.ping().await?;
+    }
+    hold(pipe).await
+}
+
+/// Holds what has been built up, with a ping now and then.
+async fn hold(pipe: &mut Pipe) -> Result<After, Failure> {
+    while pipe.goes_on() {
+        sleep_until((Instant::now() + Duration::from_millis(50)).min(pipe.until)).await;
+        pipe.ping().await?;
+    }
+    Ok(After::ALIVE)
+}
+
+/// Reads what has waited to be read: until the server answers a ping, whose wait does not count, or has closed.
+async fn drain(pipe: &mut Pipe) -> Result<After, Failure> {
+    match pipe.pings(1, &[]).await {
+        Ok(()) => Ok(After::ALIVE),
+        // A server that nobody reads may give up.
+        Err(_) => Ok(After::Ends),
+    }
+}

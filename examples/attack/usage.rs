@@ -1,0 +1,61 @@
+//! What a process uses of memory and of processors, by `/proc` of Linux.
+
+use std::fs;
+use std::time::Duration;
+
+/// The unit of times in `/proc/PID/stat`: Linux shows every program 100 ticks a second.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Whether this system can tell at all.
+pub(crate) fn is_measured() -> bool {
+    peak_memory(std::process::id()).is_some()
+}
+
+/// The largest resident memory of a process in bytes, since its start or since [`reset_peak`].
+pub(crate) fn peak_memory(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Takes the resident memory of now for the largest.
+pub(crate) fn reset_peak(pid: u32) {
+    // Only the owner of the process may; a peak that is too old is better than none.
+    _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
+/// The processor time of a process and of its threads.
+pub(crate) fn processor_time(pid: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    processor_time_of(&stat)
+}
+
+/// Fields 14 and 15 of `/proc/PID/stat`. The name of the program, in parentheses, is the second and may have spaces.
+fn processor_time_of(stat: &str) -> Option<Duration> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut times = after_name.split_whitespace().skip(11);
+    let mut next = || times.next()?.parse::<u32>().ok();
+    Some(TICK * (next()? + next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_whatever_the_name_of_the_program() {
+        let stat = "7 (a) b (c)) S 1 1 1 0 -1 4194560 1 0 0 0 25 17 9 9 20 0 1 0 1 1 1";
+        assert_eq!(processor_time_of(stat), Some(Duration::from_millis(420)));
+        assert_eq!(processor_time_of("7 (a) S 1"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_uses_something() {
+        let pid = std::process::id();
+        assert!(peak_memory(pid).is_some_and(|bytes| 1 << 20 < bytes));
+        assert!(processor_time(pid).is_some());
+        assert!(is_measured());
+    }
+}
