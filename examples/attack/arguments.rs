@@ -7,6 +7,12 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 
+/// What it takes to start the victim of an attack and to measure it.
+const MEASURING: Duration = Duration::from_secs(1);
+
+/// How long an attack goes on at least.
+const SHORTEST: Duration = Duration::from_millis(300);
+
 /// Attacks an MCP server of this machine, and measures what the attacks cost it.
 ///
 /// Without a command and without a URL, it starts the example server of the carrier, a fresh one for each attack. The
@@ -16,7 +22,7 @@ use clap::{CommandFactory, Parser, ValueEnum};
 pub(crate) struct Arguments {
     /// What carries the messages
     pub(crate) carrier: Carrier,
-    /// How long all attacks take together, without the time to start servers and to measure
+    /// How long all attacks take together, about; more on a slow machine, because each has to get going
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Run this attack only; can be repeated
@@ -55,9 +61,10 @@ const EXAMPLES: &str = "Examples:
   attack http --url http://127.0.0.1:3000/mcp --pid 4711";
 
 impl Arguments {
-    /// How long each of so many attacks goes on.
+    /// How long each of so many attacks goes on, without what it takes to start its victim and to measure.
     pub(crate) fn share(&self, attacks: usize) -> Duration {
-        Duration::from_secs_f64(self.seconds / attacks.max(1) as f64)
+        let share = Duration::from_secs_f64(self.seconds / attacks.max(1) as f64);
+        share.saturating_sub(MEASURING).max(SHORTEST)
     }
 
     /// The names of the attacks to run: all that there are, or those of `--only` in their order.
@@ -129,7 +136,8 @@ mod tests {
             parse("stdio --seconds 9 --only noise --only tasks -- server --fast").unwrap();
         assert_eq!((arguments.carrier, arguments.seconds), (Carrier::Stdio, 9.0));
         assert_eq!(arguments.command, ["server", "--fast"]);
-        assert_eq!(arguments.share(3), Duration::from_secs(3));
+        assert_eq!(arguments.share(3), Duration::from_secs(2));
+        assert_eq!(arguments.share(300), SHORTEST);
         assert_eq!(arguments.selected(&["tasks", "other", "noise"]).unwrap(), ["tasks", "noise"]);
         assert_eq!(parse("http").unwrap().selected(&["a", "b"]).unwrap(), ["a", "b"]);
     }

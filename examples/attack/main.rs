@@ -1,7 +1,7 @@
 //! Attacks MCP servers and a client of this machine, and measures what that costs them.
 //!
-//! Usage: `cargo run --release --example attack -- stdio|http [--seconds N]`; `--list` names the attacks. Each attack
-//! has a fresh victim, one of the other examples or what the command line names. The table has a row for each: peak
+//! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where the carrier is `stdio` or `http`;
+//! `--list` names the attacks. Each attack has a fresh victim, one of the other examples or what the command line names. The table has a row for each: peak
 //! memory and processor time of the victim, the longest wait of a good client beside the attack, and the work for a
 //! ping as a multiple of the work for one before. A request that is refused is a fine outcome; a broken bound is none,
 //! and makes the exit code 1.
@@ -21,8 +21,10 @@ mod stdio;
 mod table;
 mod usage;
 mod victim;
+mod work;
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let named = attacks(arguments.carrier);
     let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
     let selected = arguments.selected(&names).unwrap_or_else(|error| error.exit());
+    let running = arguments.target().unwrap_or_else(|error| error.exit());
     if arguments.list {
         named.iter().for_each(|(name, does)| say(&format!("{name:<18} {does}")));
         return ExitCode::SUCCESS;
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = runtime
         .map_err(Failure::from)
-        .and_then(|runtime| runtime.block_on(run(&arguments, &selected)));
+        .and_then(|runtime| runtime.block_on(run(&arguments, running, &selected)));
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -76,14 +79,18 @@ fn attacks(carrier: Carrier) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Makes the attacks, and prints a row for each. Says whether every bound has held.
-async fn run(arguments: &Arguments, selected: &[&str]) -> Result<bool, Failure> {
+async fn run(
+    arguments: &Arguments,
+    running: Option<(SocketAddr, String)>,
+    selected: &[&str],
+) -> Result<bool, Failure> {
     let share = arguments.share(selected.len());
     if !usage::is_measured() {
         say("This system has no /proc: memory, processor time and work are not measured.");
     }
     match arguments.carrier {
         Carrier::Http => {
-            let server = match arguments.target().unwrap_or_else(|error| error.exit()) {
+            let server = match running {
                 Some((address, path)) => Server::Running { address, path, pid: arguments.pid },
                 None => Server::Program(command(arguments, "everything_http", &["--port", "0"])?),
             };

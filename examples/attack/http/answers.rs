@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::Failure;
 use crate::http::Target;
 use crate::http::client::{Client, connect, connect_narrow, of_modern_call, raw_call};
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
 /// How long a server may take nothing before a connection counts as full.
@@ -19,13 +19,13 @@ const FULL: Duration = Duration::from_millis(300);
 pub(super) async fn unread(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"text": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::modern_call("unread", "echo", &arguments));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let mut client = Client::connect_narrow(&target).await?;
             let response = client.send(&of_modern_call("echo"), body).await?;
-            let count = Count::of(response.status().is_success());
-            Ok((count, (client, response)))
+            tally.add(response.status().is_success());
+            Ok((client, response))
         }
     };
     Ok(crowd(120, target.until, attacker).await)
@@ -34,8 +34,8 @@ pub(super) async fn unread(target: Target) -> Result<Siege, Failure> {
 /// Sends thousands of requests on each connection at once.
 pub(super) async fn pipelining(target: Target) -> Result<Siege, Failure> {
     let request = raw_call(&target, "pipelined");
-    let requests = bytes::Bytes::from(request.repeat(2_000));
-    let attacker = |_| {
+    let requests = bytes::Bytes::from(request.repeat(1_000));
+    let attacker = |_, tally: Tally| {
         let (target, requests) = (target.clone(), requests.clone());
         async move {
             let mut stream = connect_narrow(&target).await?;
@@ -45,16 +45,17 @@ pub(super) async fn pipelining(target: Target) -> Result<Siege, Failure> {
                 let Ok(written) = timeout(FULL, stream.write(rest)).await else { break };
                 rest = rest.get(written?..).unwrap_or_default();
             }
-            Ok((Count::of(true), stream))
+            tally.add(true);
+            Ok(stream)
         }
     };
-    Ok(crowd(50, target.until, attacker).await)
+    Ok(crowd(20, target.until, attacker).await)
 }
 
 /// Closes each connection for writing after a request, and reads nothing.
 pub(super) async fn half_closed(target: Target) -> Result<Siege, Failure> {
     let request = bytes::Bytes::from(raw_call(&target, "half"));
-    let attacker = |number: usize| {
+    let attacker = |number: usize, tally: Tally| {
         let (target, request) = (target.clone(), request.clone());
         async move {
             let mut stream = connect(&target).await?;
@@ -62,7 +63,8 @@ pub(super) async fn half_closed(target: Target) -> Result<Siege, Failure> {
             let length = if number % 2 == 0 { request.len() } else { request.len() - 10 };
             stream.write_all(request.get(..length).unwrap_or_default()).await?;
             stream.shutdown().await?;
-            Ok((Count::of(true), stream))
+            tally.add(true);
+            Ok(stream)
         }
     };
     Ok(crowd(500, target.until, attacker).await)

@@ -7,31 +7,28 @@ use crate::collisions;
 use crate::http::Target;
 use crate::http::calls::waiting;
 use crate::http::client::{Client, of_session};
-use crate::http::crowd::{Count, Probe, Siege, crowd};
+use crate::http::crowd::{Probe, Siege, Tally, crowd};
 use crate::messages;
 
 /// Batches whose answers wait for one slow call each.
 pub(super) async fn open_batches(target: Target) -> Result<Siege, Failure> {
-    let probe = session(&target).await?;
-    let batches: usize = 15;
-    let attacker = |number: usize| {
-        let (target, probe) = (target.clone(), probe.clone());
+    const SESSIONS: usize = 20;
+    const BATCHES: usize = 15;
+    let mut sessions = Vec::new();
+    for _ in 0..SESSIONS {
+        sessions.push(session(&target).await?);
+    }
+    let attacker = |number: usize, tally: Tally| {
+        let (target, sessions) = (target.clone(), sessions.clone());
         async move {
-            // The first attacker uses the session that the pings come in afterwards.
-            let own = if number == 0 { probe } else { session(&target).await? };
-            let (mut count, mut kept) = (Count::default(), Vec::new());
-            for batch in 0..batches {
-                let client = Client::connect(&target).await?;
-                let body = messages::open_batch(batch, 255);
-                let (one, task) = waiting(client, &of_session(&own), body.into()).await?;
-                count.add(one == Count::of(true));
-                kept.push(task);
-            }
-            Ok((count, kept))
+            let session = sessions.get(number % SESSIONS).cloned().unwrap_or_default();
+            let client = Client::connect(&target).await?;
+            let body = messages::open_batch(number, 255);
+            waiting(client, &of_session(&session), body.into(), &tally).await
         }
     };
-    let mut siege = crowd(20, target.until, attacker).await;
-    siege.probe = Some(Probe::new(probe));
+    let mut siege = crowd(SESSIONS * BATCHES, target.until, attacker).await;
+    siege.probe = sessions.pop().map(Probe::new);
     Ok(siege)
 }
 
@@ -41,13 +38,13 @@ pub(super) async fn colliding_ids(target: Target) -> Result<Siege, Failure> {
     let mut ids = collisions::colliding_ids(2 * IN_FLIGHT);
     let probes = ids.split_off(ids.len() / 2);
     let session = session(&target).await?;
-    let attacker = |number: usize| {
+    let attacker = |number: usize, tally: Tally| {
         let (target, session) = (target.clone(), session.clone());
         let id = ids.get(number).cloned().unwrap_or_default();
         async move {
             let client = Client::connect(&target).await?;
             let body = messages::call(&id, "slow", &json!({"ms": 600_000}));
-            waiting(client, &of_session(&session), body.into()).await
+            waiting(client, &of_session(&session), body.into(), &tally).await
         }
     };
     let mut siege = crowd(ids.len(), target.until, attacker).await;
@@ -57,7 +54,5 @@ pub(super) async fn colliding_ids(target: Target) -> Result<Siege, Failure> {
 
 /// A session of a revision that has batches.
 async fn session(target: &Target) -> Result<String, Failure> {
-    let mut client = Client::connect(target).await?;
-    let session = client.open_session("2025-03-26").await?;
-    session.ok_or_else(|| "the server has refused a session".into())
+    Client::connect(target).await?.open_session("2025-03-26").await
 }

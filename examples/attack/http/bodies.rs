@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::held::AbortOnDrop;
 use crate::http::Target;
 use crate::http::client::{connect, raw_post};
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
 /// Longest body that servers take by default.
@@ -25,7 +25,7 @@ const REFUSAL: Duration = Duration::from_millis(200);
 pub(super) async fn slow_bodies(target: Target) -> Result<Siege, Failure> {
     let body = bytes::Bytes::from(messages::text(BODY - 64));
     let head = raw_post(&target, &[], BODY, "");
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, head, body) = (target.clone(), head.clone(), body.clone());
         async move {
             let mut stream = connect(&target).await?;
@@ -40,7 +40,8 @@ pub(super) async fn slow_bodies(target: Target) -> Result<Siege, Failure> {
                     }
                 }
             });
-            Ok((Count::of(!is_refused), AbortOnDrop(dripping)))
+            tally.add(!is_refused);
+            Ok(AbortOnDrop(dripping))
         }
     };
     Ok(crowd(150, target.until, attacker).await)

@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::held::AbortOnDrop;
 use crate::http::Target;
 use crate::http::client::{Client, of_modern_call, of_modern_request, of_session};
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
 /// Most bytes of a text that fits into a body with everything around it.
@@ -22,14 +22,14 @@ const SOON: Duration = Duration::from_millis(400);
 /// Subscriptions to many resources with long URIs.
 pub(super) async fn listens(target: Target) -> Result<Siege, Failure> {
     let body = bytes::Bytes::from(messages::listen("listen", 1000, LARGE / 1000));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let mut client = Client::connect(&target).await?;
             let fields = of_modern_request("subscriptions/listen");
             let response = client.send(&fields, body).await?;
-            let count = Count::of(response.status().is_success());
-            Ok((count, (client, response)))
+            tally.add(response.status().is_success());
+            Ok((client, response))
         }
     };
     Ok(crowd(120, target.until, attacker).await)
@@ -39,11 +39,11 @@ pub(super) async fn listens(target: Target) -> Result<Siege, Failure> {
 pub(super) async fn slow_calls(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"ms": 600_000, "ballast": messages::text(LARGE)});
     let body = bytes::Bytes::from(messages::modern_call("slow", "slow", &arguments));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let client = Client::connect(&target).await?;
-            waiting(client, &of_modern_call("slow"), body).await
+            waiting(client, &of_modern_call("slow"), body, &tally).await
         }
     };
     Ok(crowd(79, target.until, attacker).await)
@@ -53,16 +53,14 @@ pub(super) async fn slow_calls(target: Target) -> Result<Siege, Failure> {
 pub(super) async fn questions(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"message": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::call("question", "test_elicitation", &arguments));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let mut client = Client::connect_narrow(&target).await?;
-            let Some(session) = client.open_session("2025-11-25").await? else {
-                return Ok((Count::of(false), None));
-            };
+            let session = client.open_session("2025-11-25").await?;
             let response = client.send(&of_session(&session), body).await?;
-            let count = Count::of(response.status().is_success());
-            Ok((count, Some((client, response))))
+            tally.add(response.status().is_success());
+            Ok((client, response))
         }
     };
     Ok(crowd(120, target.until, attacker).await)
@@ -74,19 +72,16 @@ pub(super) async fn tasks(target: Target) -> Result<Siege, Failure> {
     const TASKS: usize = 10;
     let arguments = json!({"seconds": 0, "label": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::call_as_task("task", "slow_compute", &arguments));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let mut client = Client::connect(&target).await?;
-            let Some(session) = client.open_session("2025-11-25").await? else {
-                return Ok((Count::of(false), client));
-            };
-            let mut count = Count::default();
+            let session = client.open_session("2025-11-25").await?;
             for _ in 0..TASKS {
                 let answer = client.ask(&of_session(&session), body.clone()).await?;
-                count.add(answer.is_served());
+                tally.add(answer.is_served());
             }
-            Ok((count, client))
+            Ok(client)
         }
     };
     Ok(crowd(SESSIONS, target.until, attacker).await)
@@ -97,7 +92,8 @@ pub(super) async fn waiting(
     mut client: Client,
     fields: &[(&str, &str)],
     body: bytes::Bytes,
-) -> Result<(Count, AbortOnDrop), Failure> {
+    tally: &Tally,
+) -> Result<AbortOnDrop, Failure> {
     let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
     let fields: Vec<(String, String)> = fields.iter().map(owned).collect();
     let (says, said) = oneshot::channel();
@@ -109,5 +105,6 @@ pub(super) async fn waiting(
         drop((client, response));
     }));
     let is_served = timeout(SOON, said).await.map_or(Ok(true), |said| said)?;
-    Ok((Count::of(is_served), task))
+    tally.add(is_served);
+    Ok(task)
 }

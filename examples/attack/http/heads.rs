@@ -8,11 +8,11 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::Failure;
 use crate::http::Target;
 use crate::http::client::connect;
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 
 /// A byte of a field a second on each connection.
 pub(super) async fn slow_heads(target: Target) -> Result<Siege, Failure> {
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let target = target.clone();
         async move {
             let mut stream = connect(&target).await?;
@@ -22,7 +22,8 @@ pub(super) async fn slow_heads(target: Target) -> Result<Siege, Failure> {
                 stream.write_all(b"x").await?;
                 sleep(Duration::from_secs(1).min(target.until - Instant::now())).await;
             }
-            Ok((Count::of(true), stream))
+            tally.add(true);
+            Ok(stream)
         }
     };
     Ok(crowd(300, target.until, attacker).await)
@@ -31,7 +32,7 @@ pub(super) async fn slow_heads(target: Target) -> Result<Siege, Failure> {
 /// A field without an end, as fast as it is taken.
 pub(super) async fn endless_heads(target: Target) -> Result<Siege, Failure> {
     let chunk = bytes::Bytes::from(vec![b'x'; 64 << 10]);
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, chunk) = (target.clone(), chunk.clone());
         async move {
             let mut stream = connect(&target).await?;
@@ -41,7 +42,8 @@ pub(super) async fn endless_heads(target: Target) -> Result<Siege, Failure> {
                 stream.write_all(&chunk).await?;
             }
             let answer = timeout(Duration::from_millis(200), stream.read_u8()).await;
-            Ok((Count::of(answer.is_err()), stream))
+            tally.add(answer.is_err());
+            Ok(stream)
         }
     };
     Ok(crowd(20, target.until, attacker).await)

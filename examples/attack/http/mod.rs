@@ -57,7 +57,7 @@ attacks! {
     "endless-heads" "20 heads with a field of 64 MiB" heads::endless_heads,
     "listens" "120 subscriptions with 3.9 MB of URIs each" calls::listens,
     "unread-answers" "120 answers of 3 MiB that are not read" answers::unread,
-    "pipelining" "50 times 2,000 requests on a connection, whose answers are not read" answers::pipelining,
+    "pipelining" "20 times 1,000 requests on a connection, whose answers are not read" answers::pipelining,
     "half-closed" "500 connections that are closed for writing after a request" answers::half_closed,
     "kept-events" "40 sessions with 8 broken event streams of 3 MiB each" sessions::kept_events,
     "session-flood" "10,000 sessions" sessions::flood,

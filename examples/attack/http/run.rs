@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::Failure;
 use crate::bounds::Measured;
@@ -14,13 +14,10 @@ use crate::http::{Attack, Target};
 use crate::messages;
 use crate::programs::CommandLine;
 use crate::victim::Victim;
+use crate::work;
 
-/// How much processor time the pings of a measurement take at least, and how long it takes at most.
-const ENOUGH: Duration = Duration::from_millis(120);
-const LONGEST: Duration = Duration::from_millis(600);
-
-/// How long a server gets to finish with what it was sent, before the work for a ping is measured.
-const QUIET: Duration = Duration::from_secs(2);
+/// How long a ping may take while the work is measured.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the server is.
 #[derive(Clone, Debug)]
@@ -50,7 +47,7 @@ impl Server {
 /// The row of a server that is not attacked, and its work for a ping in seconds.
 pub(crate) async fn calibrate(server: &Server) -> Result<(Measured, Option<f64>), Failure> {
     let (victim, target) = server.victim().await?;
-    let work = work(&victim, &target, &probe(&target).await?).await;
+    let work = work(&victim, &target, &probe(&target).await?).await?;
     let good = GoodClient::start(&target)?;
     sleep(Duration::from_millis(500)).await;
     let wait = good.stop();
@@ -81,9 +78,12 @@ pub(crate) async fn run(
         Ok(siege) => {
             held = siege.held;
             (measured.served, measured.refused) = (siege.served, siege.refused);
-            quiet(&victim).await;
-            let loaded = work(&victim, &target, siege.probe.as_ref().unwrap_or(&probe)).await;
-            measured.work = loaded.zip(unloaded).map(|(loaded, unloaded)| loaded / unloaded);
+            match work(&victim, &target, siege.probe.as_ref().unwrap_or(&probe)).await {
+                Ok(loaded) => {
+                    measured.work = loaded.zip(unloaded).map(|(now, before)| now / before)
+                }
+                Err(failure) => measured.failure = Some(failure.to_string()),
+            }
         }
         Err(failure) => measured.failure = Some(failure.to_string()),
     }
@@ -99,53 +99,28 @@ pub(crate) async fn run(
 
 /// A session for pings.
 async fn probe(target: &Target) -> Result<Probe, Failure> {
-    let session = Client::connect(target).await?.open_session("2025-03-26").await?;
-    Ok(Probe::new(session.ok_or("the server has refused a session before the attack")?))
-}
-
-/// Waits until a server is idle, but for what it does by the clock.
-async fn quiet(victim: &Victim) {
-    const STEP: Duration = Duration::from_millis(100);
-    let latest = Instant::now() + QUIET;
-    while Instant::now() < latest {
-        let before = victim.processor_time();
-        sleep(STEP).await;
-        let Some((before, after)) = before.zip(victim.processor_time()) else { return };
-        if after.saturating_sub(before) * 4 < STEP {
-            return;
-        }
-    }
+    let session = Client::connect(target).await?.open_session("2025-03-26").await;
+    let session = session.map_err(|failure| format!("before the attack: {failure}"))?;
+    Ok(Probe::new(session))
 }
 
 /// The processor time of a ping in seconds. `None` if it cannot be measured, also because pings are refused.
-async fn work(victim: &Victim, target: &Target, probe: &Probe) -> Option<f64> {
-    let mut client = Client::connect(target).await.ok()?;
-    let idle = idle(victim).await?;
-    let (began, before) = (Instant::now(), victim.processor_time()?);
-    let mut pings = 0_u32;
+async fn work(victim: &Victim, target: &Target, probe: &Probe) -> Result<Option<f64>, Failure> {
+    let Ok(mut client) = Client::connect(target).await else { return Ok(None) };
     let mut ids = probe.ids.iter().cycle();
-    loop {
-        for _ in 0..100 {
-            let ping = messages::ping(ids.next()?);
+    let mut is_refused = false;
+    let measured = work::per_message(victim, async || {
+        for id in ids.by_ref().take(100) {
             let fields = of_session(&probe.session);
-            let answer = client.ask(&fields, ping);
-            if !tokio::time::timeout(LONGEST, answer).await.ok()?.ok()?.is_served() {
-                return None;
+            let answer = client.ask(&fields, messages::ping(id));
+            let answer = timeout(PATIENCE, answer).await.map_err(|_| "a ping is not answered")?;
+            // A server that closes the connection refuses the ping as well; how long that lasts the good client sees.
+            is_refused |= !answer.is_ok_and(|answer| answer.is_served());
+            if is_refused {
+                break;
             }
-            pings += 1;
         }
-        let spent = victim.processor_time()?.saturating_sub(before);
-        if ENOUGH < spent || LONGEST < began.elapsed() {
-            let own = spent.as_secs_f64() - idle * began.elapsed().as_secs_f64();
-            return Some(own.max(0.0) / f64::from(pings));
-        }
-    }
-}
-
-/// How much processor time a server takes per second without the pings.
-async fn idle(victim: &Victim) -> Option<f64> {
-    const TIME: Duration = Duration::from_millis(200);
-    let before = victim.processor_time()?;
-    sleep(TIME).await;
-    Some(victim.processor_time()?.saturating_sub(before).as_secs_f64() / TIME.as_secs_f64())
+        Ok(100)
+    });
+    Ok(measured.await?.filter(|_| !is_refused))
 }

@@ -8,28 +8,25 @@ use tokio::time::Instant;
 use crate::Failure;
 use crate::http::Target;
 use crate::http::client::{Client, of_session};
-use crate::http::crowd::{Count, Siege, crowd};
+use crate::http::crowd::{Siege, Tally, crowd};
 use crate::messages;
 
 /// Has the server ask something long on event streams that break off before it is read.
 pub(super) async fn kept_events(target: Target) -> Result<Siege, Failure> {
     let arguments = json!({"message": messages::text(3 << 20)});
     let body = bytes::Bytes::from(messages::call("kept", "test_elicitation", &arguments));
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let (target, body) = (target.clone(), body.clone());
         async move {
             let mut client = Client::connect(&target).await?;
-            let Some(session) = client.open_session("2025-11-25").await? else {
-                return Ok((Count::of(false), client));
-            };
-            let mut count = Count::default();
+            let session = client.open_session("2025-11-25").await?;
             for number in 0..8 {
                 let mut broken = Client::connect_narrow(&target).await?;
                 let body = String::from_utf8_lossy(&body).replacen("kept", &number.to_string(), 1);
                 let response = broken.send(&of_session(&session), body).await?;
-                count.add(response.status().is_success());
+                tally.add(response.status().is_success());
             }
-            Ok((count, client))
+            Ok(client)
         }
     };
     Ok(crowd(40, target.until, attacker).await)
@@ -40,20 +37,19 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Opens sessions on a few connections, 10,000 in all or as many as there is time for.
 pub(super) async fn flood(target: Target) -> Result<Siege, Failure> {
-    const CONNECTIONS: u64 = 20;
+    const CONNECTIONS: usize = 20;
     const SESSIONS: u64 = 10_000;
     let until = target.until.max(Instant::now() + LONGEST);
-    let attacker = |_| {
+    let attacker = |_, tally: Tally| {
         let target = target.clone();
         async move {
             let mut client = Client::connect(&target).await?;
-            let mut count = Count::default();
-            while count.all() < SESSIONS / CONNECTIONS && Instant::now() < until {
+            while tally.all() < SESSIONS && Instant::now() < until {
                 let answer = client.ask(&[], messages::initialize("2025-11-25")).await?;
-                count.add(answer.is_served());
+                tally.add(answer.is_served());
             }
-            Ok((count, client))
+            Ok(client)
         }
     };
-    Ok(crowd(CONNECTIONS as usize, until, attacker).await)
+    Ok(crowd(CONNECTIONS, until, attacker).await)
 }

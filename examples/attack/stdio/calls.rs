@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::Failure;
 use crate::messages;
@@ -89,9 +89,16 @@ async fn hold(pipe: &mut Pipe) -> Result<After, Failure> {
 
 /// Reads what has waited to be read: until the server answers a ping, whose wait does not count, or has closed.
 async fn drain(pipe: &mut Pipe) -> Result<After, Failure> {
-    match pipe.pings(1, &[]).await {
-        Ok(()) => Ok(After::ALIVE),
+    loop {
+        let lines = pipe.lines();
         // A server that nobody reads may give up.
-        Err(_) => Ok(After::Ends),
+        if pipe.pings(1, &[]).await.is_err() {
+            return Ok(After::Ends);
+        }
+        sleep(FULL / 2).await;
+        // No other line than the answer to the ping.
+        if pipe.lines() == lines + 1 {
+            return Ok(After::ALIVE);
+        }
     }
 }

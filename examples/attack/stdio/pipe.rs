@@ -1,5 +1,6 @@
 //! The two pipes of a server, and what has come out of it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::held::AbortOnDrop;
 use crate::{Failure, messages};
@@ -84,7 +85,6 @@ impl Pipe {
     /// Stops reading what the server says, or goes on with that.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.output.is_paused.store(is_paused, Ordering::Relaxed);
-        self.output.changed.notify_waiters();
     }
 
     /// Sends a message.
@@ -153,7 +153,7 @@ impl Pipe {
     }
 
     /// Sends so many pings with these ids or others, and waits for as many answers.
-    pub(crate) async fn pings(&mut self, count: u64, ids: &[String]) -> Result<(), Failure> {
+    pub(crate) async fn pings(&mut self, count: u32, ids: &[String]) -> Result<(), Failure> {
         let (pongs, lines) = (self.output.pongs.load(Ordering::Relaxed), self.lines());
         let mut text = String::new();
         let mut own = ids.iter().cycle();
@@ -166,8 +166,8 @@ impl Pipe {
         self.write(text.into()).await?;
         let output = Arc::clone(&self.output);
         let is_answered = || match ids {
-            [] => pongs + count <= output.pongs.load(Ordering::Relaxed),
-            _ => lines + count <= output.lines.load(Ordering::Relaxed),
+            [] => pongs + u64::from(count) <= output.pongs.load(Ordering::Relaxed),
+            _ => lines + u64::from(count) <= output.lines.load(Ordering::Relaxed),
         };
         output.wait(is_answered).await
     }
@@ -177,7 +177,9 @@ impl Output {
     async fn wait(&self, is_there: impl Fn() -> bool) -> Result<(), Failure> {
         let waiting = async {
             loop {
-                let changed = self.changed.notified();
+                let mut changed = pin!(self.changed.notified());
+                // Hears of everything from now on.
+                changed.as_mut().enable();
                 let is_over = self.is_over.load(Ordering::Relaxed);
                 if is_there() {
                     return Ok(());
@@ -185,8 +187,7 @@ impl Output {
                 if is_over {
                     return Err("the server has closed its output".into());
                 }
-                // Notifications of before the check above are not seen here.
-                _ = timeout(Duration::from_millis(5), changed).await;
+                changed.await;
             }
         };
         timeout(PATIENCE, waiting).await.map_err(|_| "the server does not answer")?
@@ -208,9 +209,8 @@ impl Output {
 async fn read(mut stdout: ChildStdout, output: Arc<Output>) {
     let (mut chunk, mut beginning) = (vec![0; 64 << 10], Vec::new());
     loop {
-        let changed = output.changed.notified();
         if output.is_paused.load(Ordering::Relaxed) {
-            _ = timeout(Duration::from_millis(20), changed).await;
+            sleep(Duration::from_millis(10)).await;
             continue;
         }
         let Ok(count) = stdout.read(&mut chunk).await else { break };

@@ -10,10 +10,10 @@ use crate::programs::CommandLine;
 use crate::stdio::pipe::Pipe;
 use crate::stdio::{After, Attack};
 use crate::victim::Victim;
+use crate::work;
 
-/// How much processor time the pings of a measurement take at least, and how long it takes at most.
-const ENOUGH: Duration = Duration::from_millis(120);
-const LONGEST: Duration = Duration::from_millis(600);
+/// After how many pings to look how much work they were.
+const PINGS: u32 = 100;
 
 /// How long a server may take to end by itself: five seconds for the calls of `everything_server`, and a little.
 const END: Duration = Duration::from_secs(8);
@@ -90,24 +90,13 @@ fn start(command: &CommandLine) -> Result<(Victim, Pipe), Failure> {
 
 /// The processor time of a ping in seconds.
 async fn work(victim: &Victim, pipe: &mut Pipe, ids: &[String]) -> Result<Option<f64>, Failure> {
-    let Some(idle) = idle(victim).await else { return Ok(None) };
-    let (began, before) = (Instant::now(), victim.processor_time().unwrap_or_default());
-    let mut pings = 0_u32;
-    loop {
-        pipe.pings(500, ids).await?;
-        pings += 500;
-        let spent = victim.processor_time().unwrap_or_default().saturating_sub(before);
-        if ENOUGH < spent || LONGEST < began.elapsed() {
-            let own = spent.as_secs_f64() - idle * began.elapsed().as_secs_f64();
-            return Ok(Some(own.max(0.0) / f64::from(pings)));
+    let mut own = ids.chunks(1).cycle();
+    // One at a time: how many of them a server reads and answers at once depends on what else the machine does.
+    let some = async || {
+        for _ in 0..PINGS {
+            pipe.pings(1, own.next().unwrap_or_default()).await?;
         }
-    }
-}
-
-/// How much processor time a server takes per second without the pings.
-async fn idle(victim: &Victim) -> Option<f64> {
-    const TIME: Duration = Duration::from_millis(200);
-    let before = victim.processor_time()?;
-    sleep(TIME).await;
-    Some(victim.processor_time()?.saturating_sub(before).as_secs_f64() / TIME.as_secs_f64())
+        Ok(PINGS)
+    };
+    work::per_message(victim, some).await
 }
