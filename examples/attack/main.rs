@@ -123,10 +123,10 @@ async fn over_stdio(
 ) -> Result<bool, Failure> {
     let bounds = Bounds::ONE_CONNECTION;
     say(&table::heading(&bounds));
-    let (row, unloaded) = stdio::calibrate(server).await?;
+    let (row, mut control) = stdio::Control::start(server).await?;
     let mut has_held = held(&row, &bounds);
     for attack in stdio::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
-        let measured = stdio::run(attack, server, share, unloaded).await;
+        let measured = stdio::run(attack, server, share, &mut control).await;
         has_held &=
             held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
     }

@@ -12,7 +12,7 @@ use std::pin::Pin;
 
 use crate::Failure;
 use crate::stdio::pipe::Pipe;
-pub(crate) use crate::stdio::run::{calibrate, run};
+pub(crate) use crate::stdio::run::{Control, run};
 
 type Running<'p> = Pin<Box<dyn Future<Output = Result<After, Failure>> + 'p>>;
 

@@ -18,22 +18,32 @@ const PINGS: u32 = 100;
 /// How long a server may take to end by itself: five seconds for the calls of `everything_server`, and a little.
 const END: Duration = Duration::from_secs(8);
 
-/// The row of a server that is not attacked, and its work for a ping in seconds.
-pub(crate) async fn calibrate(command: &CommandLine) -> Result<(Measured, Option<f64>), Failure> {
-    let (victim, mut pipe) = start(command)?;
-    pipe.ping().await?;
-    let work = work(&victim, &mut pipe, &[]).await?;
-    pipe.longest = Duration::ZERO;
-    for _ in 0..10 {
+/// A server that is not attacked, to compare with.
+///
+/// What a ping costs depends on what else the machine does, up to three times as much: threads that wake one another
+/// cost more where processors have to be woken, too. So both servers are measured at the same time, in turns.
+pub(crate) struct Control {
+    victim: Victim,
+    pipe: Pipe,
+}
+
+impl Control {
+    /// Starts the server. Gives its row as well.
+    pub(crate) async fn start(command: &CommandLine) -> Result<(Measured, Self), Failure> {
+        let (victim, mut pipe) = start(command)?;
         pipe.ping().await?;
-        sleep(Duration::from_millis(50)).await;
+        pipe.longest = Duration::ZERO;
+        for _ in 0..10 {
+            pipe.ping().await?;
+            sleep(Duration::from_millis(50)).await;
+        }
+        let mut measured = Measured::default();
+        measured.name = "(no attack)";
+        measured.wait = Some(pipe.longest);
+        measured.memory = victim.memory();
+        measured.processor = victim.processor_time();
+        Ok((measured, Self { victim, pipe }))
     }
-    let mut measured = Measured::default();
-    measured.name = "(no attack)";
-    measured.wait = Some(pipe.longest);
-    measured.memory = victim.memory();
-    measured.processor = victim.processor_time();
-    Ok((measured, work))
 }
 
 /// Makes an attack on a server.
@@ -41,7 +51,7 @@ pub(crate) async fn run(
     attack: &Attack,
     command: &CommandLine,
     share: Duration,
-    unloaded: Option<f64>,
+    control: &mut Control,
 ) -> Result<Measured, Failure> {
     let (mut victim, mut pipe) = start(command)?;
     pipe.until = Instant::now() + share;
@@ -52,7 +62,7 @@ pub(crate) async fn run(
     measured.memory = victim.memory();
     measured.processor = victim.processor_time();
     let result = match attacked {
-        Ok(After::Alive { ids }) => after(&victim, &mut pipe, &ids, unloaded).await,
+        Ok(After::Alive { ids }) => after(&victim, &mut pipe, &ids, control).await,
         Ok(After::Ends) if victim.ends_within(END).await => Ok(None),
         Ok(After::Ends) => Err("the server does not end by itself".into()),
         Err(failure) => Err(failure),
@@ -60,7 +70,7 @@ pub(crate) async fn run(
     match result {
         Ok(work) => measured.work = work,
         Err(failure) => {
-            measured.failure = Some(victim.end().unwrap_or_else(|| failure.to_string()))
+            measured.failure = Some(victim.end().unwrap_or_else(|| failure.to_string()));
         }
     }
     measured.memory = victim.memory().or(measured.memory);
@@ -71,16 +81,26 @@ pub(crate) async fn run(
     Ok(measured)
 }
 
-/// The server has to answer a ping, with no more work than before the attack: gives how many times as much it is.
+/// The server has to answer a ping, with no more work than one that was not attacked: gives how many times as much it
+/// is.
 async fn after(
     victim: &Victim,
     pipe: &mut Pipe,
     ids: &[String],
-    unloaded: Option<f64>,
+    control: &mut Control,
 ) -> Result<Option<f64>, Failure> {
     pipe.ping().await?;
-    let loaded = work(victim, pipe, ids).await?;
-    Ok(loaded.zip(unloaded).map(|(loaded, unloaded)| loaded / unloaded))
+    let Some(idle) = work::idle(victim).await? else { return Ok(None) };
+    let mut ratios = Vec::new();
+    for _ in 0..work::ROUNDS {
+        let before = pings(&control.victim, &mut control.pipe, &[], 0.0).await?;
+        let now = pings(victim, pipe, ids, idle).await?;
+        let Some((before, now)) = before.zip(now) else { return Ok(None) };
+        ratios.push(now / before);
+    }
+    ratios.sort_by(f64::total_cmp);
+    // The one in the middle: a round beside which something else ran on the machine does not count.
+    Ok(ratios.get(ratios.len() / 2).copied())
 }
 
 fn start(command: &CommandLine) -> Result<(Victim, Pipe), Failure> {
@@ -88,15 +108,20 @@ fn start(command: &CommandLine) -> Result<(Victim, Pipe), Failure> {
     Ok((victim, Pipe::new(stdin, stdout)))
 }
 
-/// The processor time of a ping in seconds.
-async fn work(victim: &Victim, pipe: &mut Pipe, ids: &[String]) -> Result<Option<f64>, Failure> {
+/// The processor time of a ping in seconds, with these ids or others.
+async fn pings(
+    victim: &Victim,
+    pipe: &mut Pipe,
+    ids: &[String],
+    idle: f64,
+) -> Result<Option<f64>, Failure> {
     let mut own = ids.chunks(1).cycle();
-    // One at a time: how many of them a server reads and answers at once depends on what else the machine does.
+    // One at a time: how many of them a server reads and answers at once depends on the machine as well.
     let some = async || {
         for _ in 0..PINGS {
             pipe.pings(1, own.next().unwrap_or_default()).await?;
         }
         Ok(PINGS)
     };
-    work::per_message(victim, some).await
+    work::round(victim, idle, some).await
 }
