@@ -26,7 +26,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 pub(crate) fn example(name: &str) -> Result<CommandLine, String> {
     let directory =
         env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
-    let directory = directory.parent().unwrap_or(Path::new("."));
+    let directory = directory.parent().ok_or("this program is in no directory")?;
     if let Some(cargo) = env::var_os("CARGO") {
         build(&cargo, directory)?;
     }

@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::victim::Victim;
 
 /// How much processor time the messages of a round take at least, and how long a round takes at most.
-const ENOUGH: Duration = Duration::from_millis(100);
+const ENOUGH: Duration = Duration::from_millis(40);
 const LONGEST: Duration = Duration::from_millis(600);
 
 /// Of so many rounds the cheapest counts: what else the machine does makes others dearer, and none cheaper.
@@ -19,6 +19,9 @@ const QUIET: Duration = Duration::from_secs(10);
 
 /// How often to look whether it is.
 const STEP: Duration = Duration::from_millis(100);
+
+/// What a good client takes beside, or a single tick: too little to take off.
+const NOTHING: f64 = 0.1;
 
 /// How long to look what it does by the clock: times of processes are exact to 10 ms.
 const LONG_STEP: Duration = Duration::from_millis(700);
@@ -71,10 +74,10 @@ pub(crate) async fn idle(victim: &Victim) -> Result<Option<f64>, Failure> {
     while began.elapsed() < QUIET {
         let Some(share) = share(victim, STEP).await else { return Ok(None) };
         // Twice in a row: a victim that does not get a processor looks idle, too.
-        if share == 0.0 && before == 0.0 {
+        if share.max(before) <= NOTHING {
             return Ok(Some(0.0));
         }
-        if share < 0.25 && before < 0.25 {
+        if share.max(before) < 0.25 {
             return Ok(self::share(victim, LONG_STEP).await);
         }
         before = share;

@@ -60,7 +60,7 @@ pub(super) async fn half_closed(target: Target) -> Result<Siege, Failure> {
         async move {
             let mut stream = connect(&target).await?;
             // Every other one ends within its body.
-            let length = if number % 2 == 0 { request.len() } else { request.len() - 10 };
+            let length = if number.is_multiple_of(2) { request.len() } else { request.len() - 10 };
             stream.write_all(request.get(..length).unwrap_or_default()).await?;
             stream.shutdown().await?;
             tally.add(true);
