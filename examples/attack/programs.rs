@@ -17,7 +17,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 
 /// Finds an example beside this program.
 ///
-/// With `cargo run` the examples are built first, because cargo has built this one only. One build of all is what
+/// If cargo runs this program, the examples are built first, because cargo has built this one only. One build of all is what
 /// shares the most with other builds.
 ///
 /// # Errors

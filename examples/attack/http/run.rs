@@ -78,10 +78,9 @@ pub(crate) async fn run(
         Ok(siege) => {
             held = siege.held;
             (measured.served, measured.refused) = (siege.served, siege.refused);
-            match work(&victim, &target, siege.probe.as_ref().unwrap_or(&probe)).await {
-                Ok(loaded) => {
-                    measured.work = loaded.zip(unloaded).map(|(now, before)| now / before)
-                }
+            let probe = siege.probe.as_ref().unwrap_or(&probe);
+            match times(&victim, &target, probe, unloaded).await {
+                Ok(work) => measured.work = work,
                 Err(failure) => measured.failure = Some(failure.to_string()),
             }
         }
@@ -102,6 +101,28 @@ async fn probe(target: &Target) -> Result<Probe, Failure> {
     let session = Client::connect(target).await?.open_session("2025-03-26").await;
     let session = session.map_err(|failure| format!("before the attack: {failure}"))?;
     Ok(Probe::new(session))
+}
+
+/// The work for a ping as a multiple of the work before the attack. A large figure is measured again, because it may
+/// be that of something else on the machine: the least counts.
+async fn times(
+    victim: &Victim,
+    target: &Target,
+    probe: &Probe,
+    unloaded: Option<f64>,
+) -> Result<Option<f64>, Failure> {
+    const TRIES: usize = 3;
+    const LARGE: f64 = 3.0;
+    let mut least = f64::INFINITY;
+    for _ in 0..TRIES {
+        let loaded = work(victim, target, probe).await?;
+        let Some((now, before)) = loaded.zip(unloaded) else { return Ok(None) };
+        least = least.min(now / before);
+        if least < LARGE {
+            break;
+        }
+    }
+    Ok(Some(least))
 }
 
 /// The processor time of a ping in seconds. `None` if it cannot be measured, also because pings are refused.

@@ -51,5 +51,5 @@ pub(super) async fn flood(target: Target) -> Result<Siege, Failure> {
             Ok(client)
         }
     };
-    Ok(crowd(CONNECTIONS, until, attacker).await)
+    Ok(crowd(CONNECTIONS, target.until, attacker).await)
 }
