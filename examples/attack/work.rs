@@ -14,6 +14,11 @@ const LONGEST: Duration = Duration::from_millis(600);
 /// Of so many rounds the cheapest counts: what else the machine does makes others dearer, and none cheaper.
 pub(crate) const ROUNDS: usize = 3;
 
+/// A multiple of the work before that is measured again, so many times in all: it may be that of something else on the
+/// machine. The least counts.
+pub(crate) const LARGE: f64 = 3.0;
+pub(crate) const TRIES: usize = 3;
+
 /// How long a server may be busy with what it was sent, before it counts as busy for ever.
 const QUIET: Duration = Duration::from_secs(10);
 

@@ -103,22 +103,19 @@ async fn probe(target: &Target) -> Result<Probe, Failure> {
     Ok(Probe::new(session))
 }
 
-/// The work for a ping as a multiple of the work before the attack. A large figure is measured again, because it may
-/// be that of something else on the machine: the least counts.
+/// The work for a ping as a multiple of the work before the attack.
 async fn times(
     victim: &Victim,
     target: &Target,
     probe: &Probe,
     unloaded: Option<f64>,
 ) -> Result<Option<f64>, Failure> {
-    const TRIES: usize = 3;
-    const LARGE: f64 = 3.0;
     let mut least = f64::INFINITY;
-    for _ in 0..TRIES {
+    for _ in 0..work::TRIES {
         let loaded = work(victim, target, probe).await?;
         let Some((now, before)) = loaded.zip(unloaded) else { return Ok(None) };
         least = least.min(now / before);
-        if least < LARGE {
+        if least < work::LARGE {
             break;
         }
     }

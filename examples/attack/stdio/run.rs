@@ -92,7 +92,10 @@ async fn after(
     pipe.ping().await?;
     let Some(idle) = work::idle(victim).await? else { return Ok(None) };
     let (mut least_before, mut least_now) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..work::ROUNDS {
+    for round in 0..work::TRIES * work::ROUNDS {
+        if round % work::ROUNDS == 0 && least_now / least_before < work::LARGE {
+            break;
+        }
         let before = pings(&control.victim, &mut control.pipe, &[], 0.0).await?;
         let now = pings(victim, pipe, ids, idle).await?;
         let Some((before, now)) = before.zip(now) else { return Ok(None) };
