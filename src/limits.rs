@@ -12,23 +12,30 @@
 /// ```text
 ///   Inbox      2 * frame_bytes + chunk_bytes
 /// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes + outbound_calls * identity)
-/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360 + kept)
+/// + kept       connection_bytes
+/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360)
 ///              + uri_bytes for each that belongs to a task of the peer
 /// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
 /// + tasks      2 * outbound_calls * (2 * uri_bytes + kept_bytes + 1_500)
 /// + held       4 * held_bytes
-/// + listens    2 * listens * subscriptions * (uri_bytes + 64)
-/// + input      the frames of requests and calls that wait for what somebody is asked
+/// + listens    2 * listens * subscriptions * 64
 /// ```
 ///
-/// bytes, where `kept` is at most `kept_bytes`, and 0 unless something has to be remembered of the
-/// params: a form that is shown to the user, a level, a URI, and all of them where there are no sessions,
-/// because a call may have to be made again. `identity` is what this side says of itself in each request
+/// bytes. What it keeps of its peer's messages is in `kept`, with the input that requests and calls wait for. `kept`
+/// of a call of ours is at most `kept_bytes`, and 0 unless something has to be remembered of its params: a form that is
+/// shown to the user, and all of them where there are no sessions, because the call may have to be made again.
+/// `identity` is what this side says of itself in each request
 /// where there are no sessions: 200 bytes, its name, its version and its capabilities. A call that was held
-/// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become tasks of the peer, and 0 where
-/// no call does. What the application itself keeps comes on top. Vectors double
+/// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become
+/// tasks of the peer, and 0 where no call does. What the application itself keeps comes on top; a request counts in
+/// `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.
+///
+/// With the defaults that is 242 MiB for a server that makes no calls, half of it for an outbox of the shortest
+/// messages. What hosts every connection of a process has bounds of its own: `EndpointOptions::bytes` of
+/// `mcp-sansio-http` for all clients of an endpoint, [`TasksConfig::bytes`](crate::task::TasksConfig::bytes) for tasks,
+/// [`PageLimits::bytes`](crate::pagination::PageLimits::bytes) for the pages of a list.
 ///
 /// A connection that has nothing to do needs none of it: less than 1 KiB in all, with its inbox and its outbox,
 /// once [`Server::release`](crate::Server::release) or [`Client::release`](crate::Client::release) has given back
@@ -72,12 +79,12 @@ pub struct Limits {
     ///
     /// The requests of one more are refused with their own ids and `-32603`.
     pub batches: u32,
-    /// Most bytes that are kept of the peer in all: requests that have not been answered, each with its whole
-    /// message, because the application has that for as long; answers that wait for others of their batch; what
+    /// Most bytes that are kept of the peer in all: requests that have not been answered, each with twice the
+    /// length of its message, because the application has that, and what it makes of it, for as long; answers that wait for others of their batch; what
     /// the peer has given as input; the resources that it is subscribed to; and, while a request is taken in,
     /// what its outbox has not sent.
     ///
-    /// Default 64 MiB: four of the largest messages. One request more is refused with its own id and `-32603`,
+    /// Default 64 MiB: two of the largest messages. One request more is refused with its own id and `-32603`,
     /// and what there is goes on. [`Counts::kept_bytes`](crate::Counts::kept_bytes) says how many there are.
     pub connection_bytes: usize,
     /// Most requests of the peer that may be unanswered at the same time.
@@ -94,7 +101,7 @@ pub struct Limits {
     pub held_bytes: usize,
     /// Most unsent bytes in one [`Outbox`](crate::Outbox) that a caller may fill.
     ///
-    /// Default 64 MiB: four of the largest frames a peer with the same limits accepts.
+    /// Default 32 MiB: two of the largest frames a peer with the same limits accepts.
     pub outbox_bytes: usize,
     /// What the machine may add on top of `outbox_bytes` for its own short messages: ping results,
     /// errors, cancellations. A connection whose peer exhausts this too, by sending and never
@@ -160,7 +167,7 @@ impl Default for Limits {
             inbound_requests: 1024,
             outbound_calls: 1024,
             held_bytes: 1 << 20,
-            outbox_bytes: 64 << 20,
+            outbox_bytes: 32 << 20,
             reserve_bytes: 64 << 10,
             congestion_bytes: 1 << 20,
             subscriptions: 1024,

@@ -107,7 +107,8 @@ impl Peer {
         if arrival.batch.is_some_and(|batch| self.batches.is_full(batch, limits.batches)) {
             return Err(ViolationKind::TooManyBatches);
         }
-        let bytes = request.bytes.len();
+        // The message, and what is made of it.
+        let bytes = request.bytes.len().saturating_mul(2);
         let unsent = out.lane(arrival.lane).len();
         if !self.may_keep(limits, bytes.saturating_add(unsent)) {
             return Err(ViolationKind::TooManyBytes);

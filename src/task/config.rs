@@ -23,7 +23,7 @@ pub struct TasksConfig {
     /// How long whoever asked for a task should wait between two questions about it. Default 1 s.
     pub poll_interval: Duration,
     /// Most bytes of all tasks together: their results and errors, what they ask for, the answers, and what is said
-    /// of them. Default 128 MiB: eight of the longest results.
+    /// of them. Default 64 MiB: four of the longest results.
     ///
     /// When they are exhausted no task begins, what does not fit any more is no result
     /// ([`TaskError::TooManyBytes`](super::TaskError::TooManyBytes)), and an answer counts as refused. Tasks that
@@ -59,7 +59,7 @@ impl Default for TasksConfig {
             ttl: Some(Duration::from_secs(3_600)),
             longest_ttl: Some(Duration::from_secs(24 * 3_600)),
             poll_interval: Duration::from_secs(1),
-            bytes: 128 << 20,
+            bytes: 64 << 20,
             result_bytes: 16 << 20,
             inputs: 256,
             input_bytes: 1 << 20,

@@ -72,6 +72,15 @@ impl Out {
 
     /// Whether so much waits that no new work should be begun. A response that is not read holds up its own
     /// request only.
+    /// How many bytes have not been sent, on all streams together.
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        match self {
+            Self::Stream(outbox) => outbox.len(),
+            Self::Responses(streams) => streams.unsent_bytes(),
+            Self::Requests(posts) => posts.outbox().len(),
+        }
+    }
+
     pub(crate) fn is_congested(&self) -> bool {
         match self {
             Self::Stream(outbox) => outbox.is_congested(),

@@ -311,6 +311,13 @@ impl<M: Machine> Wire<M> {
         self.act(|state| state.requests.lend(id));
     }
 
+    /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::Counts::kept_bytes)), and
+    /// of what it has not been sent.
+    pub fn kept_bytes(&self) -> usize {
+        let state = self.lock();
+        state.machine.counts().kept_bytes.saturating_add(state.out.unsent_bytes())
+    }
+
     /// What phase the machine is in.
     pub fn phase(&self) -> Phase {
         self.lock().machine.phase()

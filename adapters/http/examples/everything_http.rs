@@ -21,7 +21,7 @@ use mcp_sansio_http::{
     SharedTasks, serve,
 };
 use mcp_sansio_std::Handler as _;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 
 /// An MCP server with something of everything, on http://127.0.0.1:PORT/mcp.
 #[derive(Parser)]
@@ -67,7 +67,11 @@ fn options() -> EndpointOptions {
 }
 
 async fn run(arguments: Arguments) -> std::io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).await?;
+    // `TcpListener::bind` has no more than 128 clients wait to be accepted, and the next one tries again after a second.
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, arguments.port).into())?;
+    let listener = socket.listen(1024)?;
     let address = listener.local_addr()?;
     // Whoever would read this may be gone.
     _ = writeln!(std::io::stdout(), "http://{address}{}", arguments.path);

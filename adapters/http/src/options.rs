@@ -29,7 +29,7 @@ pub struct EndpointOptions {
     /// it is refused with 408.
     pub body_within: Duration,
     /// Most bytes that are kept of all clients together: bodies that are being read, requests until they are answered,
-    /// each with twice the length of its body, and answers that have not been read. Default 512 MiB.
+    /// each with four times the length of its body, and answers that have not been read. Default 512 MiB.
     ///
     /// When they are exhausted a request is refused with 503 and `Retry-After`, and what there is goes on. What the
     /// sessions keep has bounds of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),

@@ -31,6 +31,18 @@ impl Formula<'_> {
     }
 }
 
+/// The number in the documentation of `Limits`.
+#[test]
+fn the_formula_comes_to_what_the_documentation_says() {
+    let limits = Limits::default();
+    let formula = Formula(&limits);
+    let listens = 2 * limits.listens as usize * limits.subscriptions as usize * 64;
+    let held = 4 * limits.held_bytes;
+    let kept = limits.connection_bytes;
+    let all = formula.inbox() + formula.outbox() + kept + formula.inbound() + held + listens;
+    assert_eq!(all.div_ceil(1 << 20), 242);
+}
+
 #[track_caller]
 fn within(held: usize, formula: usize, what: &str) {
     assert!(held <= formula, "{what}: {held} bytes, the formula says {formula}");
@@ -265,14 +277,14 @@ fn a_server_has_no_idea_of_what_it_has_answered() {
 #[test]
 fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     let mut config = config::server();
-    config.connection.limits.connection_bytes = 100_000;
+    config.connection.limits.connection_bytes = 200_000;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
     let large = |id: u32| {
         let text = "x".repeat(30_000);
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#)
     };
     let taken: Vec<_> = (1..4).map(|id| side.request(&large(id))).collect();
-    let kept = 3 * large(1).len();
+    let kept = 3 * 2 * large(1).len();
     assert_eq!(side.server.counts().kept_bytes, kept);
     let Some(ServerEvent::Violation(violation)) = side.receive(&large(4)) else {
         panic!("no room")
@@ -288,7 +300,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
     side.request(&large(6));
     assert_eq!(side.server.counts().kept_bytes, kept);
     // What its outbox has not sent counts as well.
-    side.respond(taken[1], &format!(r#"{{"a":"{}"}}"#, "x".repeat(30_000)));
+    side.respond(taken[1], &format!(r#"{{"a":"{}"}}"#, "x".repeat(60_000)));
     assert!(matches!(side.receive(&large(7)), Some(ServerEvent::Violation(_))));
     assert_eq!(side.sent().len(), 2);
     side.request(&large(8));
@@ -302,7 +314,7 @@ fn what_is_kept_of_a_peer_is_bounded_in_bytes() {
 #[test]
 fn answers_and_subscriptions_count_as_kept() {
     let mut config = config::server();
-    config.connection.limits.connection_bytes = 10_000;
+    config.connection.limits.connection_bytes = 14_000;
     let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
     let uri = "file:///".to_owned() + &"x".repeat(4_000);
     let subscribe = format!(
@@ -321,9 +333,9 @@ fn answers_and_subscriptions_count_as_kept() {
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"roots":[{{"uri":"file:///","name":"{name}"}}]}}}}"#
         )
     };
-    assert_eq!(side.receive(&roots(1, 3_000)), None, "the other one is waited for");
-    assert!(uri.len() + 64 + 3_000 < side.server.counts().kept_bytes);
-    let Some(ServerEvent::Cancelled(cancelled)) = side.receive(&roots(2, 3_000)) else {
+    assert_eq!(side.receive(&roots(1, 5_000)), None, "the other one is waited for");
+    assert!(uri.len() + 64 + 5_000 < side.server.counts().kept_bytes);
+    let Some(ServerEvent::Cancelled(cancelled)) = side.receive(&roots(2, 5_000)) else {
         panic!("there is no room for it, so the request fails");
     };
     assert_eq!(cancelled.cause, CancelCause::InputFailed);

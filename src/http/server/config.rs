@@ -50,7 +50,7 @@ pub struct HttpServerConfig {
     /// How many such streams a session keeps, those that broke off last. Default 16.
     pub kept_streams: usize,
     /// How many bytes that have not been sent wait on all such streams of a session together; the streams that broke off
-    /// first are forgotten for the others. Default 8 MiB.
+    /// first are forgotten for the others. Default 1 MiB.
     pub kept_bytes: usize,
     /// How many bytes wait at most for a client of a session that has no event stream open for what belongs to
     /// no request. Default 64 KiB.
@@ -84,7 +84,7 @@ impl Default for HttpServerConfig {
             retry: Duration::from_secs(1),
             kept_for: Duration::from_secs(300),
             kept_streams: 16,
-            kept_bytes: 8 << 20,
+            kept_bytes: 1 << 20,
             standalone_bytes: 64 << 10,
             most_sessions: 10_000,
             sessions_of_client: 1_000,

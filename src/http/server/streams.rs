@@ -191,6 +191,11 @@ impl<E: EventStore> Streams<E> {
         self.streams.values().all(|stream| stream.outbox.is_empty())
     }
 
+    /// How many bytes have not been sent, on all streams together.
+    pub fn unsent_bytes(&self) -> usize {
+        self.streams.values().map(|stream| stream.outbox.len()).sum()
+    }
+
     /// Changes how many bytes may wait on one stream, as [`Outbox::set_limit`] does. The stream that belongs to
     /// no request has its own limit.
     pub const fn set_limit(&mut self, bytes: usize) {

@@ -1,5 +1,8 @@
 //! What all clients of an endpoint together can make it keep.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -7,7 +10,7 @@ use mcp_sansio_http::EndpointOptions;
 use tokio::net::TcpStream;
 
 use crate::http::kit::{Served, let_pass, server_config, soon};
-use crate::http::raw::{Raw, modern, modern_body, modern_fields, post, request};
+use crate::http::raw::{Raw, legacy, modern, modern_body, modern_fields, post, request};
 
 /// A request without the end of its body.
 fn unfinished(bytes: usize) -> String {
@@ -31,13 +34,13 @@ async fn keeps(served: &Served, is_it: impl Fn(usize) -> bool) {
 #[tokio::test]
 async fn bodies_have_so_many_bytes_together() {
     let mut options = EndpointOptions::new();
-    options.bytes = 100_000;
+    options.bytes = 180_000;
     let served = Served::with(server_config(), options, Duration::ZERO).await;
     let mut begun = Vec::new();
     for count in 1..4 {
         let mut raw = Raw::connect(served.address).await;
         raw.send(unfinished(10_000)).await;
-        keeps(&served, |bytes| count * 28_000 < bytes).await;
+        keeps(&served, |bytes| count * 48_000 < bytes).await;
         begun.push(raw);
     }
     let mut refused = Raw::connect(served.address).await;
@@ -69,14 +72,14 @@ async fn requests_and_answers_count_until_they_are_over() {
     let mut raw = Raw::connect(served.address).await;
     raw.send(modern(1, "gate", &"x".repeat(10_000))).await;
     assert!(served.log.next().await.starts_with("at the gate"));
-    assert!(20_000 < served.endpoint.kept_bytes());
+    assert!(40_000 < served.endpoint.kept_bytes());
     served.script.gate.add_permits(1);
     assert_eq!(raw.answer().await.status(), "200");
     keeps(&served, |bytes| bytes == 0).await;
     // More than the sockets take, and nobody reads it.
     let mut unread = Raw::connect(served.address).await;
     unread.send(modern(2, "echo", &"x".repeat(4_000_000))).await;
-    keeps(&served, |bytes| 4_000_000 < bytes && bytes < 8_000_000).await;
+    keeps(&served, |bytes| 4_000_000 < bytes && bytes < 12_000_000).await;
     drop(unread);
     keeps(&served, |bytes| bytes == 0).await;
 }
@@ -116,22 +119,19 @@ async fn there_are_so_many_connections_at_a_time() {
     third.send(modern(1, "note", "third")).await;
     second.send(modern(2, "echo", "hello")).await;
     assert_eq!(second.answer().await.status(), "200");
-    assert!(is_silent(&mut third).await, "nobody has accepted it");
+    assert!(is_silent(&third).await, "nobody has accepted it");
     drop(first);
     assert_eq!(third.answer().await.status(), "200");
 }
 
 /// Whether nothing has come although everybody else had time to work.
-async fn is_silent(raw: &mut Raw) -> bool {
+async fn is_silent(raw: &Raw) -> bool {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
     let mut byte = [0];
-    let mut peeked = std::pin::pin!(raw.stream.peek(&mut byte));
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(std::future::Future::poll(peeked.as_mut(), context).is_pending())
-    })
-    .await
+    let mut peeked = pin!(raw.stream.peek(&mut byte));
+    poll_fn(|context| Poll::Ready(peeked.as_mut().poll(context).is_pending())).await
 }
 
 /// HTTP/2 keeps a connection open for as long as both sides like. One that is used for nothing is ended, and one with
@@ -160,4 +160,30 @@ async fn an_idle_connection_of_http2_ends() {
     let_pass(Duration::from_secs(30)).await;
     let_pass(Duration::from_secs(61)).await;
     _ = soon(connection).await.unwrap();
+}
+
+/// What a session keeps although its client has gone counts until it is over: here a request that goes on, and its
+/// client could come back for the answer.
+#[tokio::test]
+async fn what_sessions_keep_counts() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 100_000;
+    let mut served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-11-25").await;
+    let mut gone = Raw::connect(served.address).await;
+    gone.send(legacy(&session, 2, "gate", &"x".repeat(20_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate"));
+    drop(gone);
+    // The response has ended, and the request has not.
+    keeps(&served, |bytes| 40_000 < bytes && bytes < 80_000).await;
+    let mut refused = Raw::connect(served.address).await;
+    refused.send(modern(3, "echo", &"x".repeat(15_000))).await;
+    assert_eq!(refused.answer().await.status(), "503");
+    served.script.gate.add_permits(1);
+    assert!(served.log.next().await.starts_with("through"));
+    let mut again = Raw::connect(served.address).await;
+    let_pass(Duration::from_millis(200)).await;
+    again.send(modern(3, "echo", &"x".repeat(15_000))).await;
+    assert_eq!(again.answer().await.status(), "200");
 }

@@ -24,8 +24,12 @@ fn ping(site: &mut Site, session: &str) -> u16 {
     site.post(&in_session(session), plain("1", "ping", "")).status
 }
 
-fn full() -> Heard {
-    json(503, fault(-32603, "there are too many sessions"))
+/// There is no room, and the client may try again.
+pub(super) fn full() -> Heard {
+    let text = "there are too many sessions (HttpServerConfig::most_sessions)";
+    let mut refused = json(503, fault(-32603, text));
+    refused.headers.push("Retry-After: 1".into());
+    refused
 }
 
 fn from(site: &mut Site, principal: u64, address: Option<[u8; 4]>) {

@@ -229,8 +229,7 @@ fn there_are_as_many_sessions_as_allowed() {
     let mut site = Site::with(|http, _| http.most_sessions = 2);
     let first = site.open("2025-11-25");
     site.open("2025-11-25");
-    let refused = json(503, fault(-32603, "there are too many sessions"));
-    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), refused);
+    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), super::flood::full());
     let heard = site.post(&super::site::alone("server/discover"), super::gate::discover());
     assert_eq!(heard.status, 200, "what stands alone is not meant");
     let turn = site.send("DELETE", &get(&first), "");
