@@ -79,10 +79,14 @@ pub struct Limits {
     ///
     /// The requests of one more are refused with their own ids and `-32603`.
     pub batches: u32,
-    /// Most bytes that are kept of the peer in all: requests that have not been answered, each with twice the
-    /// length of its message, because the application has that, and what it makes of it, for as long; answers that wait for others of their batch; what
-    /// the peer has given as input; the resources that it is subscribed to; and, while a request is taken in,
-    /// what its outbox has not sent.
+    /// Most bytes that are kept of the peer in all:
+    ///
+    /// - requests that have not been answered, each with twice the length of its message: the application has
+    ///   that, and what it makes of it, for as long,
+    /// - answers that wait for others of their batch,
+    /// - what the peer has given as input, and the state that it wants back,
+    /// - the resources that it is subscribed to,
+    /// - and, while a request is taken in, what its outbox has not sent.
     ///
     /// Default 64 MiB: two of the largest messages. One request more is refused with its own id and `-32603`,
     /// and what there is goes on. [`Counts::kept_bytes`](crate::Counts::kept_bytes) says how many there are.

@@ -1,5 +1,7 @@
 """What the checks of the Python client share: what the server has, and what it is answered."""
 
+import re
+
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
@@ -53,11 +55,16 @@ NEEDS = [
 SINCE = {"form": "2025-06-18", "url": "2025-11-25", "sample": "", "roots": ""}
 
 
+def without_key(said):
+    """The same with one name for the key of a question, which each tool chooses."""
+    return re.sub(r"inputRequests\.\w+\.", "inputRequests.KEY.", said)
+
+
 def refusal(tool, revision):
     """What a tool says that needs what the revision does not have."""
     if tool != "visit_page":
         # The revision does not have the question at all; this is the member where it is noticed.
-        return "the answer could not be written: mode does not exist in this revision"
+        return "the answer could not be written: inputRequests.KEY.params.mode does not exist in this revision"
     if revision < "2025-06-18":
         return "the request may not be sent: the revision of the session does not have it"
     return "the request could not be written: mode does not exist in this revision"

@@ -44,6 +44,9 @@ export const NEEDS = [
   ["visit_page", {}, ["url: Please sign in"], "The user has been to the page"],
 ];
 
+/** The same with one name for the key of a question, which each tool chooses. */
+export const withoutKey = (said) => said.replace(/inputRequests\.\w+\./, "inputRequests.KEY.");
+
 /** What a tool says that needs what the revision does not have; nothing if it has it. */
 export function refusal(tool, questions, revision) {
   const asks = (kind) => questions.some((question) => question.startsWith(kind));
@@ -54,7 +57,7 @@ export function refusal(tool, questions, revision) {
   }
   if (asks("form") && revision < "2025-06-18") {
     // The revision does not have the question at all; this is the member where it is noticed.
-    return "the answer could not be written: mode does not exist in this revision";
+    return "the answer could not be written: inputRequests.KEY.params.mode does not exist in this revision";
   }
   return undefined;
 }

@@ -65,6 +65,11 @@ impl Serving {
     }
 
     pub(crate) fn with(limits: Limits) -> Self {
+        Self::opened_by(messages::INITIALIZE, limits)
+    }
+
+    /// In a session that this request opens.
+    pub(crate) fn opened_by(initialize: &str, limits: Limits) -> Self {
         let mut config = ServerConfig::new("bench", "1");
         config.capabilities.tools = Some(ListChanged::default());
         let mut resources = ResourcesCapability::default();
@@ -76,7 +81,7 @@ impl Serving {
             inbox: Inbox::new(&limits),
             outbox: Outbox::new(Framing::Lines, &limits),
         };
-        for message in [messages::INITIALIZE, messages::INITIALIZED] {
+        for message in [initialize, messages::INITIALIZED] {
             _ = serving.server.receive(message, Instant::EPOCH, &mut serving.outbox);
         }
         serving.send();

@@ -180,6 +180,7 @@ fn limits() -> Limits {
     let mut limits = Limits::default();
     (limits.inbound_requests, limits.outbound_calls) = (1_000_000, 1_000_000);
     (limits.outbox_bytes, limits.reserve_bytes) = (1 << 30, 1 << 30);
+    (limits.connection_bytes, limits.batches) = (1 << 30, 1_000_000);
     limits
 }
 

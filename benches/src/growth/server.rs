@@ -14,6 +14,7 @@ pub(super) const ALL: &[Work] = &[
     Work::in_flight("server: progress reported", reports),
     Work::in_flight("server: subscription taken in", subscriptions),
     Work::in_flight("server: nothing due", polls),
+    Work::in_flight("server: ping beside batches that wait", pings),
 ];
 
 /// A server that has taken requests in and not answered them.
@@ -143,6 +144,32 @@ fn polls(in_flight: usize) -> Round {
             let Serving { server, outbox, .. } = &mut busy.serving;
             black_box(server.poll_timeout());
             assert!(server.handle_timeout(Instant::EPOCH, outbox).is_none());
+        });
+        1
+    })
+}
+
+/// A ping beside batches of which one request each is not answered, so that the answers to the others wait.
+fn pings(batches: usize) -> Round {
+    let initialize = r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let mut serving = Serving::opened_by(initialize, limits());
+    for batch in 0..batches as u64 {
+        let id = spread(batch);
+        let text = format!(
+            r#"[{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}},{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}]"#
+        );
+        let mut unheard = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
+        serving.feed(&messages::line(&text), &mut unheard);
+    }
+    let mut taken = 0;
+    Box::new(move |meter: &Meter| {
+        taken += 1;
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, 1_000_000 + taken);
+        let ping = messages::line(&ping);
+        meter.count(|| {
+            let mut unheard = |_: &mut Server, _: &ServerEvent<'_>, _: &mut Outbox| {};
+            serving.feed(black_box(&ping), &mut unheard);
+            assert_ne!(serving.send(), 0);
         });
         1
     })
