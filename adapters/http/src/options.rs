@@ -25,8 +25,8 @@ pub struct EndpointOptions {
     /// How many requests that stand alone are answered at a time, subscriptions included. Default 10,000; one more
     /// is refused with 503.
     pub most_open: usize,
-    /// How long a client may take to send a body, which it does not get more of than 30 s at a time. Default 2 min; then
-    /// it is refused with 408.
+    /// How long a client may take to send a body. Default 2 min; then the request is refused with 408. A pause of 30 s
+    /// within the body has the same effect.
     pub body_within: Duration,
     /// Most bytes that are kept of all clients together: bodies that are being read, requests until they are answered,
     /// each with four times the length of its body, and answers that have not been read. Default 512 MiB.
