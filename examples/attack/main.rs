@@ -1,10 +1,15 @@
 //! Attacks MCP servers and a client of this machine, and measures what that costs them.
 //!
 //! Usage: `cargo run --release --example attack -- CARRIER [--seconds N]`, where the carrier is `stdio` or `http`;
-//! `--list` names the attacks. Each attack has a fresh victim, one of the other examples or what the command line names. The table has a row for each: peak
-//! memory and processor time of the victim, the longest wait of a good client beside the attack, and the work for a
-//! ping as a multiple of the work for one before. A request that is refused is a fine outcome; a broken bound is none,
-//! and makes the exit code 1.
+//! `--list` names the attacks. Each attack has a fresh victim, one of the other examples or the server that the command
+//! line names. The table has a row for each attack:
+//!
+//! - peak memory of the victim, and its memory a moment after the attack,
+//! - processor time of the victim, and how many times as long it took because others used the processors,
+//! - the longest wait of a good client beside the attack; the bound is on this time divided by the slowdown,
+//! - the work for a ping as a multiple of the work for a ping before the attack.
+//!
+//! A refused request is a fine outcome. A broken bound makes the exit code 1.
 //!
 //! Memory and processor time come from `/proc`, which only Linux has; elsewhere they are not measured.
 

@@ -13,8 +13,13 @@ pub(crate) fn is_measured() -> bool {
 
 /// The largest resident memory of a process in bytes, since its start or since [`reset_peak`].
 pub(crate) fn peak_memory(pid: u32) -> Option<u64> {
+    field(pid, "VmHWM:")
+}
+
+/// A number of KiB in `/proc/PID/status`, in bytes.
+fn field(pid: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib << 10)
 }
@@ -23,6 +28,32 @@ pub(crate) fn peak_memory(pid: u32) -> Option<u64> {
 pub(crate) fn reset_peak(pid: u32) {
     // Only the owner of the process may; a peak that is too old is better than none.
     _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
+/// The resident memory of a process in bytes, now.
+pub(crate) fn memory(pid: u32) -> Option<u64> {
+    field(pid, "VmRSS:")
+}
+
+/// How many times as long a process took as it would have taken if a processor had always been free for its threads:
+/// 1 on an idle machine. Threads that have ended do not count.
+pub(crate) fn slowdown(pid: u32) -> Option<f64> {
+    let mut together = (0, 0);
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        // A thread may end meanwhile.
+        let Ok(text) = fs::read_to_string(thread.path().join("schedstat")) else { continue };
+        let (ran, waited) = times_of(&text)?;
+        together = (together.0 + ran, together.1 + waited);
+    }
+    let (ran, waited) = together;
+    (ran != 0).then(|| (ran + waited) as f64 / ran as f64)
+}
+
+/// The first two fields of `/proc/PID/task/TID/schedstat`: nanoseconds that a thread ran, and that it waited for a
+/// processor.
+fn times_of(schedstat: &str) -> Option<(u64, u64)> {
+    let mut times = schedstat.split_whitespace().map(str::parse);
+    Some((times.next()?.ok()?, times.next()?.ok()?))
 }
 
 /// The processor time of a process and of its threads.
@@ -48,6 +79,8 @@ mod tests {
         let stat = "7 (a) b (c)) S 1 1 1 0 -1 4194560 1 0 0 0 25 17 9 9 20 0 1 0 1 1 1";
         assert_eq!(processor_time_of(stat), Some(Duration::from_millis(420)));
         assert_eq!(processor_time_of("7 (a) S 1"), None);
+        assert_eq!(times_of("453878565 242223465 164\n"), Some((453_878_565, 242_223_465)));
+        assert_eq!(times_of("453878565"), None);
     }
 
     #[cfg(target_os = "linux")]
@@ -55,7 +88,9 @@ mod tests {
     fn this_process_uses_something() {
         let pid = std::process::id();
         assert!(peak_memory(pid).is_some_and(|bytes| 1 << 20 < bytes));
-        assert!(processor_time(pid).is_some());
+        assert!(processor_time(pid).is_some() && memory(pid) <= peak_memory(pid));
+        // Some systems do not count what threads wait for a processor.
+        assert!(slowdown(pid).is_none_or(|times| 1.0 <= times));
         assert!(is_measured());
     }
 }

@@ -70,6 +70,16 @@ impl Victim {
         usage::peak_memory(self.pid?)
     }
 
+    /// The memory in bytes that it has now.
+    pub(crate) fn memory_now(&self) -> Option<u64> {
+        usage::memory(self.pid?)
+    }
+
+    /// How many times as long it took as on a machine that has nothing else to do.
+    pub(crate) fn slowdown(&self) -> Option<f64> {
+        usage::slowdown(self.pid?)
+    }
+
     /// Its processor time until now.
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         Some(usage::processor_time(self.pid?)?.saturating_sub(self.began))

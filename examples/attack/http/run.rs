@@ -19,6 +19,9 @@ use crate::work;
 /// How long a ping may take while the work is measured.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long after an attack its victim has to give memory back before that is measured.
+const REST: Duration = Duration::from_millis(300);
+
 /// Where the server is.
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
@@ -89,7 +92,10 @@ pub(crate) async fn run(
     measured.wait = Some(tokio::task::spawn_blocking(move || good.stop()).await?);
     measured.memory = victim.memory();
     measured.processor = victim.processor_time();
+    measured.slowdown = victim.slowdown();
     drop(held);
+    sleep(REST).await;
+    measured.memory_after = victim.memory_now();
     if let Some(end) = victim.end() {
         measured.failure = Some(end);
     }

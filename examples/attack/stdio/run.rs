@@ -39,6 +39,8 @@ impl Control {
         }
         let mut measured = Measured::default();
         measured.name = "(no attack)";
+        measured.memory_after = victim.memory_now();
+        measured.slowdown = victim.slowdown();
         measured.wait = Some(pipe.longest);
         measured.memory = victim.memory();
         measured.processor = victim.processor_time();
@@ -75,6 +77,8 @@ pub(crate) async fn run(
     }
     measured.memory = victim.memory().or(measured.memory);
     measured.processor = victim.processor_time().or(measured.processor);
+    measured.memory_after = victim.memory_now();
+    measured.slowdown = victim.slowdown();
     measured.wait = Some(pipe.longest).filter(|wait| !wait.is_zero());
     measured.refused = pipe.refused();
     measured.served = pipe.sent.saturating_sub(measured.refused);
