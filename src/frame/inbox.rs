@@ -166,10 +166,16 @@ impl Inbox {
     /// A function that reads until there is a frame and then returns it needs to ask first, because
     /// the frame borrows the inbox.
     pub fn has_next(&mut self) -> bool {
-        if self.ready.is_none() {
+        self.peek().is_some()
+    }
+
+    /// The frame that [`next`](Self::next) takes, without taking it.
+    pub fn peek(&mut self) -> Option<Frame<'_>> {
+        if self.ready.is_none() && !self.has_nothing_new() {
             self.ready = self.take();
         }
-        self.ready.is_some()
+        let (range, origin) = self.ready.clone()?;
+        Some(Frame::new(self.buffer.get(range)?, origin))
     }
 
     /// Takes the next complete frame.

@@ -74,6 +74,11 @@ impl<'a> Frame<'a> {
         matches!(self.origin, Origin::Element(_))
     }
 
+    /// Whether it is the first element of a batch.
+    pub(crate) const fn begins_batch(&self) -> bool {
+        matches!(self.origin, Origin::Element(Element { index: 0, .. }))
+    }
+
     /// Whether it is the last one of its body: alone there, or the last element of a batch.
     pub const fn is_last(&self) -> bool {
         match self.origin {

@@ -101,6 +101,11 @@ impl Batches {
         !is_open && most < self.table.len()
     }
 
+    /// Whether the first request of another batch could be taken in.
+    pub(super) fn has_room(&self, most: u32) -> bool {
+        self.table.len() < most
+    }
+
     /// What is kept of the answers that wait.
     pub(super) const fn bytes(&self) -> usize {
         self.bytes

@@ -107,8 +107,7 @@ impl Peer {
         if arrival.batch.is_some_and(|batch| self.batches.is_full(batch, limits.batches)) {
             return Err(ViolationKind::TooManyBatches);
         }
-        // The message, and what is made of it.
-        let bytes = request.bytes.len().saturating_mul(2);
+        let bytes = bytes_of(request.bytes);
         let unsent = out.lane(arrival.lane).len();
         if !self.may_keep(limits, bytes.saturating_add(unsent)) {
             return Err(ViolationKind::TooManyBytes);
@@ -285,6 +284,11 @@ impl Peer {
             .filter(move |(_, exchange)| open && !exchange.marked)
             .map(|(place, _)| InboundId(place))
     }
+}
+
+/// What counts as kept of a request until it is answered: its message, and what the application makes of it.
+pub(super) const fn bytes_of(message: &[u8]) -> usize {
+    message.len().saturating_mul(2)
 }
 
 /// Sends something that a caller asked for.

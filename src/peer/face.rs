@@ -33,6 +33,19 @@ macro_rules! peer_face {
                 self.peer.counts()
             }
 
+            /// Whether a request in this frame would be taken in now, while its outbox holds `unsent` bytes. Also true
+            /// if the request would be refused for good, because waiting does not help then.
+            ///
+            /// A driver that leaves the frame in its [`Inbox`](crate::Inbox) and stops reading while this is false has
+            /// no request refused that could be served later: because of
+            /// [`Limits::inbound_requests`](crate::Limits::inbound_requests),
+            /// [`batches`](crate::Limits::batches) or [`connection_bytes`](crate::Limits::connection_bytes).
+            /// [`Inbox::peek`](crate::Inbox::peek) gives the frame. Ask again after an answer, after a cancellation, and
+            /// when something has left the outbox.
+            pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
+                self.peer.has_room_for(&self.config.connection.limits, frame, unsent)
+            }
+
             /// The requests of the peer that can still be answered, in the order they came.
             pub fn open_requests(&self) -> impl Iterator<Item = InboundId> {
                 self.peer.open_requests()

@@ -96,6 +96,10 @@ impl Listens {
         self.open.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
     pub(super) fn remove(&mut self, place: Place) {
         work!(self.open.len());
         self.open.retain(|listen| listen.place != place);

@@ -146,6 +146,7 @@ use rare::{Empty, Rare};
 use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};
+use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::limits::Limits;
 use crate::model::LoggingLevel;
@@ -339,6 +340,17 @@ impl Peer {
         ]
         .into_iter()
         .fold(self.inbound_bytes, usize::saturating_add)
+    }
+
+    /// Whether a request in this frame would be taken in now, or never: then waiting does not help.
+    pub(crate) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
+        // Nothing else is in the way but subscriptions, which last until the peer ends them.
+        if unsent == 0 && self.inbound.len() as usize <= self.listens.len() {
+            return true;
+        }
+        self.inbound.len() < limits.inbound_requests
+            && (!frame.begins_batch() || self.batches.has_room(limits.batches))
+            && self.may_keep(limits, exchanges::bytes_of(frame.bytes()).saturating_add(unsent))
     }
 
     /// Whether so many bytes more may be kept.

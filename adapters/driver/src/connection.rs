@@ -18,7 +18,7 @@ use crate::block::block_on;
 use crate::clock::Clock;
 use crate::handle::Handle;
 use crate::open_error::OpenError;
-use crate::options::ConnectionOptions;
+use crate::options::{ConnectionOptions, keep_requests};
 use crate::out::Out;
 use crate::process::Process;
 use crate::run::Run;
@@ -338,7 +338,8 @@ fn stream(client: &Client) -> Out {
     Out::Stream(Outbox::new(Framing::Lines, &client.config().connection.limits))
 }
 
-fn first_client(config: ClientConfig, options: &ConnectionOptions) -> Client {
+fn first_client(mut config: ClientConfig, options: &ConnectionOptions) -> Client {
+    keep_requests(&mut config.connection.limits);
     let config = Arc::new(config);
     match &options.tasks {
         Some(tasks) => Client::numbered(config, tasks.next_connection()),

@@ -1,9 +1,10 @@
 //! What comes in.
 
+use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use mcp_sansio::{Arrival, Cause, Frame, InboundId, Inbox};
+use mcp_sansio::{Arrival, Cause, Frame, InboundId, Inbox, Instant, Phase};
 
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
@@ -11,23 +12,99 @@ use crate::tasks::SharedTasks;
 use crate::trace;
 use crate::wire::{Opening, State, Wire};
 
+/// After how many messages others get their turn with the machine.
+const MOST_AT_ONCE: usize = 64;
+
+/// Somebody who reads, and cannot go on.
+pub(crate) struct Reader {
+    waker: Waker,
+    waits_for: ReaderWait,
+}
+
+/// What reading waits for.
+#[derive(Clone, Copy)]
+enum ReaderWait {
+    /// Room for the next request: fewer requests, or bytes, than there were.
+    Room { inbound: usize, kept: usize, unsent: usize },
+    /// That every request has a handler, at most until then.
+    Handlers { until: Instant },
+}
+
 impl<M: Machine> Wire<M> {
-    /// Hands everything that is in an inbox to the machine.
-    pub(crate) fn take(self: &Arc<Self>, inbox: &mut Inbox) {
-        while let Some(frame) = inbox.next() {
-            self.receive(frame);
+    /// Hands what is in an inbox to the machine. Pending if a request has to wait there because there is no room for
+    /// it: whoever polls is woken when there may be.
+    pub(crate) fn poll_take(
+        self: &Arc<Self>,
+        inbox: &mut Inbox,
+        context: &Context<'_>,
+    ) -> Poll<()> {
+        let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
+        while inbox.has_next() {
+            let arrival = Arrival::from(self.clock.now()).principal(principal);
+            let has_room = self.act(|state| {
+                for _ in 0..MOST_AT_ONCE {
+                    let Some(frame) = inbox.peek() else { break };
+                    if !state.has_room_for(&frame) {
+                        return false;
+                    }
+                    let Some(frame) = inbox.next() else { break };
+                    let bytes = frame.bytes().len();
+                    if let Some(happening) = state.machine.receive(frame, arrival, &mut state.out) {
+                        self.deliver(state, happening, bytes);
+                    }
+                }
+                true
+            });
+            if !has_room && self.wait_for_room(inbox, context) {
+                return Poll::Pending;
+            }
         }
+        Poll::Ready(())
     }
 
-    fn receive(self: &Arc<Self>, frame: Frame<'_>) {
-        let (now, bytes) = (self.clock.now(), frame.bytes().len());
-        let principal = self.tasks.as_ref().map(SharedTasks::principal).unwrap_or_default();
-        let arrival = Arrival::from(now).principal(principal);
-        self.act(|state| {
-            if let Some(happening) = state.machine.receive(frame, arrival, &mut state.out) {
-                self.deliver(state, happening, bytes);
-            }
-        });
+    /// Whether the next message still has to wait, after everything that could be done has been. Then whoever polls is
+    /// woken.
+    fn wait_for_room(&self, inbox: &mut Inbox, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        let Some(frame) = inbox.peek() else { return false };
+        if state.has_room_for(&frame) {
+            return false;
+        }
+        let counts = state.machine.counts();
+        let (inbound, kept) = (counts.inbound, counts.kept_bytes);
+        let waits_for = ReaderWait::Room { inbound, kept, unsent: state.out.unsent_bytes() };
+        let reader = Reader { waker: context.waker().clone(), waits_for };
+        let old = state.reader.replace(reader);
+        drop(state);
+        drop(old);
+        true
+    }
+
+    /// Says that the input has ended, once every request has a handler: from then on these have as long as the
+    /// configuration gives them. Pending until then, but not while no handler returns for as long.
+    pub(crate) fn poll_end_of_input(
+        self: &Arc<Self>,
+        ended: &mut Option<io::Result<()>>,
+        context: &Context<'_>,
+    ) -> Poll<()> {
+        let mut state = self.lock();
+        if matches!(ended, Some(Ok(())))
+            && state.is_open()
+            && let Some(until) = state.requests.wait_until(self.clock.now(), self.patience)
+        {
+            let waits_for = ReaderWait::Handlers { until };
+            let old = state.reader.replace(Reader { waker: context.waker().clone(), waits_for });
+            // Whoever keeps the time has to know of it.
+            self.release(state);
+            drop(old);
+            return Poll::Pending;
+        }
+        drop(state);
+        match ended.take() {
+            Some(Err(error)) => self.fail(Cause::ReadFailed, error),
+            _ => self.disconnected(Cause::EndOfInput),
+        }
+        Poll::Ready(())
     }
 
     /// The connection is over, or its input is.
@@ -97,6 +174,43 @@ impl<M: Machine> Wire<M> {
         drop(state);
         drop(old);
         Poll::Pending
+    }
+}
+
+impl<M: Machine> State<M> {
+    /// Whether a message can be taken in now. When everything is over, nothing is kept of it.
+    fn has_room_for(&self, frame: &Frame<'_>) -> bool {
+        self.machine.phase() == Phase::Closed
+            || self.machine.has_room_for(frame, self.out.unsent_bytes())
+    }
+
+    fn is_open(&self) -> bool {
+        !matches!(self.machine.phase(), Phase::Draining | Phase::Closed)
+    }
+
+    /// When whoever reads goes on in any case.
+    pub(crate) fn reader_deadline(&self) -> Option<Instant> {
+        match self.reader.as_ref()?.waits_for {
+            ReaderWait::Handlers { until } => Some(until),
+            ReaderWait::Room { .. } => None,
+        }
+    }
+
+    /// Whoever reads, if that may go on.
+    pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
+        let may_go_on = match self.reader.as_ref()?.waits_for {
+            _ if self.machine.phase() == Phase::Closed => true,
+            ReaderWait::Room { inbound, kept, unsent } => {
+                let counts = self.machine.counts();
+                counts.inbound < inbound
+                    || counts.kept_bytes < kept
+                    || self.out.unsent_bytes() < unsent
+            }
+            ReaderWait::Handlers { until } => {
+                until <= now || !self.requests.has_waiting() || !self.is_open()
+            }
+        };
+        if may_go_on { self.reader.take().map(|reader| reader.waker) } else { None }
     }
 }
 

@@ -79,6 +79,7 @@ pub(crate) mod sealed {
         fn poll_timeout(&self) -> Option<Instant>;
         fn phase(&self) -> Phase;
         fn counts(&self) -> Counts;
+        fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool;
         fn revision(&self) -> Option<Revision>;
         fn peer_capabilities(&self) -> CapabilitySet;
         fn disconnected(&mut self, cause: Cause, now: Instant);
@@ -227,6 +228,10 @@ macro_rules! machine {
 
             fn counts(&self) -> Counts {
                 Self::counts(self)
+            }
+
+            fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
+                Self::has_room_for(self, frame, unsent)
             }
 
             fn revision(&self) -> Option<Revision> {

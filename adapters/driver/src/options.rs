@@ -1,6 +1,6 @@
 //! How a connection is run.
 
-use mcp_sansio::{ConnectionNumber, Listening, ServerConfig};
+use mcp_sansio::{ConnectionNumber, Limits, Listening, ServerConfig};
 
 use crate::kill_switch::KillSwitch;
 use crate::process::ProcessOptions;
@@ -73,6 +73,7 @@ impl ConnectionOptions {
     /// Says in the configuration of a server what follows from these options: whoever has a machine of its own
     /// does so before it makes one.
     pub fn adjust(&self, config: &mut ServerConfig) {
+        keep_requests(&mut config.connection.limits);
         if self.tasks.is_some() {
             config.listening = Listening::Asked;
         }
@@ -87,4 +88,13 @@ impl ConnectionOptions {
     pub const fn process_options(&self) -> ProcessOptions {
         self.process
     }
+}
+
+/// How many bytes of [`Limits::connection_bytes`] there are at least for each request that waits for a handler.
+const WAITING_BYTES: usize = 1 << 10;
+
+/// Lets as many requests be in flight as there are bytes for: they wait for a handler, and are not refused.
+pub(crate) fn keep_requests(limits: &mut Limits) {
+    let most = u32::try_from(limits.connection_bytes / WAITING_BYTES).unwrap_or(u32::MAX);
+    limits.inbound_requests = limits.inbound_requests.max(most);
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use mcp_sansio::InboundId;
+use mcp_sansio::{InboundId, Instant};
 
 use crate::machine::Machine;
 use crate::signal::Signal;
@@ -20,6 +21,10 @@ pub(crate) struct Requests<M: Machine> {
     /// How many bytes of the peer those that wait hold together.
     bytes: usize,
     running: usize,
+    /// How many handlers have returned.
+    returned: u64,
+    /// How many had when the input ended, and until when another one has to.
+    last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing.
     lent: HashSet<InboundId>,
     /// How those that run find out that their answers are not wanted any more.
@@ -41,6 +46,8 @@ impl<M: Machine> Requests<M> {
             waiting: VecDeque::new(),
             bytes: 0,
             running: 0,
+            returned: 0,
+            last_return: None,
             lent: HashSet::new(),
             signals: HashMap::new(),
         }
@@ -57,6 +64,22 @@ impl<M: Machine> Requests<M> {
         self.bytes = together;
         self.waiting.push_back(Waiting { id, request, bytes });
         true
+    }
+
+    /// Whether requests wait for a handler.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// How long to wait for those that wait for a handler: none may return for so long. `None` if none wait, or that
+    /// time is over.
+    pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
+        let until = match self.last_return {
+            Some((returned, until)) if returned == self.returned => until,
+            _ => now + patience,
+        };
+        self.last_return = Some((self.returned, until));
+        (self.has_waiting() && now < until).then_some(until)
     }
 
     /// The next request to serve, if another handler may run.
@@ -100,6 +123,7 @@ impl<M: Machine> Requests<M> {
     }
 
     fn finished(&mut self, id: InboundId) {
+        self.returned += 1;
         if !self.lent.remove(&id) {
             // Each slot is given back once, and has been counted when it was given out.
             self.running -= 1;
@@ -137,7 +161,7 @@ impl<M: Machine> Drop for Slot<M> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
     use mcp_sansio::model::ListChanged;
-    use mcp_sansio::{Framing, Inbox, Instant, Outbox, Request, Server, ServerConfig, ServerEvent};
+    use mcp_sansio::{Framing, Inbox, Outbox, Request, Server, ServerConfig, ServerEvent};
 
     use super::*;
 

@@ -103,6 +103,8 @@ pub struct Drive<M: Machine, R, W, T> {
     writer: Option<W>,
     timer: T,
     inbox: Inbox,
+    /// How the input has ended, until that has been said.
+    ended: Option<io::Result<()>>,
     is_over: bool,
 }
 
@@ -117,27 +119,35 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Drive<M, R, W, T> {
             wire.lock().output.is_attached = true;
         }
         let (wire, inbox) = (Arc::clone(wire), Inbox::new(&wire.limits));
-        Self { wire, reader, writer, timer, inbox, is_over: false }
+        Self { wire, reader, writer, timer, inbox, ended: None, is_over: false }
     }
 
     /// Reads what is there, but not so much that the others would not have their turn.
     fn read(&mut self, context: &mut Context<'_>) {
         let Some(reader) = &mut self.reader else { return };
         for _ in 0..READS {
-            let ended = match reader.poll_read(context, self.inbox.space()) {
-                Poll::Pending => return,
-                Poll::Ready(Ok(0)) => Ok(()),
-                Poll::Ready(Ok(bytes)) => {
-                    self.inbox.filled(bytes);
-                    self.wire.take(&mut self.inbox);
-                    continue;
+            if self.wire.poll_take(&mut self.inbox, context).is_pending() {
+                return;
+            }
+            if self.ended.is_some() {
+                if self.wire.poll_end_of_input(&mut self.ended, context).is_ready() {
+                    self.reader = None;
                 }
-                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
-                Poll::Ready(Err(error)) => Err(error),
-            };
-            self.wire.end_of_input(&mut self.inbox, ended);
-            self.reader = None;
-            return;
+                return;
+            }
+            match reader.poll_read(context, self.inbox.space()) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(0)) => {
+                    self.inbox.finish();
+                    self.ended = Some(Ok(()));
+                }
+                Poll::Ready(Ok(bytes)) => self.inbox.filled(bytes),
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => {
+                    self.inbox.finish();
+                    self.ended = Some(Err(error));
+                }
+            }
         }
         context.waker().wake_by_ref();
     }
@@ -185,7 +195,7 @@ impl<M: Machine, R: Incoming, W: Outgoing, T: Timer> Future for Drive<M, R, W, T
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         // What happens from here on is seen below.
-        this.wire.forget_driver(this.writer.is_some());
+        this.wire.forget_driver(this.reader.is_some(), this.writer.is_some());
         this.read(context);
         this.write(context);
         if !this.keep_time(context) {

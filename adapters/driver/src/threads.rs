@@ -90,32 +90,28 @@ impl<M: Machine> Wire<M> {
     }
 
     fn read(self: &Arc<Self>, mut reader: impl Read) {
-        let mut inbox = Inbox::new(&self.limits);
-        let ended = loop {
+        let (parker, mut inbox) = (Parker::new(), Inbox::new(&self.limits));
+        let mut ended = None;
+        while ended.is_none() {
             match reader.read(inbox.space()) {
-                Ok(0) => break Ok(()),
+                Ok(0) => ended = Some(Ok(())),
                 Ok(bytes) => inbox.filled(bytes),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    thread::sleep(WOULD_BLOCK);
-                }
-                Err(error) => break Err(error),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(WOULD_BLOCK),
+                Err(error) => ended = Some(Err(error)),
             }
-            self.take(&mut inbox);
+            if ended.is_some() {
+                inbox.finish();
+            }
+            while self.poll_take(&mut inbox, &parker.context()).is_pending() {
+                parker.park(None);
+            }
             if !M::READS_TO_THE_END && self.phase() == Phase::Closed {
                 return;
             }
-        };
-        self.end_of_input(&mut inbox, ended);
-    }
-
-    /// Nothing more comes.
-    pub(crate) fn end_of_input(self: &Arc<Self>, inbox: &mut Inbox, ended: io::Result<()>) {
-        inbox.finish();
-        self.take(inbox);
-        match ended {
-            Ok(()) => self.disconnected(Cause::EndOfInput),
-            Err(error) => self.fail(Cause::ReadFailed, error),
+        }
+        while self.poll_end_of_input(&mut ended, &parker.context()).is_pending() {
+            parker.park(None);
         }
     }
 

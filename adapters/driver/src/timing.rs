@@ -50,12 +50,14 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Whoever drives the connection looks at everything now, and need not be woken for it.
-    pub(crate) fn forget_driver(&self, is_writer: bool) {
+    pub(crate) fn forget_driver(&self, is_reader: bool, is_writer: bool) {
         let mut state = self.lock();
+        // What this one does not do is done by others.
+        let reader = if is_reader { state.reader.take() } else { None };
         let writer = if is_writer { state.output.writer.take() } else { None };
         let timer = state.timer.take();
         drop(state);
-        drop((writer, timer));
+        drop((writer, timer, reader));
     }
 
     /// Reads no further than to the end of the connection. Without this, a client does: a server that is
@@ -97,7 +99,7 @@ impl<M: Machine> Wire<M> {
         let closing =
             state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
         let deadlines = machine.into_iter().chain(self.next_expiry()).chain(closing);
-        let deadlines = deadlines.chain(state.out.poll_timeout());
+        let deadlines = deadlines.chain(state.out.poll_timeout()).chain(state.reader_deadline());
         deadlines.min()
     }
 

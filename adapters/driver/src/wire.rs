@@ -18,6 +18,7 @@ use crate::calls::Calls;
 use crate::changes::Changes;
 use crate::chores::Chores;
 use crate::clock::Clock;
+use crate::deliver::Reader;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
@@ -36,7 +37,7 @@ use crate::timing::Closing;
 use crate::trace;
 use crate::wakers::{Place, Wakers};
 
-/// How many of the largest frames may wait, as requests for a handler, and again as events.
+/// How many of the largest frames may wait as events.
 const WAITING_FRAMES: usize = 4;
 
 /// How many handlers of a server run at the same time unless it is said otherwise.
@@ -87,6 +88,8 @@ pub(crate) struct State<M: Machine> {
     pub(crate) jobs: Jobs<M>,
     /// Whoever waits for deadlines, and the one that it knows of.
     pub(crate) timer: Option<(Waker, Option<Instant>)>,
+    /// Whoever reads, and waits for room for the next request.
+    pub(crate) reader: Option<Reader>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
     pub(crate) responses: Responses,
@@ -143,7 +146,7 @@ impl Wire<Server> {
         let patience = server.config().connection.timeouts.drain;
         let limits = server.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
-        let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
+        let requests = Requests::new(most, limits.connection_bytes);
         let opening = Opening::Told;
         let setup = Setup { out, limits, patience, last_write: None, requests, opening };
         let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
@@ -174,7 +177,7 @@ impl Wire<Client> {
     ) -> Arc<Self> {
         let limits = client.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
-        let requests = Requests::new(most, limits.frame_bytes.saturating_mul(WAITING_FRAMES));
+        let requests = Requests::new(most, limits.connection_bytes);
         let opening = Opening::Waited(None);
         let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
         let setup = Setup { out, limits, patience, last_write, requests, opening };
@@ -210,12 +213,13 @@ impl<M: Machine> Wire<M> {
             events: Events::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
             calls: Calls::default(),
             unanswered: Vec::new(),
-            chores: Chores::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
+            chores: Chores::new(limits.connection_bytes),
             changes: Changes::default(),
             opening,
             closing: None,
             jobs: Jobs::new(runner),
             timer: None,
+            reader: None,
             room: Wakers::new(),
             responses: Responses::default(),
             http: http_client::Requests::default(),
@@ -410,6 +414,10 @@ impl<M: Machine> Wire<M> {
         }
         if state.has_room() {
             state.follow.wakers.extend(state.room.take());
+        }
+        if state.reader.is_some() {
+            let reader = state.take_reader(self.clock.now());
+            state.follow.wakers.extend(reader);
         }
         if let Some((_, known)) = &state.timer {
             let is_sooner = match (self.next_deadline(state), known) {

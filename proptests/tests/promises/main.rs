@@ -13,6 +13,7 @@ mod mutants;
 mod operations;
 mod oracles;
 mod promises;
+mod room;
 mod scale;
 mod work;
 

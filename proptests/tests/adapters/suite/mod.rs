@@ -97,5 +97,6 @@ suite! {
         a_server_is_started_again_only_for_the_question
         where_and_with_what_a_server_runs;
     volume:
-        large_messages_through_narrow_pipes;
+        large_messages_through_narrow_pipes
+        everything_that_was_written_at_once_is_answered;
 }

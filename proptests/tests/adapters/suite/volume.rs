@@ -1,9 +1,14 @@
 //! Much at once.
 
-use mcp_sansio_driver::ConnectionOptions;
+use std::thread;
 
-use crate::suite::kit::{World, client_config, server_config, text_of};
+use mcp_sansio_driver::ConnectionOptions;
+use serde_json::json;
+
+use crate::suite::kit::{A_LONG_TIME, Peer, World, client_config, server_config, text_of};
+use crate::suite::pipes::{Blocks, End, pipes};
 use crate::suite::runtimes::Adapter;
+use crate::suite::script::Script;
 
 /// How many megabytes go through, both ways together, unless `MEGABYTES` says otherwise.
 const MEGABYTES: usize = 2;
@@ -28,4 +33,52 @@ pub(crate) fn large_messages_through_narrow_pipes<A: Adapter>() {
         }
     }
     world.end();
+}
+
+/// How many calls are written in one go, unless `PIPED_CALLS` says otherwise.
+const PIPED_CALLS: u32 = 5_000;
+
+/// A client writes far more calls than the connection has room for, cancels some of them and closes its end before it
+/// reads anything: as `server < file` does. Every other call is answered, in order.
+pub(crate) fn everything_that_was_written_at_once_is_answered<A: Adapter>() {
+    let calls = std::env::var("PIPED_CALLS").ok().and_then(|text| text.parse().ok());
+    let calls: u32 = calls.unwrap_or(PIPED_CALLS);
+    let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
+    let (script, log) = Script::new();
+    let mut config = server_config();
+    // Room for about 200 of them.
+    config.connection.limits.connection_bytes = 50_000;
+    config.connection.limits.frame_bytes = 1_000;
+    let options = ConnectionOptions::new().handlers(1);
+    let served = adapter.serve_with(config, options, theirs, script.clone());
+    let mut peer = Peer::new(ours);
+    peer.initialize();
+    // While this one is served, the others wait.
+    peer.call(0, "gate", "");
+    assert_eq!(log.next(), "at the gate");
+    for id in 1..=100 {
+        peer.call(id, "echo", "x");
+        if id % 10 == 0 {
+            peer.cancel(id);
+        }
+    }
+    peer.send(&json!({"jsonrpc": "2.0", "id": "ping", "method": "ping"}));
+    assert_eq!(peer.receive()["id"], "ping", "pings do not wait behind calls");
+    let Peer { lines, writer } = peer;
+    let writing = thread::spawn(move || {
+        let mut peer = Peer::new(End { reader: piper::pipe(1).0, writer: writer.0 });
+        (101..=calls).for_each(|id| peer.call(id, "echo", "x"));
+    });
+    script.open_gate(1);
+    let mut peer = Peer { lines, writer: Blocks(piper::pipe(1).1) };
+    let expected = (0..=calls).filter(|id| *id == 0 || 100 < *id || id % 10 != 0);
+    for id in expected {
+        let answer = peer.receive();
+        assert_eq!((answer["id"].as_u64(), answer["error"].is_null()), (Some(id.into()), true));
+    }
+    assert_eq!(peer.rest(), [json!(null); 0]);
+    writing.join().unwrap();
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+    drop(script);
+    assert_eq!(log.rest().last().unwrap(), "closed: the peer ended the connection");
 }

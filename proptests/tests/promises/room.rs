@@ -1,0 +1,65 @@
+//! Requests for which there is no room yet can wait in the inbox.
+
+use mcp_sansio::{Frame, Inbox, Limits, Revision, ServerEvent};
+use mcp_sansio_proptests::{ServerSide, config};
+
+/// A driver that leaves in its inbox what there is no room for has nothing refused, but for what never fits.
+#[test]
+fn what_has_no_room_can_wait() {
+    let mut config = config::server();
+    config.connection.limits.connection_bytes = 1_000;
+    config.connection.limits.inbound_requests = 3;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_06_18);
+    let request = |id: u32, bytes: usize| {
+        let text = "x".repeat(bytes);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work","params":{{"a":"{text}"}}}}"#)
+    };
+    let has_room = |side: &ServerSide, text: &str, unsent| {
+        side.server.has_room_for(&Frame::from(text), unsent)
+    };
+    let (small, large, endless) = (request(9, 10), request(9, 300), request(9, 1_000));
+    assert!(has_room(&side, &endless, 0), "to wait does not help");
+    assert!(!has_room(&side, &endless, 1));
+    let first = side.request(&request(1, 100));
+    assert!(has_room(&side, &small, 0) && !has_room(&side, &large, 0));
+    assert!(!has_room(&side, &small, 600), "what has not been sent counts");
+    side.request(&request(2, 10));
+    side.request(&request(3, 10));
+    assert!(!has_room(&side, &small, 0), "there are enough requests");
+    side.respond(first, "{}");
+    assert!(has_room(&side, &small, 0));
+    side.request(&request(4, 10));
+}
+
+/// Nor has a batch for which there is no room, once it is waited for.
+#[test]
+fn a_batch_can_wait() {
+    let mut config = config::server();
+    config.connection.limits.batches = 1;
+    let mut side = ServerSide::ready_with(config, Revision::V2025_03_26);
+    let batch = |id: u32| {
+        format!(
+            "[{},{}]\n",
+            format_args!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/work"}}"#),
+            format_args!(r#"{{"jsonrpc":"2.0","id":"p{id}","method":"ping"}}"#)
+        )
+    };
+    let mut inbox = Inbox::new(&Limits::default());
+    _ = inbox.feed((batch(1) + &batch(2)).as_bytes());
+    let mut requests = Vec::new();
+    let mut take = |side: &mut ServerSide| {
+        while inbox.peek().is_some_and(|frame| side.server.has_room_for(&frame, 0)) {
+            let Some(frame) = inbox.next() else { break };
+            match side.server.receive(frame, side.now, &mut side.out) {
+                Some(ServerEvent::Request(request)) => requests.push(request.id),
+                None => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        requests.pop()
+    };
+    let first = take(&mut side).unwrap();
+    assert_eq!(take(&mut side), None);
+    side.respond(first, "{}");
+    assert!(take(&mut side).is_some());
+}
