@@ -2,8 +2,7 @@
 
 use mcp_sansio::{ConnectionNumber, Limits, Listening, ServerConfig};
 
-use crate::kill_switch::KillSwitch;
-use crate::process::ProcessOptions;
+use crate::client::{KillSwitch, ProcessOptions};
 use crate::tasks::SharedTasks;
 
 /// How a connection is run, apart from what its configuration says about the protocol.

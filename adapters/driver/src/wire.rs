@@ -22,8 +22,7 @@ use crate::deliver::Reader;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
-use crate::http_client;
-use crate::http_server::Responses;
+use crate::http;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
@@ -92,8 +91,8 @@ pub(crate) struct State<M: Machine> {
     pub(crate) reader: Option<Reader>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
-    pub(crate) responses: Responses,
-    pub(crate) http: http_client::Requests,
+    pub(crate) responses: http::Responses,
+    pub(crate) http: http::Requests,
     pub(crate) follow: Follow,
 }
 
@@ -221,8 +220,8 @@ impl<M: Machine> Wire<M> {
             timer: None,
             reader: None,
             room: Wakers::new(),
-            responses: Responses::default(),
-            http: http_client::Requests::default(),
+            responses: http::Responses::default(),
+            http: http::Requests::default(),
             follow: Follow::default(),
         };
         // Those who share tasks have to agree on the time.

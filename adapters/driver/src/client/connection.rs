@@ -14,16 +14,16 @@ use mcp_sansio::{
     Outbox, Phase,
 };
 
+use super::open_error::OpenError;
+use super::process::Process;
+use super::unread::Unread;
 use crate::block::block_on;
 use crate::clock::Clock;
 use crate::handle::Handle;
-use crate::open_error::OpenError;
 use crate::options::{ConnectionOptions, keep_requests};
 use crate::out::Out;
-use crate::process::Process;
 use crate::run::Run;
 use crate::tasks::SharedTasks;
-use crate::unread::Unread;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
 
