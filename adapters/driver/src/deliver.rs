@@ -139,7 +139,7 @@ impl<M: Machine> Wire<M> {
                 }
                 Opening::Told | Opening::Done(_) => state.events.push(event, bytes),
             },
-            Happening::Event(event) if state.responses.is_last_word_known::<M>(&event) => {}
+            Happening::Event(event) if state.http.is_last_word_known::<M>(&event) => {}
             Happening::Event(event) => {
                 trace::event::<M>(&event);
                 state.events.push(event, bytes);

@@ -34,6 +34,10 @@ mod framed;
 mod handle;
 mod host;
 mod hosting;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "no_http.rs"]
 mod http;
 mod jobs;
 mod machine;

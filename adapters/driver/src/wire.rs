@@ -22,7 +22,7 @@ use crate::deliver::Reader;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
 use crate::handle::Handle;
-use crate::http;
+use crate::http::HttpState;
 use crate::jobs::Jobs;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
@@ -91,8 +91,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) reader: Option<Reader>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
-    pub(crate) responses: http::Responses,
-    pub(crate) http: http::Requests,
+    pub(crate) http: HttpState,
     pub(crate) follow: Follow,
 }
 
@@ -220,8 +219,7 @@ impl<M: Machine> Wire<M> {
             timer: None,
             reader: None,
             room: Wakers::new(),
-            responses: http::Responses::default(),
-            http: http::Requests::default(),
+            http: HttpState::default(),
             follow: Follow::default(),
         };
         // Those who share tasks have to agree on the time.

@@ -8,7 +8,6 @@ use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::http::{HttpClientConfig, Posts};
 use mcp_sansio::{
     Cause, Client, ClientConfig, ClientEvent, ConnectFailure, Connected, ConnectionNumber, Framing,
     Outbox, Phase,
@@ -105,27 +104,19 @@ impl Connection {
         parts: &ClientParts,
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
-        let client = first_client(config, options);
-        let out = stream(&client);
-        let opened = Self::open_client(client, out, options, parts, attach).await;
-        opened.map_err(|failed| failed.error)
+        Self::open_on(config, stream, options, parts, attach).await
     }
 
-    /// The same for a server behind HTTP. `attach` begins to make requests and to keep the time.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](Self::open).
-    pub async fn open_over_http(
+    /// The same for a client with outlets of its own.
+    pub(crate) async fn open_on(
         config: ClientConfig,
-        http: HttpClientConfig,
+        out: impl FnOnce(&Client) -> Out,
         options: &ConnectionOptions,
         parts: &ClientParts,
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, OpenError> {
         let client = first_client(config, options);
-        let limits = &client.config().connection.limits;
-        let out = Out::Requests(Posts::new(Arc::new(http), limits));
+        let out = out(&client);
         let opened = Self::open_client(client, out, options, parts, attach).await;
         opened.map_err(|failed| failed.error)
     }

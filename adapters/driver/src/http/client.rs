@@ -1,16 +1,23 @@
 //! A client of a server behind HTTP: each message goes out in a request of its own.
 
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant as Monotonic;
 
-use mcp_sansio::http::{Action, Arrived, ExchangeNumber, Headers, Posts, ResponseReader};
+use mcp_sansio::http::{
+    Action, Arrived, ExchangeNumber, Headers, HttpClientConfig, Posts, ResponseReader,
+};
 use mcp_sansio::{
-    Arrival, Cause, Client, ClientEvent, ConnectionNumber, Frames, Instant, Phase, TransportError,
+    Arrival, Cause, Client, ClientConfig, ClientEvent, ConnectionNumber, Frames, Instant, Phase,
+    TransportError,
 };
 
+use super::HttpOutlets;
+use crate::client::{ClientParts, Connection, OpenError};
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
+use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
 use crate::tasks::SharedTasks;
@@ -18,11 +25,33 @@ use crate::wire::{State, Wire};
 
 /// Whoever makes the requests of HTTP.
 #[derive(Default)]
-pub(crate) struct Requests {
+pub(super) struct Requests {
     /// With the time at which it asks again anyway.
     waiting: Option<(Waker, Option<Instant>)>,
     /// The server has ended a session, and another one is being asked for.
     is_renewing: bool,
+}
+
+impl Connection {
+    /// The same as [`open`](Self::open) for a server behind HTTP. `attach` begins to make requests and to keep the
+    /// time.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](Self::open).
+    pub async fn open_over_http(
+        config: ClientConfig,
+        http: HttpClientConfig,
+        options: &ConnectionOptions,
+        parts: &ClientParts,
+        attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
+    ) -> Result<Self, OpenError> {
+        let out = |client: &Client| {
+            let posts = Posts::new(Arc::new(http), &client.config().connection.limits);
+            Out::Http(HttpOutlets::Requests(posts))
+        };
+        Self::open_on(config, out, options, parts, attach).await
+    }
 }
 
 /// # Over HTTP
@@ -47,7 +76,7 @@ impl Wire<Client> {
                     None if is_given_up || posts.is_over() => return Poll::Ready(None),
                     None => {
                         let deadline = posts.poll_timeout();
-                        state.http.waiting = Some((context.waker().clone(), deadline));
+                        state.http.requests.waiting = Some((context.waker().clone(), deadline));
                         return Poll::Pending;
                     }
                 }
@@ -160,7 +189,7 @@ impl Wire<Client> {
         let is_ending = matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
         let has_worked = state.posts().is_some_and(|posts| posts.session_has_worked());
         // Once is enough, unless there was something to be had of it.
-        let is_vain = state.http.is_renewing && !has_worked;
+        let is_vain = state.http.requests.is_renewing && !has_worked;
         state.machine.disconnected(Cause::SessionLost, now);
         if is_ending || is_vain || !state.machine.was_connected() {
             // There is no session to take leave of.
@@ -177,7 +206,7 @@ impl Wire<Client> {
         };
         let old = state.machine.connection();
         state.machine = state.machine.successor(number);
-        state.http.is_renewing = true;
+        state.http.requests.is_renewing = true;
         if let Some(posts) = state.posts() {
             posts.renew();
         }
@@ -196,8 +225,8 @@ impl Wire<Client> {
 impl State<Client> {
     fn posts(&mut self) -> Option<&mut Posts> {
         match &mut self.out {
-            Out::Requests(posts) => Some(posts),
-            Out::Stream(_) | Out::Responses(_) => None,
+            Out::Http(HttpOutlets::Requests(posts)) => Some(posts),
+            _ => None,
         }
     }
 }
@@ -205,9 +234,8 @@ impl State<Client> {
 impl<M: Machine> State<M> {
     /// Finds out whether there is something to do with HTTP.
     pub(crate) fn wake_requests(&mut self) {
-        let (Out::Requests(posts), Some((_, known))) = (&self.out, &self.http.waiting) else {
-            return;
-        };
+        let Out::Http(HttpOutlets::Requests(posts)) = &self.out else { return };
+        let Some((_, known)) = &self.http.requests.waiting else { return };
         let is_sooner = match (posts.poll_timeout(), known) {
             (Some(deadline), Some(known)) => deadline < *known,
             (deadline, None) => deadline.is_some(),
@@ -215,7 +243,7 @@ impl<M: Machine> State<M> {
         };
         let is_over = posts.is_over() || self.output.writing == Writing::Over || self.has_ended();
         if is_sooner || is_over || posts.has_actions() {
-            self.follow.wakers.extend(self.http.waiting.take().map(|(waker, _)| waker));
+            self.follow.wakers.extend(self.http.requests.waiting.take().map(|(waker, _)| waker));
         }
     }
 }

@@ -1,7 +1,156 @@
-//! Connections over HTTP: requests of a client, and responses of a server.
+//! Connections over HTTP: each message goes on a request or a response.
+//!
+//! Without the feature `http` this module is `no_http.rs`, which has the same names.
+
+#![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
 mod client;
 mod server;
 
-pub(crate) use client::Requests;
-pub(crate) use server::Responses;
+use mcp_sansio::http::{Posts, Streams};
+use mcp_sansio::{
+    ClientEvent, Instant, Lane, Observation, Outbox, Outlets, Requestor, ServerEvent,
+};
+
+use self::client::Requests;
+use self::server::Responses;
+use crate::machine::Machine;
+use crate::out::Watched;
+
+/// What a connection over HTTP keeps beside its outlets. A connection on a stream has it, too, and it stays empty.
+#[derive(Default)]
+pub(crate) struct HttpState {
+    requests: Requests,
+    responses: Responses,
+}
+
+impl HttpState {
+    /// Whether the application knows that the connection ends, so that this event need not be delivered.
+    pub(crate) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
+        self.responses.is_last_word_known::<M>(event)
+    }
+}
+
+/// The outlets of a connection over HTTP.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one to a connection")]
+pub enum HttpOutlets {
+    /// Of a server.
+    Responses(Streams),
+    /// Of a client.
+    Requests(Posts),
+}
+
+impl HttpOutlets {
+    /// How many bytes wait that are on no stream of their own yet.
+    pub(crate) const fn len(&self) -> usize {
+        match self {
+            Self::Responses(_) => 0,
+            Self::Requests(posts) => posts.outbox().len(),
+        }
+    }
+
+    /// Whose tasks end with the connection.
+    pub(crate) fn session_requestor(&self) -> Option<Requestor> {
+        match self {
+            Self::Responses(streams) => streams.session_requestor(),
+            Self::Requests(_) => None,
+        }
+    }
+
+    /// Whether nothing waits to be sent.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Responses(streams) => streams.is_empty(),
+            Self::Requests(posts) => posts.is_empty(),
+        }
+    }
+
+    /// Whether everything that concerns the peer has been done, now that the connection has ended. A response can be
+    /// sent to its end without it.
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Responses(_) => true,
+            Self::Requests(posts) => posts.is_over(),
+        }
+    }
+
+    /// How many bytes have not been sent, on all streams together.
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        match self {
+            Self::Responses(streams) => streams.unsent_bytes(),
+            Self::Requests(posts) => posts.outbox().len(),
+        }
+    }
+
+    /// Whether so much waits that no new work should be begun. A response that is not read holds up its own
+    /// request only.
+    pub(crate) fn is_congested(&self) -> bool {
+        match self {
+            Self::Responses(streams) => streams.is_congested(),
+            Self::Requests(posts) => posts.outbox().is_congested(),
+        }
+    }
+
+    pub(crate) fn set_limit(&mut self, bytes: usize) {
+        match self {
+            Self::Responses(streams) => streams.set_limit(bytes),
+            Self::Requests(posts) => posts.outbox_mut().set_limit(bytes),
+        }
+    }
+
+    /// When something is due about responses. Requests have deadlines of their own: see
+    /// [`Wire::next_action`](crate::Wire::next_action).
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Responses(streams) => streams.poll_timeout(),
+            Self::Requests(_) => None,
+        }
+    }
+}
+
+impl Watched for ServerEvent<'_> {
+    fn show(&self, http: &mut HttpOutlets) {
+        if let HttpOutlets::Responses(streams) = http {
+            streams.watch(self);
+        }
+    }
+}
+
+impl Watched for ClientEvent<'_> {
+    fn show(&self, http: &mut HttpOutlets) {
+        if let HttpOutlets::Requests(posts) = http {
+            posts.watch(self);
+        }
+    }
+}
+
+impl Outlets for HttpOutlets {
+    fn lane(&mut self, lane: Lane) -> &mut Outbox {
+        match self {
+            Self::Responses(streams) => streams.lane(lane),
+            Self::Requests(posts) => posts.lane(lane),
+        }
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        match self {
+            Self::Responses(streams) => streams.observe(observation),
+            Self::Requests(_) => _ = observation,
+        }
+    }
+
+    fn can_ask(&self, lane: Lane) -> bool {
+        match self {
+            Self::Responses(streams) => streams.can_ask(lane),
+            Self::Requests(posts) => posts.can_ask(lane),
+        }
+    }
+
+    fn is_heard(&self, lane: Lane) -> bool {
+        match self {
+            Self::Responses(streams) => streams.is_heard(lane),
+            Self::Requests(posts) => posts.is_heard(lane),
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_sansio::http::{Reply, RequestSource, ResponseId, ResponsePart, Streams};
 use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
 
+use super::HttpOutlets;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
 use crate::machine::Machine;
@@ -19,14 +20,14 @@ use crate::wire::{State, Wire};
 
 /// Whoever waits for something to send.
 #[derive(Default)]
-pub(crate) struct Responses {
+pub(super) struct Responses {
     waiting: HashMap<u32, Vec<(ResponseId, Waker)>>,
     /// It serves one message, so that its end is nothing to be told.
     is_alone: bool,
 }
 
 impl Responses {
-    pub(crate) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
+    pub(super) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
         self.is_alone && M::is_last_word(event)
     }
 }
@@ -45,11 +46,12 @@ impl Wire<Server> {
         runner: Arc<dyn Run<Server>>,
     ) -> Arc<Self> {
         let is_alone = streams.is_alone();
-        let wire = Self::server_on(server, Out::Responses(streams), options, clock, runner);
+        let out = Out::Http(HttpOutlets::Responses(streams));
+        let wire = Self::server_on(server, out, options, clock, runner);
         let mut state = wire.lock();
         // Nothing is written on a single stream.
         state.output.writing = Writing::Over;
-        state.responses.is_alone = is_alone;
+        state.http.responses.is_alone = is_alone;
         drop(state);
         wire
     }
@@ -122,7 +124,7 @@ impl Wire<Server> {
             if part != ResponsePart::Nothing {
                 return Poll::Ready(part);
             }
-            let waiting = state.responses.waiting.entry(response.stream()).or_default();
+            let waiting = state.http.responses.waiting.entry(response.stream()).or_default();
             match waiting.iter_mut().find(|(one, _)| *one == response) {
                 Some((_, waker)) => waker.clone_from(context.waker()),
                 None => waiting.push((response, context.waker().clone())),
@@ -135,7 +137,7 @@ impl Wire<Server> {
     pub fn response_dropped(self: &Arc<Self>, response: ResponseId) {
         self.act(|state| {
             let now = self.clock.now();
-            state.responses.forget(response);
+            state.http.responses.forget(response);
             let Some(streams) = state.streams() else { return };
             if streams.disconnected(response, now) {
                 state.machine.disconnected(Cause::WriteFailed, now);
@@ -156,8 +158,8 @@ impl Wire<Server> {
     /// When the client or this side was about something last: see [`Streams::used_until`].
     pub fn used_until(&self, now: Instant) -> Option<Instant> {
         match &self.lock().out {
-            Out::Responses(streams) => streams.used_until(now),
-            Out::Stream(_) | Out::Requests(_) => Some(now),
+            Out::Http(HttpOutlets::Responses(streams)) => streams.used_until(now),
+            _ => Some(now),
         }
     }
 }
@@ -177,8 +179,8 @@ impl Exchange<Server> {
 impl State<Server> {
     fn streams(&mut self) -> Option<&mut Streams> {
         match &mut self.out {
-            Out::Responses(streams) => Some(streams),
-            Out::Stream(_) | Out::Requests(_) => None,
+            Out::Http(HttpOutlets::Responses(streams)) => Some(streams),
+            _ => None,
         }
     }
 }
@@ -198,7 +200,7 @@ impl<M: Machine> State<M> {
     /// Does what is due about responses.
     pub(crate) fn settle_responses(&mut self, now: Instant) {
         let is_closed = self.machine.phase() == Phase::Closed;
-        if let Out::Responses(streams) = &mut self.out {
+        if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
             streams.handle_timeout(now);
             if is_closed {
                 streams.finish();
@@ -208,19 +210,10 @@ impl<M: Machine> State<M> {
 
     /// Finds out which responses have something to send.
     pub(crate) fn wake_responses(&mut self) {
-        if let Out::Responses(streams) = &mut self.out {
-            let woken = streams.woken().filter_map(|stream| self.responses.waiting.remove(&stream));
+        if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
+            let woken =
+                streams.woken().filter_map(|stream| self.http.responses.waiting.remove(&stream));
             self.follow.wakers.extend(woken.flatten().map(|(_, waker)| waker));
-        }
-    }
-}
-
-impl Out {
-    /// When something is due about responses.
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::Responses(streams) => streams.poll_timeout(),
-            Self::Stream(_) | Self::Requests(_) => None,
         }
     }
 }

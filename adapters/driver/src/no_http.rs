@@ -1,0 +1,83 @@
+//! The module `http` where the feature `http` is off: no connection has outlets of HTTP, and nothing waits for them.
+
+#![allow(unnameable_types, reason = "nobody but this crate has machines")]
+
+use mcp_sansio::{ClientEvent, Instant, Lane, Outbox, Outlets, Requestor, ServerEvent};
+
+use crate::machine::Machine;
+use crate::out::Watched;
+use crate::wire::State;
+
+/// The outlets of a connection over HTTP. There are none.
+#[derive(Debug)]
+pub enum HttpOutlets {}
+
+impl HttpOutlets {
+    pub(crate) const fn len(&self) -> usize {
+        match *self {}
+    }
+
+    pub(crate) const fn session_requestor(&self) -> Option<Requestor> {
+        match *self {}
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) const fn is_done(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) const fn unsent_bytes(&self) -> usize {
+        match *self {}
+    }
+
+    pub(crate) const fn is_congested(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) const fn set_limit(&self, _: usize) {
+        match *self {}
+    }
+
+    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
+        match *self {}
+    }
+}
+
+impl Watched for ServerEvent<'_> {
+    fn show(&self, http: &mut HttpOutlets) {
+        match *http {}
+    }
+}
+
+impl Watched for ClientEvent<'_> {
+    fn show(&self, http: &mut HttpOutlets) {
+        match *http {}
+    }
+}
+
+impl Outlets for HttpOutlets {
+    fn lane(&mut self, _: Lane) -> &mut Outbox {
+        match *self {}
+    }
+}
+
+/// What a connection over HTTP keeps beside its outlets: nothing.
+#[derive(Default)]
+pub(crate) struct HttpState {}
+
+impl HttpState {
+    pub(crate) const fn is_last_word_known<M: Machine>(&self, _: &M::Event) -> bool {
+        false
+    }
+}
+
+impl<M: Machine> State<M> {
+    pub(crate) const fn settle_responses(&self, _: Instant) {}
+
+    pub(crate) const fn wake_responses(&self) {}
+
+    pub(crate) const fn wake_requests(&self) {}
+}
