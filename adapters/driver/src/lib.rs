@@ -16,14 +16,37 @@
 //! - [`Audience`] are all connections of a server, to be told of changes.
 //! - [`SharedTasks`] keep the work that outlives the request which asked for it, and the connection.
 //! - [`Process`] is a server that is a child process, and the bounded end of it.
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `client` | yes | [`Connection`] and [`Process`], with crates for signals to child processes |
+//! | `server` | yes | [`Offers`] and [`Audience`] |
+//! | `http` | no | `Wire::behind_http`, `Connection::open_over_http`, and the feature `http` of the core; turns both roles on |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
+//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//!
+//! [`Wire`], [`Handle`] and [`Exchange`] work in either role without `client` and `server`. An adapter should turn the
+//! default features off, offer `client` and `server` as features of its own, and pass them on.
+
+#![cfg_attr(
+    not(all(feature = "client", feature = "server")),
+    allow(
+        dead_code,
+        reason = "a connection is written once for both roles; each alone leaves some of it unused"
+    )
+)]
 
 pub mod asynchronous;
 
+#[cfg(feature = "server")]
 mod audience;
 mod block;
 mod calls;
 mod changes;
 mod chores;
+#[cfg(feature = "client")]
 mod client;
 mod clock;
 mod deliver;
@@ -41,6 +64,7 @@ mod http;
 mod http;
 mod jobs;
 mod machine;
+#[cfg(feature = "server")]
 mod offers;
 mod options;
 mod out;
@@ -50,6 +74,7 @@ mod pending;
 mod requests;
 mod run;
 mod signal;
+mod sleep;
 mod streams;
 mod task_handle;
 mod tasks;
@@ -60,10 +85,10 @@ mod waiting;
 mod wakers;
 mod wire;
 
+#[cfg(feature = "server")]
 pub use audience::Audience;
-pub use client::{
-    ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Sleep, Stderr,
-};
+#[cfg(feature = "client")]
+pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 pub use clock::Clock;
 pub use events::Telling;
 pub use exchange::{Exchange, Place};
@@ -73,6 +98,7 @@ pub use handle::{Handle, Room};
 pub use machine::Machine;
 #[cfg(feature = "schemars")]
 pub use offers::Typed;
+#[cfg(feature = "server")]
 pub use offers::{Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
@@ -81,6 +107,7 @@ pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;
 pub use signal::Raised;
+pub use sleep::Sleep;
 pub use streams::{Drive, Elsewhere, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};

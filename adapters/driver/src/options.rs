@@ -2,7 +2,8 @@
 
 use mcp_sansio::{ConnectionNumber, Limits, Listening, ServerConfig};
 
-use crate::client::{KillSwitch, ProcessOptions};
+#[cfg(feature = "client")]
+use crate::client::ChildOptions;
 use crate::tasks::SharedTasks;
 
 /// How a connection is run, apart from what its configuration says about the protocol.
@@ -18,8 +19,9 @@ use crate::tasks::SharedTasks;
 pub struct ConnectionOptions {
     pub(crate) tasks: Option<SharedTasks>,
     pub(crate) handlers: Option<usize>,
-    pub(crate) process: ProcessOptions,
-    pub(crate) kill_switch: KillSwitch,
+    /// How a server that is a child process is run and ended: see `client`.
+    #[cfg(feature = "client")]
+    pub(crate) child: ChildOptions,
 }
 
 impl ConnectionOptions {
@@ -55,20 +57,6 @@ impl ConnectionOptions {
         self
     }
 
-    /// How a server that is a child process is run and ended.
-    #[must_use]
-    pub const fn process(mut self, options: ProcessOptions) -> Self {
-        self.process = options;
-        self
-    }
-
-    /// What ends the patience with a server that is a child process.
-    #[must_use]
-    pub fn kill_switch(mut self, switch: &KillSwitch) -> Self {
-        self.kill_switch = switch.clone();
-        self
-    }
-
     /// Says in the configuration of a server what follows from these options: whoever has a machine of its own
     /// does so before it makes one.
     pub fn adjust(&self, config: &mut ServerConfig) {
@@ -81,11 +69,6 @@ impl ConnectionOptions {
     /// The number of the next connection, if connections share tasks: these tell them apart by it.
     pub fn next_connection(&self) -> Option<ConnectionNumber> {
         self.tasks.as_ref().map(SharedTasks::next_connection)
-    }
-
-    /// What was said about the process.
-    pub const fn process_options(&self) -> ProcessOptions {
-        self.process
     }
 }
 

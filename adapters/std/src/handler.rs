@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{ErrorCode, RespondError, Server};
-use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Offers, Run, Sleep, Waiting};
+use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Run, Sleep};
 
 /// Serves requests and hears of everything else.
 ///
@@ -76,16 +76,6 @@ impl RefuseAll {
 impl<M: Machine> Handler<M> for RefuseAll {
     fn serve(&self, exchange: &Exchange<M>) {
         _ = exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found");
-    }
-}
-
-impl Handler<Server> for Offers {
-    fn serve(&self, exchange: &Exchange<Server>) {
-        Waiting::new(self.serve(exchange.clone())).wait();
-    }
-
-    fn begin(&self, handle: &Handle<Server>) {
-        Self::begin(self, handle);
     }
 }
 

@@ -12,6 +12,20 @@
 //!
 //! Much of it is in [`mcp_sansio_driver`], which the adapters for asynchronous runtimes share.
 //!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `client` | yes | [`connect`], [`spawn`], and a crate for signals to child processes |
+//! | `server` | yes | [`serve`], [`serve_stdio`], [`Offers`] and [`Audience`] |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
+//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//!
+//! A program with one role is built faster without the other one: `default-features = false, features = ["server"]`.
+//! HTTP is in `mcp-sansio-http`; this crate does not turn it on.
+//!
+//! # Example
+//!
 //! ```no_run
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
 //! use mcp_sansio::{Call, ErrorCode, ServerConfig};
@@ -30,26 +44,39 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+#![cfg_attr(
+    not(any(feature = "client", feature = "server")),
+    allow(dead_code, reason = "without a role there are streams of frames only")
+)]
+
+#[cfg(feature = "client")]
 mod connect;
 mod handler;
 mod reader;
+#[cfg(feature = "server")]
 mod serve;
 mod socket;
 mod writer;
 
+#[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
+#[cfg(feature = "server")]
 pub use mcp_sansio_driver::{
-    Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, KillSwitch, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process,
-    ProcessOptions, ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room,
-    SharedTasks, Sleep, Stderr, TaskHandle, TaskInputs, ToolOutput, Waiting, new_task,
-    random_bytes,
+    Audience, Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput,
 };
+pub use mcp_sansio_driver::{
+    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages, PendingCall,
+    PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, Sleep, TaskHandle, TaskInputs,
+    Waiting, new_task, random_bytes,
+};
+#[cfg(feature = "client")]
+pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use reader::FrameReader;
+#[cfg(feature = "server")]
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};
 pub use socket::{HalfClose, SocketWriter};
 pub use writer::OutboxWriter;

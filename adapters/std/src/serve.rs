@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use mcp_sansio::{Server, ServerConfig};
-use mcp_sansio_driver::{Clock, ConnectionOptions, Wire};
+use mcp_sansio_driver::{Clock, ConnectionOptions, Exchange, Handle, Offers, Waiting, Wire};
 
 use crate::handler::{Handler, Threads};
 
@@ -74,4 +74,14 @@ pub fn serve_stdio_with(
     handler: impl Handler<Server>,
 ) -> io::Result<()> {
     serve_with(config, options, io::stdin(), io::stdout(), handler)
+}
+
+impl Handler<Server> for Offers {
+    fn serve(&self, exchange: &Exchange<Server>) {
+        Waiting::new(self.serve(exchange.clone())).wait();
+    }
+
+    fn begin(&self, handle: &Handle<Server>) {
+        Self::begin(self, handle);
+    }
 }

@@ -16,6 +16,20 @@
 //! A runtime with timers is needed ([`enable_time`](tokio::runtime::Builder::enable_time)), of either kind, and
 //! one with IO for child processes and sockets.
 //!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `client` | yes | [`connect`], [`spawn`], a crate for signals to child processes, and the feature `process` of tokio |
+//! | `server` | yes | [`serve`], [`serve_stdio`], [`Offers`] and [`Audience`] |
+//! | `schemars` | no | JSON Schemas of the arguments of tools, from their types; turns `server` on |
+//! | `tracing` | no | events of `tracing` that say what happens on a connection, without payloads |
+//!
+//! A program with one role is built faster without the other one: `default-features = false, features = ["server"]`.
+//! HTTP is in `mcp-sansio-http`; this crate does not turn it on.
+//!
+//! # Example
+//!
 //! ```no_run
 //! use mcp_sansio::model::{CallToolResult, ListChanged};
 //! use mcp_sansio::{Call, ErrorCode, ServerConfig};
@@ -36,23 +50,32 @@
 //! # }
 //! ```
 
+#[cfg(feature = "client")]
 mod connect;
 mod framed;
 pub mod runtime;
+#[cfg(feature = "server")]
 mod serve;
 mod streams;
 
+#[cfg(feature = "client")]
 pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use framed::{Reader, Writer};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
+#[cfg(feature = "server")]
 pub use mcp_sansio_driver::{
-    Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, KillSwitch, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, Process,
-    ProcessOptions, ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room,
-    SharedTasks, Stderr, TaskHandle, TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
+    Audience, Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput,
 };
+pub use mcp_sansio_driver::{
+    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages, PendingCall,
+    PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, TaskHandle, TaskInputs,
+    Waiting, new_task, random_bytes,
+};
+#[cfg(feature = "client")]
+pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use runtime::clock;
+#[cfg(feature = "server")]
 pub use serve::{serve, serve_stdio, serve_stdio_with, serve_with};

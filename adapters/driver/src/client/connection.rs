@@ -1,9 +1,8 @@
 //! A client of a server: connected, or an error that says why not.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use crate::handle::Handle;
 use crate::options::{ConnectionOptions, keep_requests};
 use crate::out::Out;
 use crate::run::Run;
+use crate::sleep::Sleep;
 use crate::tasks::SharedTasks;
 use crate::waiting::Waiting;
 use crate::wire::Wire;
@@ -40,17 +40,6 @@ pub struct Connection {
     connected: Connected<'static>,
     process: Option<Process>,
     sleep: Arc<dyn Sleep>,
-}
-
-/// Waits, as one runtime or another does.
-pub trait Sleep: Send + Sync + 'static {
-    /// Waits for so long.
-    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
-
-    /// Whether it blocks the thread that polls it.
-    fn blocks(&self) -> bool {
-        false
-    }
 }
 
 /// What an adapter brings for a client.
@@ -143,7 +132,7 @@ impl Connection {
             match spawned {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => match failed.successor {
-                    Some(successor) if !options.kill_switch.is_pulled() => client = successor,
+                    Some(successor) if !options.child.kill_switch.is_pulled() => client = successor,
                     _ => return Err(failed.error),
                 },
             }
@@ -157,14 +146,14 @@ impl Connection {
         parts: &ClientParts,
         attach: &mut impl FnMut(&Arc<Wire<Client>>, ChildStdout, ChildStdin) -> io::Result<()>,
     ) -> Result<Self, Box<Failed>> {
-        let (mut process, stdin, stdout) = Process::spawn(command, options.process)
+        let (mut process, stdin, stdout) = Process::spawn(command, options.child.process)
             .map_err(|error| Failed::with(OpenError::Spawn(error)))?;
-        process.set_kill_switch(&options.kill_switch);
+        process.set_kill_switch(&options.child.kill_switch);
         let question = Unread::in_input(&stdin);
         let attach = |wire: &_| attach(wire, stdout, stdin);
         let out = stream(&client);
         let opening = Self::open_client(client, out, options, parts, attach);
-        let mut failed = match options.kill_switch.unless_pulled(opening).await {
+        let mut failed = match options.child.kill_switch.unless_pulled(opening).await {
             Some(Ok(mut connection)) => {
                 connection.process = Some(process);
                 return Ok(connection);

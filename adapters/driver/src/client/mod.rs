@@ -4,10 +4,12 @@ mod connection;
 mod family;
 mod kill_switch;
 mod open_error;
+mod options;
 mod process;
 mod unread;
 
-pub use connection::{ClientParts, Connection, Sleep};
+pub use connection::{ClientParts, Connection};
 pub use kill_switch::KillSwitch;
 pub use open_error::OpenError;
+pub(crate) use options::ChildOptions;
 pub use process::{Process, ProcessOptions, Stderr};

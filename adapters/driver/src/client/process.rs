@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::connection::Sleep;
 use super::family::Family;
 use super::kill_switch::KillSwitch;
+use crate::sleep::Sleep;
 
 /// How often to look whether a process has ended.
 const LOOK: Duration = Duration::from_millis(5);
