@@ -8,9 +8,10 @@ use mcp_sansio::{Arrival, Cause, Frame, InboundId, Inbox, Instant, Phase};
 
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
+use crate::requests::Admission;
 use crate::tasks::SharedTasks;
 use crate::trace;
-use crate::wire::{Opening, State, Wire};
+use crate::wire::{Opening, State, UNANSWERED, Wire};
 
 /// After how many messages others get their turn with the machine.
 const MOST_AT_ONCE: usize = 64;
@@ -121,7 +122,9 @@ impl<M: Machine> Wire<M> {
         bytes: usize,
     ) {
         match happening {
-            Happening::Request(id, request) => self.ask(state, id, request, bytes),
+            Happening::Request(id, request) => {
+                self.ask(state, (id, request), bytes, None);
+            }
             Happening::Cancelled(id) => cancelled(state, id),
             Happening::Progress(update) => state.follow.wakers.extend(state.calls.step(update)),
             Happening::Page(page) => state.calls.page(page.call, page.result),
@@ -147,15 +150,33 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Has a request served, if there is room for it.
-    fn ask(&self, state: &mut State<M>, id: InboundId, request: M::Request, bytes: usize) {
+    /// Has a request served, if there is room for it and it is admitted.
+    pub(crate) fn ask(
+        &self,
+        state: &mut State<M>,
+        (id, request): (InboundId, M::Request),
+        bytes: usize,
+        admission: Option<&mut Admission<'_>>,
+    ) {
         if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
             if !state.chores.push(id, chore, bytes) {
-                state.unanswered.push(id);
+                state.unanswered.push((id, UNANSWERED));
             }
-        } else if !state.requests.push(id, request, bytes) {
-            state.unanswered.push(id);
+            return;
         }
+        // A request that comes again with its input has been admitted before.
+        let permit = match (state.requests.input_came(id), admission) {
+            (None, Some(admission)) => admission().map(Some),
+            (permit, _) => Ok(permit),
+        };
+        let refused = match permit {
+            Ok(permit) => {
+                let has_room = state.requests.push(id, request, bytes, permit);
+                (!has_room).then_some(UNANSWERED)
+            }
+            Err(text) => Some(text),
+        };
+        state.unanswered.extend(refused.map(|text| (id, text)));
     }
 
     /// How opening the connection went, told once.

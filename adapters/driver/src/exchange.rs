@@ -10,15 +10,15 @@ use mcp_sansio::model::method::Notification;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
-    NotifyError, Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Log, NotifyError,
+    Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::out::Out;
-use crate::requests::Slot;
+use crate::requests::{Slot, Started};
 use crate::signal::{Raised, Signal};
 use crate::task_handle::TaskHandle;
 use crate::trace;
@@ -55,13 +55,9 @@ impl fmt::Debug for Place {
 }
 
 impl<M: Machine> Exchange<M> {
-    pub(crate) fn new(
-        id: InboundId,
-        request: M::Request,
-        signal: Arc<Signal>,
-        wire: &Arc<Wire<M>>,
-    ) -> Self {
-        let (handle, slot) = (Handle::new(wire), Slot::new(id, wire));
+    pub(crate) fn new(started: Started<M>, wire: &Arc<Wire<M>>) -> Self {
+        let Started { id, request, signal, permit } = started;
+        let (handle, slot) = (Handle::new(wire), Slot::new(id, wire, permit));
         let answered = AtomicBool::new(false);
         Self { inner: Arc::new(Inner { id, request, signal, handle, answered, slot }) }
     }
@@ -240,14 +236,11 @@ impl<M: Machine> Exchange<M> {
         &self,
         send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        self.answer_at(|machine, _, out| send(machine, out))
+        let sent = self.inner.handle.wire().answer(|machine, _, out| send(machine, out));
+        self.note_answer(sent)
     }
 
-    fn answer_at(
-        &self,
-        send: impl FnOnce(&mut M, Instant, &mut Out) -> Result<(), RespondError>,
-    ) -> Result<(), RespondError> {
-        let sent = self.inner.handle.wire().answer(send);
+    fn note_answer(&self, sent: Result<(), RespondError>) -> Result<(), RespondError> {
         let is_open = matches!(
             sent,
             Err(RespondError::Encode(_)
@@ -291,9 +284,16 @@ impl Exchange<Server> {
     ///
     /// As for [`Server::require_input`].
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<(), RespondError> {
-        self.answer_at(|server, now, out| {
-            server.require_input(&self.inner.request, required, now, out)
-        })
+        let (id, request, slot) = (self.inner.id, &self.inner.request, &self.inner.slot);
+        let asked = self.inner.handle.wire().answer_in(|server, now, out, requests| {
+            server.require_input(request, required, now, out)?;
+            // Without a session the client makes another request, and this one is over.
+            if server.context(id).is_some() {
+                requests.wait_for_input(id, slot.permit());
+            }
+            Ok(())
+        });
+        self.note_answer(asked)
     }
 
     /// Refuses the request because the client has not declared what it takes to serve it: see

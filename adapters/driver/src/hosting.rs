@@ -9,7 +9,7 @@ use mcp_sansio::{InboundId, Instant, Phase, Progress, ProgressReport, RespondErr
 use crate::machine::Machine;
 use crate::task_handle::TaskHandle;
 use crate::tasks::{Link, Shared};
-use crate::wire::{State, Wire};
+use crate::wire::{State, UNANSWERED, Wire};
 
 impl<M: Machine> Wire<M> {
     /// Makes the connection known to those that share its tasks.
@@ -83,7 +83,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
                 break;
             }
             // It will never fit.
-            Err(RespondError::Encode(_)) => state.unanswered.push(id),
+            Err(RespondError::Encode(_)) => state.unanswered.push((id, UNANSWERED)),
             // Nobody wants to know any more.
             Err(_) => {}
         }

@@ -103,6 +103,7 @@ pub use offers::{Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput}
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
+pub use requests::{Admission, Permit};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]
 pub use schemars;

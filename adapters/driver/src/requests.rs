@@ -13,6 +13,14 @@ use crate::wire::Wire;
 /// How many handlers may run beside those that count.
 const MOST_LENT: usize = 1_024;
 
+/// One place within a bound that several connections share. A request holds it until it is refused, cancelled, or its
+/// handler has ended; a request that waits for input of its client holds it, too.
+pub type Permit = Arc<dyn Send + Sync>;
+
+/// Asks for a permit for one more request. If the bound is reached, it returns the text of the error that refuses the
+/// request.
+pub type Admission<'a> = dyn FnMut() -> Result<Permit, &'static str> + 'a;
+
 /// Requests of the peer that have not been answered, as far as handlers are concerned.
 pub(crate) struct Requests<M: Machine> {
     most_running: usize,
@@ -29,12 +37,23 @@ pub(crate) struct Requests<M: Machine> {
     lent: HashSet<InboundId>,
     /// How those that run find out that their answers are not wanted any more.
     signals: HashMap<InboundId, Arc<Signal>>,
+    /// The permits of requests that come again when their clients have given the input they need.
+    without_input: HashMap<InboundId, Permit>,
 }
 
 struct Waiting<M: Machine> {
     id: InboundId,
     request: M::Request,
     bytes: usize,
+    permit: Option<Permit>,
+}
+
+/// A request whose handler starts.
+pub(crate) struct Started<M: Machine> {
+    pub(crate) id: InboundId,
+    pub(crate) request: M::Request,
+    pub(crate) signal: Arc<Signal>,
+    pub(crate) permit: Option<Permit>,
 }
 
 impl<M: Machine> Requests<M> {
@@ -50,19 +69,26 @@ impl<M: Machine> Requests<M> {
             last_return: None,
             lent: HashSet::new(),
             signals: HashMap::new(),
+            without_input: HashMap::new(),
         }
     }
 
-    /// Takes a request in that holds so many bytes. Says whether there was room for it: the first one always
-    /// finds some.
+    /// Takes a request in that holds so many bytes, and its permit. Says whether there was room for it: the first one
+    /// always finds some.
     #[must_use]
-    pub(crate) fn push(&mut self, id: InboundId, request: M::Request, bytes: usize) -> bool {
+    pub(crate) fn push(
+        &mut self,
+        id: InboundId,
+        request: M::Request,
+        bytes: usize,
+        permit: Option<Permit>,
+    ) -> bool {
         let together = self.bytes.saturating_add(bytes);
         if !self.waiting.is_empty() && self.most_bytes < together {
             return false;
         }
         self.bytes = together;
-        self.waiting.push_back(Waiting { id, request, bytes });
+        self.waiting.push_back(Waiting { id, request, bytes, permit });
         true
     }
 
@@ -83,16 +109,27 @@ impl<M: Machine> Requests<M> {
     }
 
     /// The next request to serve, if another handler may run.
-    pub(crate) fn start(&mut self) -> Option<(InboundId, M::Request, Arc<Signal>)> {
+    pub(crate) fn start(&mut self) -> Option<Started<M>> {
         if self.most_running <= self.running {
             return None;
         }
-        let Waiting { id, request, bytes } = self.waiting.pop_front()?;
+        let Waiting { id, request, bytes, permit } = self.waiting.pop_front()?;
         self.bytes -= bytes;
         self.running += 1;
         let signal = Arc::new(Signal::default());
         self.signals.insert(id, Arc::clone(&signal));
-        Some((id, request, signal))
+        Some(Started { id, request, signal, permit })
+    }
+
+    /// The request comes again later, and keeps its permit until then: it was admitted, and must not be refused when its
+    /// client has answered.
+    pub(crate) fn wait_for_input(&mut self, id: InboundId, permit: Option<Permit>) {
+        self.without_input.extend(permit.map(|permit| (id, permit)));
+    }
+
+    /// The permit of a request that has come again.
+    pub(crate) fn input_came(&mut self, id: InboundId) -> Option<Permit> {
+        self.without_input.remove(&id)
     }
 
     /// Its answer has been given to the run of its handler that has this signal. It may run again already, with
@@ -110,11 +147,12 @@ impl<M: Machine> Requests<M> {
         {
             self.bytes -= waiting.bytes;
         }
+        self.without_input.remove(&id);
         self.signals.remove(&id)
     }
 
     /// Its handler goes on, but need not be waited for: another one may run beside it, unless there are very
-    /// many of these.
+    /// many of these. It keeps its permit, as that bounds handlers.
     pub(crate) fn lend(&mut self, id: InboundId) {
         if self.lent.len() < MOST_LENT && self.lent.insert(id) {
             // Whoever lends it holds its slot, so it counts among those that run.
@@ -133,6 +171,7 @@ impl<M: Machine> Requests<M> {
     /// Nobody wants anything any more.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
+        self.without_input.clear();
         self.bytes = 0;
     }
 }
@@ -141,11 +180,17 @@ impl<M: Machine> Requests<M> {
 pub(crate) struct Slot<M: Machine> {
     id: InboundId,
     wire: Weak<Wire<M>>,
+    permit: Option<Permit>,
 }
 
 impl<M: Machine> Slot<M> {
-    pub(crate) fn new(id: InboundId, wire: &Arc<Wire<M>>) -> Arc<Self> {
-        Arc::new(Self { id, wire: Arc::downgrade(wire) })
+    pub(crate) fn new(id: InboundId, wire: &Arc<Wire<M>>, permit: Option<Permit>) -> Arc<Self> {
+        Arc::new(Self { id, wire: Arc::downgrade(wire), permit })
+    }
+
+    /// What it has of a bound that connections share.
+    pub(crate) fn permit(&self) -> Option<Permit> {
+        self.permit.clone()
     }
 }
 
@@ -194,13 +239,13 @@ mod tests {
         let mut ids = Vec::new();
         for request in requests(many) {
             ids.push(request.id);
-            assert!(waiting.push(request.id, request, 1));
+            assert!(waiting.push(request.id, request, 1, None));
         }
         (waiting, ids)
     }
 
     fn start(requests: &mut Requests<Server>) -> Option<InboundId> {
-        requests.start().map(|(id, _, _)| id)
+        requests.start().map(|started| started.id)
     }
 
     #[test]
@@ -222,7 +267,7 @@ mod tests {
         let mut requests = Requests::<Server>::new(1, 10);
         let mut push = |requests: &mut Requests<Server>, bytes| {
             let request = open.next().unwrap();
-            requests.push(request.id, request, bytes)
+            requests.push(request.id, request, bytes, None)
         };
         assert!(push(&mut requests, 1_000));
         assert!(!push(&mut requests, 1));
@@ -236,7 +281,7 @@ mod tests {
     #[test]
     fn what_waits_can_be_cancelled_and_what_runs_hears_of_it() {
         let (mut requests, ids) = waiting(1, 3);
-        let (first, _, signal) = requests.start().unwrap();
+        let Started { id: first, signal, .. } = requests.start().unwrap();
         requests.cancel(first).unwrap().raise();
         assert!(signal.is_raised());
         assert!(requests.cancel(ids[1]).is_none());

@@ -51,6 +51,9 @@ const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
 /// How long the end of a client may take in all, once nothing is in flight: its server may read, but slowly.
 const CLIENT_LAST_WRITE: Duration = Duration::from_secs(2);
 
+/// The text of the error for a request that its handler has not answered.
+pub(crate) const UNANSWERED: &str = "the request was not answered";
+
 /// A connection, without its streams: what reads, writes, waits and serves shares it.
 ///
 /// It is for adapters. Those who use one see [`Handle`] and [`Exchange`].
@@ -76,8 +79,8 @@ pub(crate) struct State<M: Machine> {
     pub(crate) requests: Requests<M>,
     pub(crate) events: Events<M>,
     pub(crate) calls: Calls,
-    /// Requests that nobody has answered and for whose refusal there was no room yet.
-    pub(crate) unanswered: Vec<InboundId>,
+    /// Requests that nobody has answered and for whose refusal, with this text, there was no room yet.
+    pub(crate) unanswered: Vec<(InboundId, &'static str)>,
     pub(crate) chores: Chores,
     /// Changes that the peer is to be told of, and for which there was no room yet.
     pub(crate) changes: Changes<M>,
@@ -255,9 +258,18 @@ impl<M: Machine> Wire<M> {
         self: &Arc<Self>,
         act: impl FnOnce(&mut M, Instant, &mut Out) -> T,
     ) -> T {
+        self.answer_in(|machine, now, out, _| act(machine, now, out))
+    }
+
+    /// The same with what is known of the requests that have handlers.
+    pub(crate) fn answer_in<T>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&mut M, Instant, &mut Out, &mut Requests<M>) -> T,
+    ) -> T {
         self.act(|state| {
             self.without_limit(state, |state| {
-                act(&mut state.machine, self.clock.now(), &mut state.out)
+                let State { machine, out, requests, .. } = state;
+                act(machine, self.clock.now(), out, requests)
             })
         })
     }
@@ -296,7 +308,7 @@ impl<M: Machine> Wire<M> {
 
     /// Refuses a request that its handler has not answered, now or as soon as there is room.
     pub(crate) fn refuse_unanswered(self: &Arc<Self>, id: InboundId) {
-        self.act(|state| state.unanswered.push(id));
+        self.act(|state| state.unanswered.push((id, UNANSWERED)));
     }
 
     /// A request has been answered: whoever waits for the end of it need not any more.
@@ -370,11 +382,10 @@ impl<M: Machine> Wire<M> {
         // A peer that does not read gets no new work done. When it has said all that it wants, no more can
         // come of it than what is here.
         while (!state.out.is_congested() || state.machine.phase() == Phase::Draining)
-            && let Some((id, request, signal)) = state.requests.start()
+            && let Some(started) = state.requests.start()
         {
-            trace::request::<M>(id, &request);
-            let exchange = Exchange::new(id, request, signal, self);
-            state.jobs.push(Job::Serve(exchange));
+            trace::request::<M>(started.id, &started.request);
+            state.jobs.push(Job::Serve(Exchange::new(started, self)));
         }
         if state.events.begin() {
             state.jobs.push(Job::Tell(Telling::new(self)));
@@ -443,9 +454,8 @@ impl<M: Machine> State<M> {
     /// Refuses what nobody has answered, as far as there is room for it.
     pub(crate) fn refuse_all(&mut self) {
         let Self { machine, out, unanswered, .. } = self;
-        unanswered.retain(|id| {
-            let (code, text) = (ErrorCode::INTERNAL_ERROR, "the request was not answered");
-            let refused = machine.reject(*id, code, text, None, out);
+        unanswered.retain(|(id, text)| {
+            let refused = machine.reject(*id, ErrorCode::INTERNAL_ERROR, text, None, out);
             matches!(refused, Err(RespondError::Encode(_)))
         });
     }

@@ -26,6 +26,7 @@ use crate::body::ResponseBody;
 use crate::budget::{Budget, Held, Share};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
+use crate::open_requests::OpenRequests;
 use crate::options::EndpointOptions;
 
 /// How long a client may pause while it sends a body.
@@ -52,7 +53,8 @@ pub(crate) struct Inner {
     /// Those that are one event stream.
     pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// What stands alone and is being answered.
-    open: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
+    alone: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
+    pub(crate) open_requests: OpenRequests,
     numbers: AtomicU32,
     is_closing: AtomicBool,
     /// What is kept of all clients.
@@ -80,7 +82,8 @@ impl Endpoint {
         let inner = Inner {
             sessions: Mutex::new(Sessions::new(&options.http)),
             one_streams: Mutex::new(Sessions::new(&options.http)),
-            open: Mutex::default(),
+            alone: Mutex::default(),
+            open_requests: OpenRequests::new(&options),
             runner: Arc::new(spawner(handler)),
             clock: clock(),
             numbers: AtomicU32::new(0),
@@ -131,9 +134,9 @@ impl Endpoint {
         self.inner.budget.used()
     }
 
-    /// How many requests that stand alone are being answered.
+    /// How many requests are being answered, those of sessions included, which [`EndpointOptions::most_open`] bounds.
     pub fn open_requests(&self) -> usize {
-        lock(&self.inner.open).len()
+        self.inner.open_requests.len()
     }
 
     /// Takes no new requests, ends subscriptions, and ends everything else when it has been answered, at the
@@ -143,7 +146,7 @@ impl Endpoint {
         let mut wires: Vec<_> =
             self.inner.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
         wires.extend(lock(&self.inner.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
-        wires.extend(lock(&self.inner.open).values().filter_map(Weak::upgrade));
+        wires.extend(lock(&self.inner.alone).values().filter_map(Weak::upgrade));
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
 }
@@ -269,8 +272,10 @@ impl Inner {
             Destination::Opening => self.open(source, body, share)?,
             Destination::Session(session) => {
                 let wire = self.find(session, source.principal)?;
-                let response = wire.post(body, source).ok_or_else(Gate::no_session)?;
-                self.in_session(wire, response, share)
+                let admitted = self.admit_to_session(source, body)?;
+                let begun = self.hand_over(&wire, (body, source), admitted);
+                let (response, open) = begun.ok_or_else(Gate::no_session)?;
+                self.in_session(wire, response, share).holding(open)
             }
             _ => return Ok(None),
         };
@@ -301,27 +306,31 @@ impl Inner {
         body: &[u8],
         share: Share,
     ) -> Result<Carried, Reply> {
+        // What is refused is not begun.
+        let open = self.admit(source)?;
         let number = server.connection();
         let wire = self.connect(server, streams);
         let (known, number) = (Arc::downgrade(&wire), number.get());
-        let mut open = lock(&self.open);
-        // Whoever shuts down finds it in there, or it finds that out here. What is refused is not begun.
-        if self.is_closing() || self.options.most_open <= open.len() {
-            drop(open);
+        let mut alone = lock(&self.alone);
+        // Whoever shuts down finds it in there, or it finds that out here.
+        if self.is_closing() {
+            drop(alone);
             wire.end_now();
-            return Err(if self.is_closing() { Gate::closing() } else { crowded() });
+            return Err(Gate::closing());
         }
-        open.insert(number, known);
-        drop(open);
-        let Some(response) = wire.post(body, source) else {
-            lock(&self.open).remove(&number);
+        alone.insert(number, known);
+        drop(alone);
+        let begun = self.hand_over(&wire, (body, source), Some(Arc::clone(&open)));
+        let Some((response, _)) = begun else {
+            lock(&self.alone).remove(&number);
             return Err(Gate::closing());
         };
-        let carried = Carried::alone(wire, response, share);
+        // A subscription has no handler, and counts as well.
+        let carried = Carried::alone(wire, response, share).holding(Some(open));
         let inner = Arc::downgrade(self);
         Ok(carried.then(move || {
             if let Some(inner) = inner.upgrade() {
-                lock(&inner.open).remove(&number);
+                lock(&inner.alone).remove(&number);
             }
         }))
     }
@@ -336,11 +345,13 @@ impl Inner {
         if !self.sessions().has_room(source) {
             return Err(Gate::full());
         }
+        let open = self.admit(source)?;
         let random = random_bytes().map_err(|_| Reply::empty(500))?;
         let id = SessionId::from_random(random);
         let (server, streams) = self.gate.session(self.next_number(), id);
         let wire = self.connect(server, streams);
-        let response = wire.post(body, source).ok_or_else(Gate::closing)?;
+        let begun = self.hand_over(&wire, (body, source), Some(open));
+        let (response, _) = begun.ok_or_else(Gate::closing)?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response, share));
@@ -470,10 +481,6 @@ pub(crate) fn fields(parts: &Parts) -> Vec<(&str, &[u8])> {
 pub(crate) fn head<'p>(parts: &'p Parts, fields: &'p [(&'p str, &'p [u8])]) -> RequestHead<'p> {
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     RequestHead::new(parts.method.as_str(), fields).authority(authority)
-}
-
-fn crowded() -> Reply {
-    Reply::busy("too many requests are being answered (EndpointOptions::most_open)")
 }
 
 impl fmt::Debug for Endpoint {

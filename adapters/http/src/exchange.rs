@@ -14,6 +14,7 @@ use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
 use crate::budget::Share;
+use crate::open_requests::OpenRequest;
 
 /// What keeps the time of a connection.
 pub(crate) type Keeper = Drive<Server, Elsewhere, Elsewhere, Sleeps>;
@@ -28,14 +29,24 @@ pub(crate) struct Carried {
     is_over: bool,
     /// What the request takes of the endpoint's bytes until it is answered.
     share: Share,
+    /// The request counts as open until this is over and its handler has ended.
+    _open: Option<Arc<OpenRequest>>,
     /// What to do when it is over, however that comes about.
     afterwards: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl Carried {
     pub(crate) fn new(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
-        let (keeper, afterwards) = (None, None);
-        Self { wire, response, keeper, buffer: Vec::new(), is_over: false, share, afterwards }
+        Self {
+            wire,
+            response,
+            keeper: None,
+            buffer: Vec::new(),
+            is_over: false,
+            share,
+            _open: None,
+            afterwards: None,
+        }
     }
 
     /// The same for a connection that is for this request alone.
@@ -43,6 +54,12 @@ impl Carried {
         let mut carried = Self::new(Arc::clone(&wire), response, share);
         carried.keeper = Some(Box::pin(Drive::timed(&wire, Sleeps::default())));
         carried
+    }
+
+    /// The same for a request that counts as open.
+    pub(crate) fn holding(mut self, open: Option<Arc<OpenRequest>>) -> Self {
+        self._open = open;
+        self
     }
 
     /// The same with something to do when it is over.

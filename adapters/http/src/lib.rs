@@ -22,6 +22,7 @@ mod exchange;
 mod identify;
 mod idle;
 mod one_stream;
+mod open_requests;
 mod options;
 mod prompt;
 mod serve;

@@ -137,7 +137,9 @@ impl Inner {
         let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
-        let response = wire.post(&body, source).ok_or_else(Gate::no_session)?;
-        Ok(Carried::new(wire, response, share))
+        let admitted = self.admit_to_session(source, &body)?;
+        let begun = self.hand_over(&wire, (&body, source), admitted);
+        let (response, open) = begun.ok_or_else(Gate::no_session)?;
+        Ok(Carried::new(wire, response, share).holding(open))
     }
 }

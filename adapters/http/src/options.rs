@@ -22,9 +22,22 @@ pub struct EndpointOptions {
     /// Which arguments of which tools clients repeat in header fields (`x-mcp-header`, from 2026-07-28 on): what
     /// they say there is compared with the arguments. A tool that is not in here is not checked.
     pub tools: BTreeMap<String, Arc<ParamHeaders>>,
-    /// How many requests that stand alone are answered at a time, subscriptions included. Default 10,000; one more
-    /// is refused with 503.
+    /// How many requests are answered at a time, in sessions and without. Default 10,000; one more is refused with 503
+    /// and `Retry-After`, or with `-32603` if it is part of a batch.
+    ///
+    /// A request counts from the moment it is taken in until its handler has ended, also if its client has gone, it
+    /// waits for input of its client, or it has become a task; without a session also until its response has ended, so
+    /// that subscriptions count. Requests that wait for one of the handlers of their connection
+    /// ([`ConnectionOptions::handlers`]) count as well.
+    ///
+    /// Notifications, responses and pings of sessions are taken in all the same. The event streams that clients of
+    /// sessions listen to do not count: they run no handler, a session has one for itself, and the number of sessions
+    /// is bounded ([`HttpServerConfig::most_sessions`]).
     pub most_open: usize,
+    /// How many of them one client may have: a principal, or without one an address ([`RequestSource`]). Default 1,000;
+    /// one more is refused in the same way. Clients that cannot be told apart are only bounded together. Raise it behind
+    /// a proxy that hides addresses.
+    pub open_of_client: usize,
     /// How long a client may take to send a body. Default 2 min; then the request is refused with 408. A pause of 30 s
     /// within the body has the same effect.
     pub body_within: Duration,
@@ -52,6 +65,7 @@ impl Default for EndpointOptions {
             connection: ConnectionOptions::default(),
             tools: BTreeMap::new(),
             most_open: 10_000,
+            open_of_client: 1_000,
             body_within: Duration::from_secs(120),
             bytes: 512 << 20,
             most_connections: 10_000,

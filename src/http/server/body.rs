@@ -334,6 +334,17 @@ fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
     Err(refusal(code, &kind))
 }
 
+/// Whether a body is a single request, and not a `ping`.
+pub(super) fn is_request(gate: &Gate, body: &[u8]) -> bool {
+    let limits = &gate.server.connection.limits;
+    first_frame(gate, body).is_ok_and(|first| {
+        let envelope = Envelope::scan(first.bytes(), limits.depth);
+        let message = read(&envelope, limits);
+        let is_work = matches!(message, Ok(Message::Request { method, .. }) if method != "ping");
+        is_work && !first.is_in_batch()
+    })
+}
+
 /// Whether a body is a message, or several.
 pub(super) fn check_shape(gate: &Gate, body: &[u8]) -> Result<(), Reply> {
     let limits = &gate.server.connection.limits;

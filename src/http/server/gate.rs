@@ -4,7 +4,7 @@
 
 use alloc::sync::Arc;
 
-use super::body::Body;
+use super::body::{self, Body};
 use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
@@ -260,6 +260,14 @@ impl Gate {
             return Err(self.too_large());
         }
         Body { gate: self, headers, tool }.destination(body)
+    }
+
+    /// Whether a body is a single request, and not a `ping`.
+    ///
+    /// An endpoint that has no room for another request refuses such a body as a whole, with 503. It still takes in
+    /// notifications, responses and pings, and batches, whose requests are refused one by one.
+    pub fn is_request(&self, body: &[u8]) -> bool {
+        body::is_request(self, body)
     }
 }
 

@@ -54,8 +54,10 @@ impl RequestSource {
         }
     }
 
-    /// What bounds that hold per client count it as; `None` if it cannot be told from others.
-    pub(super) fn client(&self) -> Option<Requestor> {
+    /// The client that bounds per client count it as; `None` if it cannot be told from others.
+    ///
+    /// A principal is one client. Without a principal, a network is one client: see the type.
+    pub fn client(&self) -> Option<Requestor> {
         match self.requestor(None) {
             Requestor::Unknown(0) => None,
             client => Some(client),

@@ -15,6 +15,7 @@ use crate::machine::sealed::Happening;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
+use crate::requests::Admission;
 use crate::run::Run;
 use crate::wire::{State, Wire};
 
@@ -57,10 +58,15 @@ impl Wire<Server> {
     }
 
     /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it.
+    ///
+    /// `admission` is asked for a permit for each request that has to have a handler. A request without a permit is
+    /// answered with `-32603`. Everything else is taken in without one: notifications, responses, and what the machine
+    /// answers itself.
     pub fn post(
         self: &Arc<Self>,
         body: &[u8],
         source: impl Into<RequestSource>,
+        admission: &mut Admission<'_>,
     ) -> Option<ResponseId> {
         let source = source.into();
         self.act(|state| {
@@ -71,7 +77,7 @@ impl Wire<Server> {
             let streams = state.streams()?;
             let response = streams.begin(now);
             let arrival = streams.arrival(response, source, now);
-            let is_batch = self.receive_body(state, body, arrival);
+            let is_batch = self.receive_body(state, body, arrival, admission);
             state.streams()?.received(response, is_batch);
             Some(response)
         })
@@ -83,6 +89,7 @@ impl Wire<Server> {
         state: &mut State<Server>,
         body: &[u8],
         arrival: Arrival,
+        admission: &mut Admission<'_>,
     ) -> bool {
         let mut is_batch = false;
         for frame in Frames::of(body, &self.limits) {
@@ -91,7 +98,12 @@ impl Wire<Server> {
             let event = state.machine.receive(frame, arrival, &mut state.out);
             if let Some(event) = event {
                 state.out.watch(&event);
-                self.deliver(state, Happening::from(event), bytes);
+                match Happening::from(event) {
+                    Happening::Request(id, request) => {
+                        self.ask(state, (id, request), bytes, Some(admission));
+                    }
+                    happening => self.deliver(state, happening, bytes),
+                }
             }
         }
         is_batch

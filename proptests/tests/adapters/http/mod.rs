@@ -8,6 +8,7 @@ pub(crate) mod kit;
 mod load;
 mod meeting;
 mod mishaps;
+mod open_requests;
 mod owners;
 mod raw;
 mod stopping;
