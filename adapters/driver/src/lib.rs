@@ -63,6 +63,7 @@ mod http;
 #[path = "no_http.rs"]
 mod http;
 mod jobs;
+mod kept_bytes;
 mod machine;
 #[cfg(feature = "server")]
 mod offers;

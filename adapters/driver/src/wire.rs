@@ -24,6 +24,7 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::http::HttpState;
 use crate::jobs::Jobs;
+use crate::kept_bytes::KeptBytes;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
@@ -94,6 +95,7 @@ pub(crate) struct State<M: Machine> {
     pub(crate) reader: Option<Reader>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
+    pub(crate) kept: KeptBytes,
     pub(crate) http: HttpState,
     pub(crate) follow: Follow,
 }
@@ -222,6 +224,7 @@ impl<M: Machine> Wire<M> {
             timer: None,
             reader: None,
             room: Wakers::new(),
+            kept: KeptBytes::default(),
             http: HttpState::default(),
             follow: Follow::default(),
         };
@@ -327,8 +330,7 @@ impl<M: Machine> Wire<M> {
     /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::Counts::kept_bytes)), and
     /// of what it has not been sent.
     pub fn kept_bytes(&self) -> usize {
-        let state = self.lock();
-        state.machine.counts().kept_bytes.saturating_add(state.out.unsent_bytes())
+        self.lock().kept_bytes()
     }
 
     /// What phase the machine is in.
@@ -395,6 +397,7 @@ impl<M: Machine> Wire<M> {
     /// Gives the lock back and does what follows.
     pub(crate) fn release(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
         self.note_who_waits(&mut state);
+        state.count_kept_bytes();
         let follow = std::mem::take(&mut state.follow);
         let dispatches = state.jobs.begin();
         let retired = state.retired();

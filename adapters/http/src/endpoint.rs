@@ -13,8 +13,8 @@ use hyper::body::Body;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::http::{
-    Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, ResponseId, SessionId,
-    Sessions, Streams,
+    Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, SessionId, Sessions,
+    Streams,
 };
 use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
@@ -23,7 +23,7 @@ use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
 use tokio::time::Instant;
 
 use crate::body::ResponseBody;
-use crate::budget::{Budget, Held, Share};
+use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
 use crate::open_requests::OpenRequests;
@@ -59,8 +59,6 @@ pub(crate) struct Inner {
     is_closing: AtomicBool,
     /// What is kept of all clients.
     budget: Budget,
-    /// What of it sessions keep on their own.
-    held: Mutex<Held>,
     /// Somebody looks after sessions whose time runs out.
     is_swept: AtomicBool,
 }
@@ -89,7 +87,6 @@ impl Endpoint {
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),
             budget: Budget::new(options.bytes),
-            held: Mutex::default(),
             is_swept: AtomicBool::new(false),
             gate,
             options,
@@ -186,7 +183,7 @@ impl Inner {
                 }
                 let share = self.share()?;
                 let response = wire.listen(last_event)?;
-                Ok(self.in_session(wire, response, share).respond().await)
+                Ok(Carried::new(wire, response, share).respond().await)
             }
             Admitted::End { session } => {
                 self.find(session, principal)?;
@@ -202,16 +199,8 @@ impl Inner {
     /// What a request takes before anything of its body has been read.
     pub(crate) fn share(&self) -> Result<Share, Reply> {
         let mut share = self.budget.share();
-        self.grow(&mut share, REQUEST_BYTES)?;
+        share.grow(REQUEST_BYTES)?;
         Ok(share)
-    }
-
-    /// Takes so many bytes more, for which there may be room because sessions keep less than before.
-    fn grow(&self, share: &mut Share, bytes: usize) -> Result<(), Reply> {
-        share.grow(bytes).or_else(|_| {
-            lock(&self.held).look();
-            share.grow(bytes)
-        })
     }
 
     /// Reads a body, as far as it may be, and as long as something of it comes.
@@ -242,7 +231,7 @@ impl Inner {
                 return Err(self.gate.too_large());
             }
             // What has been read, what the handler gets, what it makes of it, and what the machine keeps meanwhile.
-            self.grow(share, 4 * data.remaining())?;
+            share.grow(4 * data.remaining())?;
             read.put(data);
         }
     }
@@ -253,7 +242,7 @@ impl Inner {
         source: RequestSource,
         headers: Headers<'_>,
         body: &[u8],
-        share: Share,
+        mut share: Share,
     ) -> Result<Option<Carried>, Reply> {
         let tool = |name: &str| self.options.tools.get(name).cloned();
         let destination = self.gate.post(headers, body, &tool)?;
@@ -275,27 +264,13 @@ impl Inner {
                 let admitted = self.admit_to_session(source, body)?;
                 let begun = self.hand_over(&wire, (body, source), admitted);
                 let (response, open) = begun.ok_or_else(Gate::no_session)?;
-                self.in_session(wire, response, share).holding(open)
+                // The connection counts what it keeps of the body.
+                share.shrink(body.len());
+                Carried::new(wire, response, share).holding(open)
             }
             _ => return Ok(None),
         };
         Ok(Some(carried))
-    }
-
-    /// A response of a session. What this keeps when it has ended counts.
-    fn in_session(
-        self: &Arc<Self>,
-        wire: Arc<Wire<Server>>,
-        response: ResponseId,
-        share: Share,
-    ) -> Carried {
-        let (inner, known) = (Arc::downgrade(self), Arc::downgrade(&wire));
-        let number = wire.handle().connection().get();
-        Carried::new(wire, response, share).then(move || {
-            if let (Some(inner), Some(wire)) = (inner.upgrade(), known.upgrade()) {
-                lock(&inner.held).note(&inner.budget, number, &wire);
-            }
-        })
     }
 
     /// A message that belongs to no session that is known has a connection of its own.
@@ -393,7 +368,8 @@ impl Inner {
 
     pub(crate) fn connect(&self, server: Server, streams: Streams) -> Arc<Wire<Server>> {
         let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
-        Wire::behind_http(server, streams, options, self.clock, runner)
+        let kept = self.budget.total();
+        Wire::behind_http(server, streams, options, self.clock, runner, kept)
     }
 
     /// The session with this id, if there is one and it has not ended by itself.

@@ -42,10 +42,11 @@ pub struct EndpointOptions {
     /// within the body has the same effect.
     pub body_within: Duration,
     /// Most bytes that are kept of all clients together: bodies that are being read, requests until they are answered,
-    /// each with four times the length of its body, and answers that have not been read. Default 512 MiB.
+    /// each with four times the length of its body, answers and events that have not been read, and what sessions keep,
+    /// whether or not a response is open. Default 512 MiB.
     ///
-    /// When they are exhausted a request is refused with 503 and `Retry-After`, and what there is goes on. What the
-    /// sessions keep has bounds of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
+    /// When they are exhausted a request is refused with 503 and `Retry-After`, and what there is goes on. What a
+    /// session keeps has bounds of its own ([`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes),
     /// [`HttpServerConfig::kept_bytes`]).
     pub bytes: usize,
     /// How many connections [`serve`](crate::serve) has open at a time. Default 10,000; one more waits until another has

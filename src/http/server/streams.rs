@@ -196,6 +196,11 @@ impl<E: EventStore> Streams<E> {
         self.streams.values().map(|stream| stream.outbox.len()).sum()
     }
 
+    /// How many streams there are, with and without a response.
+    pub fn stream_count(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Changes how many bytes may wait on one stream, as [`Outbox::set_limit`] does. The stream that belongs to
     /// no request has its own limit.
     pub const fn set_limit(&mut self, bytes: usize) {

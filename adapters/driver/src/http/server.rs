@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 
 use mcp_sansio::http::{Reply, RequestSource, ResponseId, ResponsePart, Streams};
@@ -10,6 +11,7 @@ use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
 use super::HttpOutlets;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
+use crate::kept_bytes::KeptBytes;
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
 use crate::options::ConnectionOptions;
@@ -39,12 +41,16 @@ impl Responses {
 impl Wire<Server> {
     /// A server whose output goes to these streams, and whose handlers run there. If connections share tasks its
     /// number is [one of theirs](ConnectionOptions::next_connection).
+    ///
+    /// `kept` is a total over several connections. What this one keeps ([`kept_bytes`](Self::kept_bytes)) is part of it
+    /// from now on; for a message that stands alone only what has not been sent.
     pub fn behind_http(
         server: Server,
         streams: Streams,
         options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<Server>>,
+        kept: Arc<AtomicUsize>,
     ) -> Arc<Self> {
         let is_alone = streams.is_alone();
         let out = Out::Http(HttpOutlets::Responses(streams));
@@ -53,6 +59,7 @@ impl Wire<Server> {
         // Nothing is written on a single stream.
         state.output.writing = Writing::Over;
         state.http.responses.is_alone = is_alone;
+        state.kept = KeptBytes::in_total(kept);
         drop(state);
         wire
     }

@@ -5,12 +5,15 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use http_body_util::BodyExt;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use mcp_sansio::ChangedList;
 use mcp_sansio_http::EndpointOptions;
+use serde_json::json;
 use tokio::net::TcpStream;
 
 use crate::http::kit::{Served, let_pass, server_config, soon};
-use crate::http::raw::{Raw, legacy, modern, modern_body, modern_fields, post, request};
+use crate::http::raw::{Raw, legacy, listen, modern, modern_body, modern_fields, post, request};
 
 /// A request without the end of its body.
 fn unfinished(bytes: usize) -> String {
@@ -186,4 +189,72 @@ async fn what_sessions_keep_counts() {
     let_pass(Duration::from_millis(200)).await;
     again.send(modern(3, "echo", &"x".repeat(15_000))).await;
     assert_eq!(again.answer().await.status(), "200");
+}
+
+/// Events that wait on an event stream count while the stream is open, and until they are read.
+#[tokio::test]
+async fn unread_events_of_an_open_stream_count() {
+    let mut options = EndpointOptions::new();
+    options.bytes = 60_000;
+    let served = Served::with(server_config(), options, Duration::ZERO).await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    keeps(&served, |bytes| bytes == 0).await;
+    let response = served.endpoint.handle(request(&served, listen(&session, ""))).await;
+    assert_eq!(response.status(), 200);
+    let mut body = response.into_body();
+    let before = served.endpoint.kept_bytes();
+    raw.send(legacy(&session, 1, "chat", "500")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    keeps(&served, |bytes| bytes < before + 40_000).await;
+    let unread = served.endpoint.kept_bytes() - before;
+    assert!(500 * 50 < unread && unread < 500 * 100, "{unread}");
+    let text = "x".repeat(10_000);
+    raw.send(legacy(&session, 2, "echo", &text)).await;
+    assert_eq!(raw.answer().await.status(), "503");
+    for _ in 0..500 {
+        let event = soon(body.frame()).await.unwrap().unwrap().into_data().unwrap();
+        assert!(event.ends_with(b"\n\n"));
+    }
+    keeps(&served, |bytes| bytes == before).await;
+    raw.send(legacy(&session, 3, "echo", &text)).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    drop(body);
+    keeps(&served, |bytes| bytes == 0).await;
+}
+
+/// Unread events of a subscription without a session count as well, and those of a session that ends count no more.
+#[tokio::test]
+async fn unread_events_count_until_their_connection_ends() {
+    let served = Served::new().await;
+    let mut raw = Raw::connect(served.address).await;
+    let session = raw.initialize("2025-06-18").await;
+    let in_session = served.endpoint.handle(request(&served, listen(&session, ""))).await;
+    let params = json!({
+        "notifications": {"toolsListChanged": true},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    });
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let fields = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n";
+    let alone = served.endpoint.handle(request(&served, post(fields, &body.to_string()))).await;
+    assert_eq!(
+        (in_session.status(), alone.status()),
+        (hyper::StatusCode::OK, hyper::StatusCode::OK)
+    );
+    let before = served.endpoint.kept_bytes();
+    served.script.audience.list_changed(ChangedList::Tools);
+    assert!(before + 2 * 50 < served.endpoint.kept_bytes());
+    drop(alone);
+    let of_session = served.endpoint.kept_bytes();
+    assert!(8_192 + 50 < of_session && of_session < 8_192 + 100, "{of_session}");
+    let end =
+        format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: {session}\r\n\r\n");
+    raw.send(end).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    drop(in_session);
+    keeps(&served, |bytes| bytes == 0).await;
 }

@@ -175,6 +175,15 @@ impl Script {
                 self.gate.acquire().await.unwrap().forget();
                 exchange.respond(&CallToolResult::text("later"))
             }
+            "chat" => {
+                for line in 0..number {
+                    let said = exchange
+                        .handle()
+                        .notify_method("notifications/chat", &json!({"line": line}));
+                    said.unwrap();
+                }
+                exchange.respond(&CallToolResult::text("said"))
+            }
             "change" => {
                 self.audience.list_changed(ChangedList::Tools);
                 exchange.respond(&CallToolResult::text("changed"))
