@@ -317,7 +317,8 @@ impl Inner {
         body: &[u8],
         share: Share,
     ) -> Result<Carried, Reply> {
-        if !self.sessions().has_room(source) {
+        let now = self.clock.now();
+        if !self.sessions().has_room(source, now, |wire| wire.used_until(now)) {
             return Err(Gate::full());
         }
         let open = self.admit(source)?;
@@ -349,7 +350,8 @@ impl Inner {
             Err(Gate::closing())
         } else {
             let now = self.clock.now();
-            known.insert(id, source, Arc::clone(wire), now).map_err(|_| Gate::full())
+            let used_until = |wire: &Arc<Wire<Server>>| wire.used_until(now);
+            known.insert(id, source, Arc::clone(wire), now, used_until).map_err(|_| Gate::full())
         };
         // Not under the lock, because that wakes others.
         drop(known);

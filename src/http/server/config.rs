@@ -55,12 +55,21 @@ pub struct HttpServerConfig {
     /// How many bytes wait at most for a client of a session that has no event stream open for what belongs to
     /// no request. Default 64 KiB.
     pub standalone_bytes: usize,
-    /// How many sessions there may be at a time. Default 10,000; one more displaces the one that has waited longest
-    /// to become ready ([`Sessions`](super::Sessions)), and is refused with 503 if all of them are.
+    /// How many sessions there may be at a time. Default 10,000. One more displaces the one that has waited longest to
+    /// become ready, or if all are ready, the one that has been idle longest, for at least
+    /// [`displaced_after`](Self::displaced_after). If there is none, it is refused with 503
+    /// ([`Sessions`](super::Sessions)).
     pub most_sessions: usize,
+    /// How long a session has to be without any request and without an open stream before another one can displace it.
+    /// Default 1 min.
+    ///
+    /// It matters at [`most_sessions`](Self::most_sessions) only. Below that a session lasts for
+    /// [`session_idle`](Self::session_idle). A client whose session was displaced gets 404 and opens another one; the
+    /// tasks that the session owned, and streams that its client could have come back for, have ended with it.
+    pub displaced_after: Duration,
     /// How many of them one client may have: a principal, or without one an address
-    /// ([`RequestSource`](super::RequestSource)). Default 1,000; beyond, the same holds among those of the client.
-    /// Raise it behind a proxy that hides addresses.
+    /// ([`RequestSource`](super::RequestSource)). Default 1,000. One more displaces the one of the client that has
+    /// waited longest to become ready, and is refused with 503 if all of them are. Raise it behind a proxy that hides addresses.
     pub sessions_of_client: usize,
     /// How long a session lasts in which nothing has come after `initialize`. Default 10 s.
     pub ready_within: Duration,
@@ -87,6 +96,7 @@ impl Default for HttpServerConfig {
             kept_bytes: 1 << 20,
             standalone_bytes: 64 << 10,
             most_sessions: 10_000,
+            displaced_after: Duration::from_secs(60),
             sessions_of_client: 1_000,
             ready_within: Duration::from_secs(10),
             session_idle: Some(Duration::from_secs(1800)),

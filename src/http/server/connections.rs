@@ -27,15 +27,20 @@ impl HttpServer {
     pub(super) fn enter(&mut self, id: SessionId, number: u32, now: Instant) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         connection.session = Some(id);
-        match self.sessions.insert(id, connection.source, number, now) {
+        let source = connection.source;
+        let Self { sessions, connections, .. } = self;
+        let used_until = |number: &u32| connections.get(number)?.streams.used_until(now);
+        match sessions.insert(id, source, number, now, used_until) {
             // Either there was no room for it, or it has taken the room of another one.
             Err(ended) | Ok(Some(ended)) => self.end_now(ended, now),
             Ok(None) => {}
         }
     }
 
-    pub(super) fn check_room(&self, source: RequestSource) -> Result<(), Reply> {
-        if self.sessions.has_room(source) { Ok(()) } else { Err(Gate::full()) }
+    pub(super) fn check_room(&mut self, source: RequestSource, now: Instant) -> Result<(), Reply> {
+        let Self { sessions, connections, .. } = self;
+        let used_until = |number: &u32| connections.get(number)?.streams.used_until(now);
+        if sessions.has_room(source, now, used_until) { Ok(()) } else { Err(Gate::full()) }
     }
 
     pub(super) fn check_open(&self) -> Result<(), Reply> {

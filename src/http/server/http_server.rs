@@ -183,7 +183,7 @@ impl HttpServer {
                 self.connect(self.gate.assumed(number, revision, source, now), source)
             }
             Destination::Opening => {
-                self.check_room(source)?;
+                self.check_room(source, now)?;
                 let number = self.next_number();
                 self.connect(self.gate.session(number, SessionId::from_random(random)), source)
             }
@@ -260,7 +260,7 @@ impl HttpServer {
     ) -> Result<HttpExchange, Reply> {
         let source = source.into();
         self.check_open()?;
-        self.check_room(source)?;
+        self.check_room(source, now)?;
         let id = SessionId::from_random(random);
         let number = self.next_number();
         let (server, streams, response) = self.gate.one_stream(number, id, endpoint(id), now);

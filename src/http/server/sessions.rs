@@ -15,12 +15,17 @@ use crate::time::Instant;
 /// used for [`HttpServerConfig::session_idle`] comes out of [`expire`](Self::expire).
 ///
 /// A session is *ready* as soon as anything has named it after `initialize`. One that is not ready by
-/// [`HttpServerConfig::ready_within`] comes out of `expire`, whatever it is doing. If there is no room for another one,
-/// the session that has waited longest to become ready is displaced: so clients that only open sessions lock nobody out.
+/// [`HttpServerConfig::ready_within`] comes out of `expire`, whatever it is doing.
+///
+/// If there is no room for another session, one is displaced. That is the session that has waited longest to become
+/// ready, or if all are ready, the one that has been idle longest, for at least [`HttpServerConfig::displaced_after`].
+/// A session is idle while it has no request and no open response. A client that has as many sessions as one client may
+/// have displaces its own sessions that are not ready, and no others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sessions<T> {
     sessions: BTreeMap<SessionId, Entry<T>>,
-    deadlines: BTreeSet<(Instant, SessionId)>,
+    /// Those that are ready, in the order in which they were used last as far as that is known.
+    used: BTreeSet<(Instant, SessionId)>,
     /// Those that are not ready, in the order in which they were opened.
     opening: BTreeMap<u64, SessionId>,
     /// The same of each client that can be told from others.
@@ -31,6 +36,8 @@ pub struct Sessions<T> {
     most: usize,
     most_of_client: usize,
     idle: Option<Duration>,
+    displaced_after: Duration,
+    /// How long one lasts that is not ready.
     ready_within: Duration,
 }
 
@@ -41,7 +48,8 @@ struct Entry<T> {
     client: Option<Requestor>,
     /// Its place among those that are not ready.
     opening: Option<u64>,
-    deadline: Option<Instant>,
+    /// When it was used last as far as that is known, or opened if it is not ready.
+    since: Instant,
     value: T,
 }
 
@@ -53,7 +61,7 @@ impl<T> Sessions<T> {
     pub const fn new(config: &HttpServerConfig) -> Self {
         Self {
             sessions: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            used: BTreeSet::new(),
             opening: BTreeMap::new(),
             opening_of: BTreeSet::new(),
             of_client: BTreeMap::new(),
@@ -61,7 +69,11 @@ impl<T> Sessions<T> {
             most: config.most_sessions,
             most_of_client: config.sessions_of_client,
             idle: config.session_idle,
-            ready_within: config.ready_within,
+            displaced_after: config.displaced_after,
+            ready_within: match config.session_idle {
+                Some(idle) if idle.as_nanos() < config.ready_within.as_nanos() => idle,
+                _ => config.ready_within,
+            },
         }
     }
 
@@ -76,13 +88,23 @@ impl<T> Sessions<T> {
     }
 
     /// Whether there is room for another session of this client, or a session to displace. If not, it is to be refused
-    /// with 503.
-    pub fn has_room(&self, source: RequestSource) -> bool {
-        self.displaced_by(source).is_ok()
+    /// with 503. When a session was used last is told by [`Streams::used_until`](super::Streams::used_until).
+    pub fn has_room(
+        &mut self,
+        source: RequestSource,
+        now: Instant,
+        used_until: impl Fn(&T) -> Option<Instant>,
+    ) -> bool {
+        self.displaced_by(source, now, used_until).is_ok()
     }
 
     /// The session that makes room for another one of this client, if one has to.
-    fn displaced_by(&self, source: RequestSource) -> Result<Option<SessionId>, Full> {
+    fn displaced_by(
+        &mut self,
+        source: RequestSource,
+        now: Instant,
+        used_until: impl Fn(&T) -> Option<Instant>,
+    ) -> Result<Option<SessionId>, Full> {
         let client = source.client();
         if let Some(client) = client
             && self.of_client.get(&client).is_some_and(|count| self.most_of_client <= *count)
@@ -95,7 +117,36 @@ impl<T> Sessions<T> {
             return Ok(None);
         }
         let oldest = self.opening.first_key_value().map(|(_, id)| *id);
-        oldest.map(Some).ok_or(Full)
+        let displaced = oldest.or_else(|| self.idle_for(self.displaced_after, now, used_until));
+        displaced.map(Some).ok_or(Full)
+    }
+
+    /// The session that is ready and has been idle longest, if that is at least so long.
+    ///
+    /// One that turns out to have been used later, or to be in use, is not looked at again before so long has passed: so
+    /// many that are in use do not make each question take long.
+    fn idle_for(
+        &mut self,
+        least: Duration,
+        now: Instant,
+        used_until: impl Fn(&T) -> Option<Instant>,
+    ) -> Option<SessionId> {
+        while let Some((since, id)) = self.used.first().copied()
+            && since + least <= now
+        {
+            let entry = self.sessions.get_mut(&id)?;
+            let until = used_until(&entry.value).map_or(since, |until| until.max(since));
+            let is_idle = until != now && until + least <= now;
+            if is_idle && until == since {
+                return Some(id);
+            }
+            entry.use_at(&mut self.used, id, until);
+            // Without any time at all a session that is in use would be looked at for ever.
+            if !is_idle && least.is_zero() {
+                return None;
+            }
+        }
+        None
     }
 
     /// Adds a session that has just been opened. The session that had to make room for it is returned: end it. That is
@@ -110,11 +161,12 @@ impl<T> Sessions<T> {
         source: impl Into<RequestSource>,
         value: T,
         now: Instant,
+        used_until: impl Fn(&T) -> Option<Instant>,
     ) -> Result<Option<T>, T> {
         let source = source.into();
         let old = match self.take(id) {
             Some(old) => Some(old),
-            None => match self.displaced_by(source) {
+            None => match self.displaced_by(source, now, used_until) {
                 Ok(displaced) => displaced.and_then(|displaced| self.take(displaced)),
                 Err(Full) => return Err(value),
             },
@@ -127,11 +179,8 @@ impl<T> Sessions<T> {
             self.opening_of.insert((client, serial));
             *self.of_client.entry(client).or_default() += 1;
         }
-        let wait = self.idle.map_or(self.ready_within, |idle| idle.min(self.ready_within));
-        let deadline = Some(now + wait);
-        self.deadlines.extend(deadline.map(|deadline| (deadline, id)));
         let principal = source.principal;
-        let entry = Entry { principal, client, opening: Some(serial), deadline, value };
+        let entry = Entry { principal, client, opening: Some(serial), since: now, value };
         self.sessions.insert(id, entry);
         Ok(old)
     }
@@ -145,7 +194,7 @@ impl<T> Sessions<T> {
                 self.opening_of.remove(&(client, serial));
             }
         }
-        renew(entry, &mut self.deadlines, id, self.idle.map(|idle| now + idle));
+        entry.use_at(&mut self.used, id, now);
         Some(&mut entry.value)
     }
 
@@ -163,10 +212,8 @@ impl<T> Sessions<T> {
     }
 
     fn take(&mut self, id: SessionId) -> Option<T> {
-        let Entry { client, opening, deadline, value, .. } = self.sessions.remove(&id)?;
-        if let Some(deadline) = deadline {
-            self.deadlines.remove(&(deadline, id));
-        }
+        let Entry { client, opening, since, value, .. } = self.sessions.remove(&id)?;
+        self.used.remove(&(since, id));
         if let Some(serial) = opening {
             self.opening.remove(&serial);
         }
@@ -201,30 +248,25 @@ impl<T> Sessions<T> {
         now: Instant,
         used_until: impl Fn(&T) -> Option<Instant>,
     ) -> Option<T> {
-        while let Some((deadline, id)) = self.deadlines.first().copied()
-            && deadline <= now
+        if let Some(id) = self.first_opening().filter(|(until, _)| *until <= now).map(|(_, id)| id)
         {
-            let entry = self.sessions.get_mut(&id)?;
-            if entry.opening.is_some() {
-                return self.take(id);
-            }
-            let used = used_until(&entry.value);
-            let until = used.zip(self.idle).map(|(used, idle)| used + idle);
-            if used != Some(now) && until.is_none_or(|until| until <= now) {
-                return self.take(id);
-            }
-            renew(entry, &mut self.deadlines, id, until);
-            // Without any time at all a session that is in use would be looked at for ever.
-            if self.idle == Some(Duration::ZERO) {
-                return None;
-            }
+            return self.take(id);
         }
-        None
+        let idle = self.idle_for(self.idle?, now, used_until)?;
+        self.take(idle)
     }
 
     /// When to call [`expire`](Self::expire) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        let used = self.idle.zip(self.used.first()).map(|(idle, (since, _))| *since + idle);
+        let opening = self.first_opening().map(|(until, _)| until);
+        used.into_iter().chain(opening).min()
+    }
+
+    /// Until when the oldest session may become ready that is not.
+    fn first_opening(&self) -> Option<(Instant, SessionId)> {
+        let (_, id) = self.opening.first_key_value()?;
+        Some((self.sessions.get(id)?.since + self.ready_within, *id))
     }
 }
 
@@ -232,20 +274,11 @@ impl<T> Entry<T> {
     fn is_of(&self, principal: Principal) -> bool {
         self.principal == principal || mutant!("a_session_is_anybodys")
     }
-}
 
-fn renew<T>(
-    entry: &mut Entry<T>,
-    deadlines: &mut BTreeSet<(Instant, SessionId)>,
-    id: SessionId,
-    deadline: Option<Instant>,
-) {
-    if entry.deadline == deadline {
-        return;
+    /// It is ready, and was used then.
+    fn use_at(&mut self, used: &mut BTreeSet<(Instant, SessionId)>, id: SessionId, since: Instant) {
+        used.remove(&(self.since, id));
+        used.insert((since, id));
+        self.since = since;
     }
-    if let Some(old) = entry.deadline {
-        deadlines.remove(&(old, id));
-    }
-    entry.deadline = deadline;
-    deadlines.extend(deadline.map(|deadline| (deadline, id)));
 }

@@ -420,3 +420,30 @@ async fn an_address_has_its_share_of_the_sessions() {
     assert_eq!(open("2001:db8::3").await.1, "503");
     assert_eq!(open("192.0.2.1").await.1, "200");
 }
+
+/// A session that has been idle for long enough makes room for another one; one with an open event stream is not idle.
+#[tokio::test]
+async fn an_idle_session_makes_room() {
+    let mut options = options();
+    options.http.most_sessions = 1;
+    options.http.displaced_after = Duration::from_millis(100);
+    let served = serve(options).await;
+    let idle = Duration::from_millis(150);
+    let mut first = Client::in_session(&served, "ann").await;
+    let mut events = Raw::connect(served.address).await;
+    events.send(listen(first.session.as_ref().unwrap(), &token("ann"))).await;
+    events.head().await;
+    tokio::time::sleep(idle).await;
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut second = Client::alone(&served, "bob").await;
+    assert_eq!(second.send("initialize", &params).await.status(), "503");
+    drop(events);
+    let opened = async {
+        while second.send("initialize", &params).await.status() != "200" {
+            tokio::time::sleep(idle).await;
+        }
+    };
+    soon(opened).await;
+    assert_eq!(served.endpoint.sessions(), 1);
+    assert_eq!(first.send("ping", &json!({})).await.status(), "404");
+}

@@ -7,7 +7,7 @@ use mcp_sansio::http::{HttpServerConfig, RequestSource, SessionId, Sessions};
 use mcp_sansio::{Cause, Instant, Principal, ServerEvent};
 
 use super::message::{error, fault, initialize, plain, result};
-use super::site::{Heard, POST, Site, in_session, json};
+use super::site::{Heard, POST, Site, get, in_session, json};
 
 const NOW: Instant = Instant::from_millis(1_000_000);
 
@@ -140,7 +140,7 @@ fn a_loopback_address_is_no_client() {
 fn sessions_are_found_and_taken_out_by_their_principals_only() {
     let mut sessions = Sessions::new(&HttpServerConfig::default());
     let (own, id) = (Principal::new(1), SessionId::from_random([1; 16]));
-    assert_eq!(sessions.insert(id, own, "it", NOW), Ok(None));
+    assert_eq!(sessions.insert(id, own, "it", NOW, |_| None), Ok(None));
     for stranger in [Principal::default(), Principal::new(2)] {
         assert_eq!(sessions.remove(id, stranger), None);
         assert_eq!(sessions.get(id, stranger, NOW), None);
@@ -163,11 +163,15 @@ fn the_session_that_has_waited_longest_is_displaced() {
     // Ids in an order of their own, all at the same time.
     let id = |number: u8| SessionId::from_random([9 - number; 16]);
     let known = |principal| RequestSource::from(Principal::new(principal));
-    assert_eq!(sessions.insert(id(1), known(1), 1, NOW), Ok(None));
-    assert_eq!(sessions.insert(id(2), known(2), 2, NOW), Ok(None));
-    assert_eq!(sessions.insert(id(3), known(2), 3, NOW), Ok(None));
-    assert_eq!(sessions.insert(id(4), known(2), 4, NOW), Ok(Some(2)), "its own oldest");
-    assert_eq!(sessions.insert(id(5), known(3), 5, NOW), Ok(Some(1)), "the oldest of all");
+    assert_eq!(sessions.insert(id(1), known(1), 1, NOW, |_| None), Ok(None));
+    assert_eq!(sessions.insert(id(2), known(2), 2, NOW, |_| None), Ok(None));
+    assert_eq!(sessions.insert(id(3), known(2), 3, NOW, |_| None), Ok(None));
+    assert_eq!(sessions.insert(id(4), known(2), 4, NOW, |_| None), Ok(Some(2)), "its own oldest");
+    assert_eq!(
+        sessions.insert(id(5), known(3), 5, NOW, |_| None),
+        Ok(Some(1)),
+        "the oldest of all"
+    );
     for (number, principal) in [(3, 2), (4, 2), (5, 3)] {
         assert_eq!(
             sessions.get(id(number), Principal::new(principal), NOW),
@@ -175,13 +179,90 @@ fn the_session_that_has_waited_longest_is_displaced() {
         );
     }
     for principal in [1, 2, 3] {
-        assert!(!sessions.has_room(known(principal)));
-        assert_eq!(sessions.insert(id(6), known(principal), 6, NOW), Err(6));
+        assert!(!sessions.has_room(known(principal), NOW, |_| None));
+        assert_eq!(sessions.insert(id(6), known(principal), 6, NOW, |_| None), Err(6));
     }
     assert_eq!(sessions.remove(id(3), Principal::new(2)), Some(3));
-    assert_eq!(sessions.insert(id(6), known(2), 6, NOW), Ok(None));
-    assert_eq!(sessions.insert(id(6), known(3), 7, NOW), Ok(Some(6)), "the same id");
+    assert_eq!(sessions.insert(id(6), known(2), 6, NOW, |_| None), Ok(None));
+    assert_eq!(sessions.insert(id(6), known(3), 7, NOW, |_| None), Ok(Some(6)), "the same id");
     assert_eq!(sessions.len(), 3);
+}
+
+/// Sessions that are ready and idle make room for others, though not at once: so clients that cannot be told apart do not
+/// lock others out for long. The one that was used last longest ago goes first, and none that is in use.
+///
+/// Proves H-HTTP-175.
+#[test]
+fn idle_sessions_make_room_when_there_is_none() {
+    let mut site = Site::with(|http, _| http.most_sessions = 3);
+    let sessions: Vec<String> = (0..3).map(|_| site.open("2025-11-25")).collect();
+    for session in &sessions {
+        assert_eq!(ping(&mut site, session), 200);
+    }
+    site.elapse(30_000);
+    assert_eq!(ping(&mut site, &sessions[0]), 200);
+    site.elapse(29_999);
+    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
+    site.elapse(1);
+    // The first one has been used meanwhile.
+    let newest = site.open("2025-11-25");
+    site.settle();
+    let alive = |site: &mut Site| {
+        let alive: Vec<u16> = sessions.iter().map(|session| ping(site, session)).collect();
+        alive
+    };
+    assert_eq!(alive(&mut site), [200, 404, 200]);
+    assert_eq!(ping(&mut site, &newest), 200);
+    // None has been idle for long now.
+    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
+    // An open stream is use, however long nothing comes on it; so is a request.
+    site.send("GET", &get(&sessions[0]), "");
+    let (turn, request) =
+        site.ask(&in_session(&sessions[2]), &plain("2", "tools/call", r#""name":"t""#));
+    site.elapse(600_000);
+    let last = site.open("2025-11-25");
+    site.settle();
+    assert_eq!(ping(&mut site, &newest), 404);
+    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
+    site.elapse(120_000);
+    assert_eq!(ping(&mut site, &last), 200);
+    assert_eq!(site.post(POST, initialize("0", "2025-11-25")), full());
+    site.respond(request.id, r#"{"content":[]}"#);
+    assert_eq!(site.hear(turn).status, 200);
+    assert_eq!(alive(&mut site), [200, 404, 200]);
+}
+
+/// A client at its own bound displaces none of its sessions that are ready, and nobody else's.
+#[test]
+fn a_client_at_its_bound_displaces_nothing_that_is_ready() {
+    let mut config = HttpServerConfig::default();
+    (config.most_sessions, config.sessions_of_client) = (3, 2);
+    config.session_idle = None;
+    let mut sessions = Sessions::new(&config);
+    let id = |number: u8| SessionId::from_random([number; 16]);
+    let known = |principal| RequestSource::from(Principal::new(principal));
+    let later = NOW + Duration::from_secs(60);
+    for (number, principal) in [(1, 1), (2, 2), (3, 2)] {
+        assert_eq!(sessions.insert(id(number), known(principal), number, NOW, |_| None), Ok(None));
+        assert!(sessions.get(id(number), Principal::new(principal), NOW).is_some());
+    }
+    assert_eq!(sessions.poll_timeout(), None, "they last for ever");
+    assert!(!sessions.has_room(known(2), later, |_| None));
+    let soon = later + Duration::from_nanos(1);
+    // The first and the second one are used longer than it seems.
+    let used_until = |number: &u8| match number {
+        1 => Some(soon),
+        2 => Some(NOW + Duration::from_nanos(1)),
+        _ => None,
+    };
+    assert!(!sessions.has_room(known(3), NOW + Duration::from_secs(59), used_until));
+    assert!(sessions.has_room(known(3), soon, used_until));
+    assert_eq!(sessions.insert(id(4), known(3), 4, soon, used_until), Ok(Some(3)));
+    assert!(sessions.get(id(4), Principal::new(3), soon).is_some());
+    assert_eq!(sessions.insert(id(5), known(3), 5, soon, used_until), Ok(Some(2)));
+    assert!(sessions.get(id(5), Principal::new(3), soon).is_some());
+    assert_eq!(sessions.insert(id(6), known(2), 6, soon, used_until), Err(6));
+    assert_eq!(sessions.expire(soon + Duration::from_secs(9_999), |_| None), None);
 }
 
 /// A stranger does not keep a session of somebody else alive, and cannot tell it from none.
