@@ -63,7 +63,6 @@ mod http;
 #[path = "no_http.rs"]
 mod http;
 mod jobs;
-mod kept_bytes;
 mod machine;
 #[cfg(feature = "server")]
 mod offers;

@@ -80,4 +80,6 @@ impl<M: Machine> State<M> {
     pub(crate) const fn wake_responses(&self) {}
 
     pub(crate) const fn wake_requests(&self) {}
+
+    pub(crate) const fn count_kept_bytes(&self) {}
 }

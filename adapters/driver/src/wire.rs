@@ -24,7 +24,6 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::http::HttpState;
 use crate::jobs::Jobs;
-use crate::kept_bytes::KeptBytes;
 use crate::machine::Machine;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
@@ -95,7 +94,6 @@ pub(crate) struct State<M: Machine> {
     pub(crate) reader: Option<Reader>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
-    pub(crate) kept: KeptBytes,
     pub(crate) http: HttpState,
     pub(crate) follow: Follow,
 }
@@ -224,7 +222,6 @@ impl<M: Machine> Wire<M> {
             timer: None,
             reader: None,
             room: Wakers::new(),
-            kept: KeptBytes::default(),
             http: HttpState::default(),
             follow: Follow::default(),
         };
@@ -450,6 +447,11 @@ impl<M: Machine> Wire<M> {
 }
 
 impl<M: Machine> State<M> {
+    /// How many bytes are kept of the peer: by the machine, and of what it has not been sent.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.machine.counts().kept_bytes.saturating_add(self.out.unsent_bytes())
+    }
+
     fn has_room(&self) -> bool {
         !self.out.is_congested() || self.machine.phase() == Phase::Closed
     }

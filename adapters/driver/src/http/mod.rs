@@ -5,6 +5,7 @@
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
 mod client;
+mod kept_bytes;
 mod server;
 
 use mcp_sansio::http::{Posts, Streams};
@@ -13,6 +14,7 @@ use mcp_sansio::{
 };
 
 use self::client::Requests;
+use self::kept_bytes::KeptBytes;
 use self::server::Responses;
 use crate::machine::Machine;
 use crate::out::Watched;
@@ -22,6 +24,7 @@ use crate::out::Watched;
 pub(crate) struct HttpState {
     requests: Requests,
     responses: Responses,
+    kept: KeptBytes,
 }
 
 impl HttpState {

@@ -9,9 +9,9 @@ use mcp_sansio::http::{Reply, RequestSource, ResponseId, ResponsePart, Streams};
 use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
 
 use super::HttpOutlets;
+use super::kept_bytes::KeptBytes;
 use crate::clock::Clock;
 use crate::exchange::Exchange;
-use crate::kept_bytes::KeptBytes;
 use crate::machine::Machine;
 use crate::machine::sealed::Happening;
 use crate::options::ConnectionOptions;
@@ -59,7 +59,7 @@ impl Wire<Server> {
         // Nothing is written on a single stream.
         state.output.writing = Writing::Over;
         state.http.responses.is_alone = is_alone;
-        state.kept = KeptBytes::in_total(kept);
+        state.http.kept = KeptBytes::in_total(kept);
         drop(state);
         wire
     }

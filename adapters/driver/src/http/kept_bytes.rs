@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::HttpOutlets;
 use crate::machine::Machine;
 use crate::out::Out;
 use crate::wire::State;
@@ -13,7 +14,7 @@ const STREAMS_AT_A_TIME: usize = 8;
 
 /// The part of a connection in a total that several connections share. It is taken off when this is dropped.
 #[derive(Default)]
-pub(crate) struct KeptBytes {
+pub(super) struct KeptBytes {
     total: Option<Arc<AtomicUsize>>,
     /// How many of them are of this connection.
     counted: usize,
@@ -23,7 +24,7 @@ pub(crate) struct KeptBytes {
 
 impl KeptBytes {
     /// None yet, in this total.
-    pub(crate) fn in_total(total: Arc<AtomicUsize>) -> Self {
+    pub(super) fn in_total(total: Arc<AtomicUsize>) -> Self {
         Self { total: Some(total), ..Self::default() }
     }
 
@@ -44,24 +45,19 @@ impl Drop for KeptBytes {
 }
 
 impl<M: Machine> State<M> {
-    /// How many bytes are kept of the peer: by the machine, and of what it has not been sent.
-    pub(crate) fn kept_bytes(&self) -> usize {
-        self.machine.counts().kept_bytes.saturating_add(self.out.unsent_bytes())
-    }
-
     /// Brings the total up to date. With very many streams that is done after some of the things that happen only.
     pub(crate) fn count_kept_bytes(&mut self) {
-        let Out::Responses(streams) = &self.out else { return };
-        if self.kept.total.is_none() {
+        let Out::Http(HttpOutlets::Responses(streams)) = &self.out else { return };
+        if self.http.kept.total.is_none() {
             return;
         }
-        self.kept.skipped += 1;
-        if self.kept.skipped.saturating_mul(STREAMS_AT_A_TIME) < streams.stream_count() {
+        self.http.kept.skipped += 1;
+        if self.http.kept.skipped.saturating_mul(STREAMS_AT_A_TIME) < streams.stream_count() {
             return;
         }
         // The endpoint counts a request that stands alone until it has been answered.
         let bytes = if streams.is_alone() { streams.unsent_bytes() } else { self.kept_bytes() };
-        self.kept.skipped = 0;
-        self.kept.set(bytes);
+        self.http.kept.skipped = 0;
+        self.http.kept.set(bytes);
     }
 }
