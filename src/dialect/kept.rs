@@ -17,6 +17,10 @@ pub(crate) struct Kept {
     text: String,
 }
 
+/// How much room stays for the next text. What a peer has sent is counted until it has been answered, and its room must
+/// not be kept any longer: there can be as many as requests.
+const MOST_ROOM: usize = 1_024;
+
 /// Without what it says.
 impl fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,6 +71,9 @@ impl Kept {
     pub(crate) fn clear(&mut self) {
         self.subject = Subject::Nothing;
         self.text.clear();
+        if MOST_ROOM < self.text.capacity() {
+            self.text = String::new();
+        }
     }
 
     /// How many bytes are kept.

@@ -92,8 +92,7 @@ impl Peer {
             self.abandon_call(call, None);
             return Ok(Cancellation::Deferred);
         }
-        let subscription =
-            self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
+        let subscription = self.outbound.take_subscription(call.0);
         let cancellation = self.give_up(call, GivenUp::Cancelled, reason, out);
         if let Some(subscription) = subscription {
             self.leave_session(&subscription);

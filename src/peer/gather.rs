@@ -48,13 +48,22 @@ pub(super) struct Gathering {
     rounds: u32,
 }
 
+impl Gathering {
+    /// How many bytes of the peer it keeps however much has been answered: what is brought back.
+    pub(super) fn bytes(&self) -> usize {
+        let keys = self.wanted.iter().map(|wanted| wanted.key.len());
+        keys.chain(self.state.as_ref().map(String::len)).sum()
+    }
+}
+
 /// One thing that is needed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
     /// The key that the peer has given it.
     pub(super) key: String,
     kind: RequestKind,
-    params: Option<String>,
+    /// Until it has been answered or taken back.
+    pub(super) params: Option<String>,
     /// The request that the application answers.
     pub(super) place: Option<Place>,
     pub(super) answer: Option<String>,
@@ -67,9 +76,9 @@ impl Wanted {
         Self { key, kind, params, place: None, answer: None, is_brought: false }
     }
 
-    /// How many bytes it takes.
+    /// How many bytes it takes until it has been answered: its params, and what the answer has to fit of them.
     pub(super) fn bytes(&self) -> usize {
-        self.key.len() + self.params.as_ref().map_or(0, String::len)
+        self.key.len() + self.params.as_ref().map_or(0, |params| 2 * params.len())
     }
 }
 
@@ -207,8 +216,7 @@ impl Peer {
             return Gathered::Ends(Outcome::TooManyRounds);
         }
         let wanted: usize = gathering.wanted.iter().map(Wanted::bytes).sum();
-        let state = gathering.state.as_ref().map_or(0, String::len);
-        if !self.may_keep(&config.limits, wanted + state) {
+        if !self.may_keep(&config.limits, wanted + gathering.bytes()) {
             return Gathered::Ends(Outcome::InputRequired(result));
         }
         let room = config.limits.inbound_requests.saturating_sub(self.inbound.len()) as usize;
@@ -336,6 +344,7 @@ impl Peer {
         if let Some(wanted) = gathering.wanted.get_mut(need.index as usize) {
             wanted.answer = Some(answer);
             wanted.place = None;
+            wanted.params = None;
         }
         let is_complete = gathering.wanted.iter().all(|wanted| wanted.answer.is_some());
         if entry.tracked().is_some() {

@@ -336,7 +336,7 @@ impl Peer {
             self.batches.bytes(),
             self.bridges.bytes(),
             self.interests.bytes(),
-            self.outbound.state_bytes(),
+            self.outbound.kept_bytes(),
         ]
         .into_iter()
         .fold(self.inbound_bytes, usize::saturating_add)

@@ -3,13 +3,15 @@
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
 use core::ops::Deref;
 
 use super::call::{Call, Purpose};
-use super::gather::Gathering;
+use super::gather::{Gathering, Wanted};
 use super::rare::{Empty, Rare};
+use super::subscribe::{Early, Subscription};
+use crate::dialect::methods::NotificationKind;
 use crate::handle::{CallId, ConnectionNumber, Place};
+use crate::limits::Limits;
 use crate::rpc::{Ending, GivenUp, Outbound};
 
 /// The calls that have not ended.
@@ -35,13 +37,14 @@ struct Few {
     subscriptions: VecDeque<CallId>,
     /// Calls that were given up and could still become tasks, by their ids.
     abandoned: BTreeMap<u64, CallId>,
-    /// How many bytes the peer has given calls to bring back ([`Gathering::state`]).
-    state_bytes: usize,
+    /// How many bytes are kept of the peer for calls: what calls that need something bring back, and
+    /// notifications that came before their subscriptions were open.
+    kept_bytes: usize,
 }
 
 impl Empty for Few {
     const EMPTY: &'static Self =
-        &Self { subscriptions: VecDeque::new(), abandoned: BTreeMap::new(), state_bytes: 0 };
+        &Self { subscriptions: VecDeque::new(), abandoned: BTreeMap::new(), kept_bytes: 0 };
 }
 
 impl Deref for Pending {
@@ -132,19 +135,67 @@ impl Pending {
         gathering: Option<Box<Gathering>>,
     ) -> Option<Box<Gathering>> {
         let call = self.calls.get_mut(place)?;
-        let added = state_bytes(gathering.as_deref());
+        let added = gathering.as_deref().map_or(0, Gathering::bytes);
         let before = core::mem::replace(&mut call.gathering, gathering);
-        let taken = state_bytes(before.as_deref());
-        if added != taken {
-            self.few.state_bytes += added;
-            self.few.state_bytes -= taken;
-        }
+        let taken = before.as_deref().map_or(0, Gathering::bytes);
+        self.change_kept(added, taken);
         before
     }
 
-    /// How many bytes the peer has given calls to bring back.
-    pub(super) fn state_bytes(&self) -> usize {
-        self.few.state_bytes
+    /// One more thing is gathered for a call, behind the others or in the place of one of them.
+    pub(super) fn want(&mut self, place: Place, index: u32, wanted: Wanted) {
+        let Some(call) = self.calls.get_mut(place) else { return };
+        let known = &mut call.gathering.get_or_insert_default().wanted;
+        let (added, mut taken) = (wanted.key.len(), 0);
+        match known.get_mut(index as usize) {
+            Some(slot) => taken = core::mem::replace(slot, wanted).key.len(),
+            None => known.push(wanted),
+        }
+        self.change_kept(added, taken);
+    }
+
+    /// Keeps what a subscription cannot be told at once, if that takes no more than `room` bytes and not too much is
+    /// kept for it already.
+    pub(super) fn keep_early(
+        &mut self,
+        place: Place,
+        (limits, room): (&Limits, usize),
+        kind: NotificationKind,
+        params: Option<&str>,
+    ) {
+        let subscription = self.calls.get_mut(place).and_then(|call| call.subscription.as_mut());
+        if let Some(subscription) = subscription {
+            let added = subscription.keep((limits, room), kind, params);
+            self.change_kept(added, 0);
+        }
+    }
+
+    /// The next notification that came before its subscription was open.
+    pub(super) fn next_early(&mut self, place: Place) -> Option<Early> {
+        let subscription = self.calls.get_mut(place)?.subscription.as_mut()?;
+        let early = subscription.early.pop_front()?;
+        self.change_kept(0, early.bytes());
+        Some(early)
+    }
+
+    /// A call does not stand for a subscription any more. Gives that.
+    pub(super) fn take_subscription(&mut self, place: Place) -> Option<Box<Subscription>> {
+        let subscription = self.calls.get_mut(place)?.subscription.take()?;
+        self.change_kept(0, subscription.early_bytes());
+        Some(subscription)
+    }
+
+    /// How many bytes are kept of the peer for calls.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.few.kept_bytes
+    }
+
+    /// Few calls keep anything, and the others are not to allocate for it.
+    fn change_kept(&mut self, added: usize, taken: usize) {
+        if added != taken {
+            self.few.kept_bytes += added;
+            self.few.kept_bytes -= taken;
+        }
     }
 
     /// Gives the memory back if there are no calls.
@@ -177,8 +228,12 @@ impl Pending {
     fn forget(&mut self, place: Place) {
         let Some(call) = self.calls.get(place) else { return };
         let purpose = call.purpose;
-        if call.gathering.is_some() {
+        let (gathers, subscribes) = (call.gathering.is_some(), call.subscription.is_some());
+        if gathers {
             self.set_gathering(place, None);
+        }
+        if subscribes {
+            self.take_subscription(place);
         }
         self.pass_pausing(place);
         match purpose {
@@ -210,10 +265,6 @@ impl Pending {
         }
         self.first_pausing = next.map(|place| place.index);
     }
-}
-
-fn state_bytes(gathering: Option<&Gathering>) -> usize {
-    gathering.and_then(|gathering| gathering.state.as_ref()).map_or(0, String::len)
 }
 
 #[cfg(test)]

@@ -224,12 +224,12 @@ impl Peer {
         let Some((first, others)) = wanting.split_first() else { return Err(notification) };
         let now = self.subscription(*first).is_some_and(Subscription::is_ready);
         for call in others.iter().chain((!now).then_some(first)) {
-            if let Some(subscription) = self.subscription_mut(*call) {
-                subscription.keep(&config.limits, kind, params.as_deref());
-                let is_open = subscription.acknowledged;
-                if is_open {
-                    self.unsettled.early.push_back(*call);
-                }
+            let Some(subscription) = self.subscription(*call) else { continue };
+            // One that has something to be told already is in the queue: it is put there once, however much comes.
+            let is_next = subscription.is_ready();
+            self.keep_early(config, *call, kind, params.as_deref());
+            if is_next {
+                self.unsettled.early.push_back(*call);
             }
         }
         Ok(now.then(|| changed(*first, notification)))

@@ -34,13 +34,29 @@ pub(super) struct Subscription {
     pub(super) acknowledged: bool,
     /// What a session knows of it, if there is one.
     pub(super) in_session: Option<InSession>,
-    /// What came before it was acknowledged, or together with something else: methods, and params if there
-    /// were any.
-    pub(super) early: VecDeque<(NotificationKind, Option<String>)>,
+    /// What came before it was acknowledged, or together with something else.
+    pub(super) early: VecDeque<Early>,
     /// How much came that was not kept.
     pub(super) lost: u32,
     /// The machine made it by itself.
     pub(super) is_automatic: bool,
+}
+
+/// A notification that was kept because its subscription was not open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Early {
+    kind: NotificationKind,
+    params: Option<String>,
+}
+
+/// What a notification that is kept takes beside its params.
+const EARLY_BYTES: usize = 64;
+
+impl Early {
+    /// How many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        EARLY_BYTES + self.params.as_ref().map_or(0, String::len)
+    }
 }
 
 impl Subscription {
@@ -49,17 +65,30 @@ impl Subscription {
         self.acknowledged && self.early.is_empty() && self.lost == 0
     }
 
-    /// Keeps what cannot be told at once, unless too much is kept already.
-    pub(super) fn keep(&mut self, limits: &Limits, kind: NotificationKind, params: Option<&str>) {
+    /// How many bytes the notifications take that are kept.
+    pub(super) fn early_bytes(&self) -> usize {
+        self.early.iter().map(Early::bytes).sum()
+    }
+
+    /// Keeps what cannot be told at once, unless that takes more than `room` bytes or too much is kept already. Gives
+    /// how many bytes more are kept now.
+    pub(super) fn keep(
+        &mut self,
+        (limits, room): (&Limits, usize),
+        kind: NotificationKind,
+        params: Option<&str>,
+    ) -> usize {
         let most = limits.early_notifications as usize;
-        let kept = self.early.iter().filter_map(|(_, params)| params.as_ref()).map(String::len);
-        let bytes = kept.sum::<usize>().saturating_add(params.map_or(0, str::len));
+        let added = EARLY_BYTES + params.map_or(0, str::len);
         // Each says little more than a URI.
-        if most <= self.early.len() || most.saturating_mul(limits.uri_bytes) < bytes {
+        let longest = most.saturating_mul(limits.uri_bytes.saturating_add(EARLY_BYTES));
+        let is_full = most <= self.early.len() || longest < self.early_bytes() + added;
+        if is_full || room < added {
             self.lost = self.lost.saturating_add(1);
-        } else {
-            self.early.push_back((kind, params.map(String::from)));
+            return 0;
         }
+        self.early.push_back(Early { kind, params: params.map(String::from) });
+        added
     }
 }
 
@@ -262,16 +291,29 @@ impl Peer {
         if let Some(list) = kind.changed() {
             self.changes.note(list);
         }
-        let subscription = self.outbound.get_mut(call.0)?.subscription.as_mut()?;
+        let subscription = self.outbound.get(call.0)?.subscription.as_ref()?;
         if subscription.is_ready() {
             return Some(changed(call, notification));
         }
+        let is_open = subscription.acknowledged;
         let params = notification.params.as_ref().map(Raw::as_json);
-        subscription.keep(&config.limits, kind, params);
-        if !subscription.acknowledged {
+        self.keep_early(config, call, kind, params);
+        if !is_open {
             self.note(ViolationKind::NotAcknowledged);
         }
         None
+    }
+
+    /// Keeps a notification that a subscription cannot be told at once, as far as there is room.
+    pub(super) fn keep_early(
+        &mut self,
+        config: &ConnectionConfig,
+        call: CallId,
+        kind: NotificationKind,
+        params: Option<&str>,
+    ) {
+        let room = config.limits.connection_bytes.saturating_sub(self.kept_bytes());
+        self.outbound.keep_early(call.0, (&config.limits, room), kind, params);
     }
 
     /// The subscription that is meant by an id: exactly, or as a string of which it is the number.
@@ -311,14 +353,14 @@ impl Peer {
             if let Some(granted) = self.grant_in_session(call) {
                 return Some(granted);
             }
+            if let Some(Early { kind, params }) = self.outbound.next_early(call.0) {
+                let params = params.map(|params| Raw::trusted(&params).into_owned());
+                let method = Str::from(kind.rule().name);
+                return Some(changed(call, Notification { method, params }));
+            }
             let subscription =
                 self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.as_mut());
             if let Some(subscription) = subscription {
-                if let Some((kind, params)) = subscription.early.pop_front() {
-                    let params = params.map(|params| Raw::trusted(&params).into_owned());
-                    let method = Str::from(kind.rule().name);
-                    return Some(changed(call, Notification { method, params }));
-                }
                 let lost = core::mem::take(&mut subscription.lost);
                 if 0 < lost {
                     let news = SubscriptionNews::Lagged { lost };
@@ -350,9 +392,7 @@ impl Peer {
         call: CallId,
         outcome: Outcome<'a>,
     ) -> PeerEvent<'a> {
-        let subscription =
-            self.outbound.get_mut(call.0).and_then(|entry| entry.subscription.take());
-        let subscription = subscription.unwrap_or_default();
+        let subscription = self.outbound.take_subscription(call.0).unwrap_or_default();
         self.leave_session(&subscription);
         let end = match outcome {
             Outcome::Result(_) => SubscriptionEnd::Finished,

@@ -91,7 +91,7 @@ impl Peer {
             return None;
         }
         let wanted = Wanted::new(String::from(key), kind, params.map(String::from));
-        let fits = self.may_keep(&config.limits, wanted.bytes());
+        let fits = self.may_keep(&config.limits, wanted.bytes() + wanted.key.len());
         (fits && self.may_be_wanted(&wanted, entry.narrowed)).then_some(wanted)
     }
 
@@ -124,12 +124,7 @@ impl Peer {
         now: Instant,
     ) {
         wanted.place = Some(self.admit_need(config, &wanted, Need { call, index }, now));
-        let Some(entry) = self.outbound.get_mut(call.0) else { return };
-        let known = &mut entry.gathering.get_or_insert_default().wanted;
-        match known.get_mut(index as usize) {
-            Some(slot) => *slot = wanted,
-            None => known.push(wanted),
-        }
+        self.outbound.want(call.0, index, wanted);
     }
 
     /// Takes back what the application was asked and nobody waits for any more.
@@ -138,7 +133,12 @@ impl Peer {
             self.outbound.get_mut(call.0).and_then(|entry| entry.gathering.as_deref_mut());
         let Some(Gathering { wanted, .. }) = gathering else { return };
         let unnamed = wanted.iter_mut().zip(named).filter(|(_, named)| !**named);
-        let places: Vec<Place> = unnamed.filter_map(|(one, _)| one.place.take()).collect();
+        let places: Vec<Place> = unnamed
+            .filter_map(|(one, _)| {
+                one.params = None;
+                one.place.take()
+            })
+            .collect();
         for place in places {
             self.withdraw_need(place, CancelCause::CallEnded);
         }

@@ -89,5 +89,6 @@ impl Interests {
     /// The session is over.
     pub(crate) fn clear(&mut self) {
         self.resources.clear();
+        self.bytes = 0;
     }
 }
