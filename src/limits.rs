@@ -10,30 +10,36 @@
 /// With every table full, one connection holds at most
 ///
 /// ```text
-///   Inbox      2 * frame_bytes + chunk_bytes
-/// + Outbox     4 * (outbox_bytes + reserve_bytes + held_bytes + outbound_calls * identity)
-/// + kept       connection_bytes
-/// + inbound    2 * inbound_requests * (id_bytes + token_bytes + 360)
-///              + uri_bytes for each that belongs to a task of the peer
-/// + outbound   2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
-/// + tasks      2 * outbound_calls * (2 * uri_bytes + kept_bytes + 1_500)
-/// + held       4 * held_bytes
-/// + listens    2 * listens * subscriptions * 64
+///   Inbox         2 * frame_bytes + chunk_bytes
+/// + Outbox        4 * (outbox_bytes + reserve_bytes + held_bytes + outbound_calls * identity)
+/// + kept          connection_bytes
+/// + inbound       2 * inbound_requests * (id_bytes + token_bytes + 360)
+///                 + uri_bytes for each that belongs to a task of the peer
+/// + outbound      2 * (outbound_calls * (420 + kept) + remembered_calls * 16)
+/// + tasks         2 * outbound_calls * (4 * uri_bytes + kept_bytes + 1_500)
+/// + held          4 * held_bytes
+/// + listens       2 * listens * subscriptions * 64
+/// + elicitations  elicitations * (uri_bytes + 64)
+/// + batches       connection_bytes + 2 * batches * batch_elements * (id_bytes + 120)
 /// ```
 ///
-/// bytes. What it keeps of its peer's messages is in `kept`, with the input that requests and calls wait for. `kept`
+/// bytes. What it keeps of its peer's messages is in `kept`: with the input that requests and calls wait for, and with
+/// the notifications that come before their subscriptions are open. `kept`
 /// of a call of ours is at most `kept_bytes`, and 0 unless something has to be remembered of its params: a form that is
 /// shown to the user, and all of them where there are no sessions, because the call may have to be made again.
 /// `identity` is what this side says of itself in each request
 /// where there are no sessions: 200 bytes, its name, its version and its capabilities. A call that was held
 /// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become
-/// tasks of the peer, and 0 where no call does. What the application itself keeps comes on top; a request counts in
+/// tasks of the peer, and 0 where no call does. `batches` is 0 except in a session of 2025-03-26: the buffers in which
+/// answers wait, which are counted with what is in them, and the room that ids leave behind. What the application itself
+/// keeps comes on top, as do the filters of its subscriptions and its answers to what calls need; a request counts in
 /// `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.
 ///
-/// With the defaults that is 242 MiB for a server that makes no calls, half of it for an outbox of the shortest
-/// messages. What hosts every connection of a process has bounds of its own: `EndpointOptions::bytes` of
+/// With the defaults that is 243 MiB for a server that makes no calls, half of it for an outbox of the shortest
+/// messages, and 319 MiB in a session with batches. What hosts every connection of a process has bounds of its own:
+/// `EndpointOptions::bytes` of
 /// `mcp-sansio-http` for all clients of an endpoint, [`TasksConfig::bytes`](crate::task::TasksConfig::bytes) for tasks,
 /// [`PageLimits::bytes`](crate::pagination::PageLimits::bytes) for the pages of a list.
 ///
@@ -86,6 +92,7 @@ pub struct Limits {
     /// - answers that wait for others of their batch,
     /// - what the peer has given as input, and the state that it wants back,
     /// - the resources that it is subscribed to,
+    /// - notifications for subscriptions of ours that are not open yet,
     /// - and, while a request is taken in, what its outbox has not sent.
     ///
     /// Default 64 MiB: two of the largest messages. One request more is refused with its own id and `-32603`,
@@ -130,7 +137,8 @@ pub struct Limits {
     /// [`subscriptions`](Self::subscriptions) says, and keeps their URIs.
     pub listens: u32,
     /// Most notifications of one subscription of ours that are kept until the server says that it is open.
-    /// Default 64. Together they may be as long as so many URIs ([`uri_bytes`](Self::uri_bytes)).
+    /// Default 64. Together they may be as long as so many URIs ([`uri_bytes`](Self::uri_bytes)), and those of all
+    /// subscriptions count towards [`connection_bytes`](Self::connection_bytes).
     pub early_notifications: u32,
     /// Longest URI of a subscription in bytes, and longest id of a task of the peer. Default 8 KiB.
     pub uri_bytes: usize,

@@ -8,6 +8,8 @@ mod kit;
 mod linked;
 mod machines;
 mod memory;
+mod memory_crowded;
+mod memory_tables;
 #[cfg(mutants)]
 mod mutants;
 mod operations;
