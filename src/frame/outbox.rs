@@ -94,6 +94,11 @@ impl Outbox {
         self.queue.len()
     }
 
+    /// How many bytes more a caller may put in.
+    pub(crate) const fn room(&self) -> usize {
+        self.limit.saturating_sub(self.len())
+    }
+
     /// Whether so much waits to be sent that a driver should stop reading until it has gone out.
     pub const fn is_congested(&self) -> bool {
         self.congestion <= self.len()
@@ -195,9 +200,10 @@ impl Outbox {
         self.queue.is_untouched(serial, &Tag::Exchange(exchange))
     }
 
-    /// Takes back every message about a request of the peer of which nothing has been sent.
+    /// Takes back the messages about a request of the peer of which nothing has been sent, as far as they are among the
+    /// latest ones.
     pub(crate) fn withdraw_exchange(&mut self, exchange: InboundId) {
-        self.queue.withdraw_where(|tag| *tag == Tag::Exchange(exchange));
+        self.queue.withdraw_latest_where(|tag| *tag == Tag::Exchange(exchange));
     }
 }
 

@@ -3,8 +3,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::handle::{CallId, ConnectionNumber, Place};
-use crate::json::EncodeError;
+use crate::handle::{CallId, ConnectionNumber, InboundId, Place};
+use crate::json::{EncodeError, Writer};
 use crate::limits::Limits;
 
 fn call(index: u32) -> CallId {
@@ -168,6 +168,42 @@ fn calls_behind_a_message_that_is_leaving_can_be_taken_back() {
     assert_eq!(unsent(&outbox), "x".repeat(999) + "\nthree\n");
     outbox.sent(1_000);
     assert_eq!(outbox.messages().collect::<Vec<_>>(), vec![b"three"]);
+}
+
+/// A peer can have messages about a request taken back as often as it likes, so they are looked for among the latest ones
+/// only: of these it is taken back whatever else lies between, and a message that is leaving stays.
+#[test]
+fn messages_about_a_request_are_taken_back_if_they_are_among_the_latest() {
+    let id = |index| InboundId(call(index).0);
+    let about = |outbox: &mut Outbox, text: &str, index| {
+        let write = |writer: &mut Writer<'_>| writer.push(text.as_bytes());
+        outbox.append(Room::Limit, Tag::Exchange(id(index)), write).expect("there is room");
+    };
+    let mut outbox = Outbox::new(Framing::Lines, &Limits::default());
+    about(&mut outbox, "leaving", 1);
+    about(&mut outbox, "old", 1);
+    (0..60).for_each(|_| _ = append(&mut outbox, "-", None));
+    about(&mut outbox, "one", 1);
+    about(&mut outbox, "other", 2);
+    about(&mut outbox, "two", 1);
+    append(&mut outbox, "end", None);
+    outbox.sent(3);
+    let mut whole = outbox.clone();
+    outbox.withdraw_exchange(id(1));
+    let rest = "-\n".repeat(60) + "other\nend\n";
+    assert_eq!(unsent(&outbox), String::from("ving\nold\n") + &rest);
+    // One message less in front of them, and the oldest is among the latest.
+    outbox.withdraw_exchange(id(1));
+    assert_eq!(unsent(&outbox), String::from("ving\n") + &rest);
+    // What is long is not moved.
+    append(&mut whole, &"x".repeat(100_000), None);
+    let before = whole.clone();
+    whole.withdraw_exchange(id(1));
+    assert_eq!(whole, before);
+    outbox.sent(usize::MAX);
+    about(&mut outbox, "all", 1);
+    outbox.withdraw_exchange(id(1));
+    assert!(outbox.is_empty());
 }
 
 #[test]

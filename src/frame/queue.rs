@@ -172,6 +172,44 @@ impl<T: PartialEq> Queue<T> {
         self.reset_if_empty();
     }
 
+    /// Takes out the messages of which nothing has been sent and whose tag `is_it` accepts, among the latest few: it is
+    /// the peer that has this done as often as it likes, and it decides how much waits.
+    pub(crate) fn withdraw_latest_where(&mut self, mut is_it: impl FnMut(&T) -> bool) {
+        const MOST: usize = 64;
+        const MOST_BYTES: usize = 64 << 10;
+        let end = self.buffer.len();
+        let untouched = self.entries.len() - usize::from(self.is_begun());
+        let latest = self.entries.iter().rev().take(untouched.min(MOST));
+        let mut at = end;
+        let mut count = 0;
+        for entry in latest {
+            work!(1);
+            if at < entry.length || MOST_BYTES < end - (at - entry.length) {
+                break;
+            }
+            at -= entry.length;
+            count += 1;
+        }
+        let mut kept = at;
+        let mut index = self.entries.len() - count;
+        while let Some(entry) = self.entries.get(index) {
+            let length = entry.length;
+            if is_it(&entry.tag) {
+                self.entries.remove(index);
+            } else {
+                if kept < at {
+                    work!(length);
+                    self.buffer.copy_within(at..at + length, kept);
+                }
+                kept += length;
+                index += 1;
+            }
+            at += length;
+        }
+        self.buffer.truncate(kept);
+        self.reset_if_empty();
+    }
+
     /// Takes the last message out if it repeats the one in front of it, of which nothing has been
     /// sent. Says whether it did.
     pub(crate) fn drop_repeated(&mut self) -> bool {
@@ -224,6 +262,7 @@ impl<T: PartialEq> Queue<T> {
         let lengths = |entries: &mut dyn Iterator<Item = &Entry<T>>| -> usize {
             entries.map(|entry| entry.length).sum()
         };
+        work!(index.min(self.entries.len() - index));
         if index < self.entries.len() / 2 {
             self.head + lengths(&mut self.entries.iter().take(index)) - self.begun
         } else {

@@ -98,6 +98,7 @@ impl Bridges {
 
     pub(super) fn take(&mut self, place: Place) -> Option<Bridge> {
         let bridge = self.waiting.remove(&place)?;
+        work!(self.free.len());
         self.free.retain(|free| *free != place);
         self.bytes -= answer_bytes(&bridge.asked);
         Some(bridge)

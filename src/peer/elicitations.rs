@@ -37,6 +37,7 @@ impl Elicitations {
 
     /// One is complete. Says whether it was known.
     pub(super) fn complete(&mut self, id: &Str<'_>) -> bool {
+        work!(self.ids.len());
         let Some(at) = self.ids.iter().position(|known| *id == **known) else { return false };
         self.ids.remove(at);
         true

@@ -15,7 +15,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::call::{CallError, Whereabouts};
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
-use super::event::{CancelCause, Outcome, PeerEvent};
+use super::event::{Outcome, PeerEvent};
 use super::exchanges::{Exchange, Said, observe_sent};
 use super::outlets::Outlets;
 use super::request_stamp::RequestStamp;
@@ -87,6 +87,14 @@ impl Wanted {
 pub(super) struct Need {
     pub(super) call: CallId,
     pub(super) index: u32,
+    /// The application has been told of it, and it is in no queue any more.
+    pub(super) is_told: bool,
+}
+
+impl Need {
+    pub(super) const fn new(call: CallId, index: u32) -> Self {
+        Self { call, index, is_told: false }
+    }
 }
 
 /// Why a call cannot go on.
@@ -250,9 +258,9 @@ impl Peer {
         now: Instant,
     ) -> Gathered<'a> {
         for (index, wanted) in (0..).zip(&mut gathering.wanted) {
-            wanted.place = Some(self.admit_need(config, wanted, Need { call, index }, now));
+            wanted.place = Some(self.admit_need(config, wanted, Need::new(call, index), now));
         }
-        let is_empty = gathering.wanted.is_empty();
+        let (count, is_empty) = (gathering.wanted.len(), gathering.wanted.is_empty());
         let wait = PACE.saturating_mul(1 << (gathering.rounds - 1).min(10));
         // The id of the answer has had its day; whatever else comes under it belongs to nothing.
         self.outbound.renew(call.0);
@@ -265,7 +273,7 @@ impl Peer {
         }
         self.outbound.set_gathering(call.0, Some(Box::new(gathering)));
         self.set_deadline(call);
-        match self.next_need(call) {
+        match self.first_need_of_last(count) {
             Some(requested) => Gathered::Asked(requested),
             None => Gathered::Waits,
         }
@@ -295,15 +303,10 @@ impl Peer {
         place
     }
 
-    /// The next thing that a call needs, if the application has not been told yet.
-    fn next_need(&mut self, call: CallId) -> Option<InputRequested> {
-        let is_of = |place: &Place| {
-            self.inbound
-                .get(*place)
-                .and_then(|exchange| exchange.need)
-                .is_some_and(|n| n.call == call)
-        };
-        let at = self.unsettled.needs.iter().position(is_of)?;
+    /// The first of so many things that have just been put at the end of the queue. What was there before is not looked
+    /// at: the peer can make that many.
+    fn first_need_of_last(&mut self, count: usize) -> Option<InputRequested> {
+        let at = self.unsettled.needs.len().checked_sub(count)?;
         let place = self.unsettled.needs.remove(at)?;
         self.need_at(place)
     }
@@ -318,9 +321,11 @@ impl Peer {
         None
     }
 
-    fn need_at(&self, place: Place) -> Option<InputRequested> {
-        let exchange = self.inbound.get(place).filter(|exchange| !exchange.marked)?;
-        let (context, Need { call, index }) = (exchange.context, exchange.need?);
+    fn need_at(&mut self, place: Place) -> Option<InputRequested> {
+        let exchange = self.inbound.get_mut(place).filter(|exchange| !exchange.marked)?;
+        let need = exchange.need.as_mut()?;
+        need.is_told = true;
+        let (context, Need { call, index, .. }) = (exchange.context, *need);
         let gathering = self.outbound.get(call.0)?.gathering.as_ref()?;
         let wanted = gathering.wanted.get(index as usize)?;
         let (kind, params) = (wanted.kind, wanted.params.clone());
@@ -390,26 +395,6 @@ impl Peer {
             }
         }
         None
-    }
-
-    /// What a call needed is not needed any more, because it ends.
-    pub(super) fn withdraw_inputs(&mut self, call: CallId) {
-        let Some(gathering) = self.outbound.set_gathering(call.0, None) else { return };
-        for place in gathering.wanted.iter().filter_map(|wanted| wanted.place) {
-            self.withdraw_need(place, CancelCause::CallEnded);
-        }
-    }
-
-    /// Takes back a request to the application, which hears of it unless it has not heard of the request.
-    pub(super) fn withdraw_need(&mut self, place: Place, cause: CancelCause) {
-        let was_told = !self.unsettled.needs.contains(&place);
-        self.unsettled.needs.retain(|other| *other != place);
-        if !was_told {
-            self.drop_exchange(place, Ending::Cancelled);
-        } else if let Some(exchange) = self.inbound.get_mut(place) {
-            exchange.marked = true;
-            self.marked.push_back((place, cause));
-        }
     }
 
     /// Makes the request of a call again, with what has been gathered for it. If there is no room it is

@@ -32,6 +32,9 @@ use crate::task::EXTENSION;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Listens {
     open: Vec<Listen>,
+    /// Some subscription may have something that has not been told. Without it nothing has to be looked at, and that is
+    /// after every message.
+    has_pending: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +43,9 @@ struct Listen {
     acknowledged: bool,
     /// Something of it has changed and has not been told.
     has_pending: bool,
+    /// As many bytes have to be free in its outbox before the next of these can be told: looking for it in vain costs a
+    /// look at everything that is subscribed to.
+    needed: usize,
     filter: Filter<Topic>,
 }
 
@@ -77,6 +83,16 @@ impl<'a> Change<'a> {
         Self::Resource { subscribed: uri, uri }
     }
 
+    /// How long the notification of it is at least, apart from the id of its subscription.
+    const fn least_bytes(self) -> usize {
+        // A few bytes less than what is written around the URI: a guess that is too high would be told never.
+        const AROUND: usize = 120;
+        match self {
+            Self::List(_) => AROUND,
+            Self::Resource { uri, .. } => AROUND + uri.len(),
+        }
+    }
+
     const fn kind(self) -> NotificationKind {
         match self {
             Self::List(0) => NotificationKind::ToolsChanged,
@@ -88,7 +104,7 @@ impl<'a> Change<'a> {
 }
 
 impl Empty for Listens {
-    const EMPTY: &'static Self = &Self { open: Vec::new() };
+    const EMPTY: &'static Self = &Self { open: Vec::new(), has_pending: false };
 }
 
 impl Listens {
@@ -106,6 +122,7 @@ impl Listens {
     }
 
     fn position(&self, place: Place) -> Option<usize> {
+        work!(self.open.len());
         self.open.iter().position(|listen| listen.place == place)
     }
 }
@@ -220,7 +237,8 @@ impl Peer {
         }
         let has_topics = !filter.is_empty();
         let (acknowledged, has_pending) = (false, false);
-        self.listens.open.push(Listen { place: id.0, acknowledged, has_pending, filter });
+        let needed = 0;
+        self.listens.open.push(Listen { place: id.0, acknowledged, has_pending, needed, filter });
         has_topics
     }
 
@@ -274,50 +292,69 @@ impl Peer {
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
         if !listen.acknowledged {
             (topic.pending, listen.has_pending) = (true, true);
+            self.listens.has_pending = true;
             return Delivery::Held;
         }
         let Some(exchange) = self.inbound.get_mut(listen.place) else { return Delivery::NotWanted };
         let delivery = topic.tell(exchange, InboundId(listen.place), change, out);
-        listen.has_pending |= topic.pending;
+        if topic.pending {
+            let needed = change.least_bytes() + exchange.token.len();
+            let others = if listen.has_pending { listen.needed } else { usize::MAX };
+            listen.needed = others.min(needed);
+            listen.has_pending = true;
+        }
+        let has_pending = listen.has_pending;
+        self.listens.has_pending |= has_pending;
         delivery
     }
 
     /// Tells a subscription what has found no room before, in one pass.
     pub(super) fn flush_listen(&mut self, id: InboundId, out: &mut dyn Outlets) {
         let Some(at) = self.listens.position(id.0) else { return };
-        self.flush_at(at, out);
+        _ = self.flush_at(at, out);
     }
 
-    fn flush_at(&mut self, at: usize, out: &mut dyn Outlets) {
+    /// Says whether something is left.
+    fn flush_at(&mut self, at: usize, out: &mut dyn Outlets) -> bool {
         work!(1);
-        let is_due = |listen: &&Listen| listen.acknowledged && listen.has_pending;
-        if self.listens.open.get(at).filter(is_due).is_none() {
-            return;
+        let Some(listen) = self.listens.open.get_mut(at) else { return false };
+        if !(listen.acknowledged && listen.has_pending) {
+            return listen.has_pending;
         }
-        let Some(listen) = self.listens.open.get_mut(at) else { return };
-        let Some(exchange) = self.inbound.get_mut(listen.place) else { return };
         let id = InboundId(listen.place);
+        if out.lane(Lane::Exchange(id)).room() < listen.needed {
+            return true;
+        }
+        let Some(exchange) = self.inbound.get_mut(listen.place) else { return false };
         let lists = listen.filter.lists.iter_mut().enumerate();
         let lists = lists.filter_map(|(at, topic)| Some((Change::List(at), topic.as_mut()?)));
         let resources = listen.filter.resources.iter_mut();
         let resources = resources.map(|(uri, topic)| (Change::of_resource(uri), topic));
-        for (change, topic) in lists.chain(resources).filter(|(_, topic)| topic.pending) {
+        for (change, topic) in lists.chain(resources) {
+            work!(1);
+            if !topic.pending {
+                continue;
+            }
             topic.pending = false;
             if topic.tell(exchange, id, change, out) == Delivery::Lagged {
-                return;
+                listen.needed = change.least_bytes() + exchange.token.len();
+                return true;
             }
         }
-        listen.has_pending = false;
+        (listen.has_pending, listen.needed) = (false, 0);
+        false
     }
 
     /// Tells all subscriptions what has found no room before, as far as there is room now.
     pub(crate) fn flush_listens(&mut self, out: &mut dyn Outlets) {
-        if self.phase == Phase::Closed {
+        if self.phase == Phase::Closed || !self.listens.has_pending {
             return;
         }
+        let mut has_pending = false;
         for at in 0..self.listens.open.len() {
-            self.flush_at(at, out);
+            has_pending |= self.flush_at(at, out);
         }
+        self.listens.has_pending = has_pending;
     }
 
     /// Ends the next subscription, because the connection is about to end.

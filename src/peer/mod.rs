@@ -81,6 +81,7 @@ mod timers;
 mod tracking;
 mod transport_error;
 mod versions;
+mod withdrawn_inputs;
 
 pub use batch::{Batch, BatchError};
 pub use cache_hints::{CacheHint, CacheHints};

@@ -240,6 +240,7 @@ impl Pending {
             Purpose::Application => {}
             Purpose::TaskStep => self.steps -= 1,
             Purpose::Subscription => {
+                work!(self.few.subscriptions.len());
                 // At the end of a connection that is the first one.
                 let at = self.few.subscriptions.iter().position(|call| call.0 == place);
                 self.few.subscriptions.remove(at.unwrap_or(usize::MAX));

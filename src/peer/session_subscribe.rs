@@ -39,8 +39,7 @@ impl InSession {
     fn wants(&self, list: Option<usize>, uri: Option<&str>) -> bool {
         let of_list =
             list.and_then(|list| self.granted.lists.get(list)).is_some_and(Option::is_some);
-        let is_part = |whole: &String| uri.is_some_and(|uri| uri.starts_with(whole.as_str()));
-        of_list || self.granted.resources.keys().any(is_part)
+        of_list || uri.is_some_and(|uri| self.granted.has_prefix_of(uri))
     }
 }
 
@@ -134,7 +133,10 @@ impl Peer {
 
     /// Whether some subscription has been granted a resource, or waits for it.
     fn is_wanted(&self, uri: &str) -> bool {
-        let waits = |one: &InSession| one.asked.iter().any(|(_, asked)| asked == uri);
+        let waits = |one: &InSession| {
+            work!(one.asked.len());
+            one.asked.iter().any(|(_, asked)| asked == uri)
+        };
         self.is_subscribed_to(uri) || self.in_session().any(|(_, one)| waits(one))
     }
 
@@ -144,8 +146,10 @@ impl Peer {
     }
 
     fn in_session(&self) -> impl Iterator<Item = (CallId, &InSession)> {
-        self.subscriptions()
-            .filter_map(|call| Some((call, self.subscription(call)?.in_session.as_ref()?)))
+        self.subscriptions().filter_map(|call| {
+            work!(1);
+            Some((call, self.subscription(call)?.in_session.as_ref()?))
+        })
     }
 
     pub(super) fn subscription(&self, call: CallId) -> Option<&Subscription> {
@@ -160,6 +164,7 @@ impl Peer {
     pub(super) fn interest_ended(&mut self, asked: CallId, outcome: &Outcome<'_>) {
         self.end_call(asked);
         let is_granted = matches!(outcome, Outcome::Result(_));
+        work!(self.unsettled.orphaned.len());
         let orphan = self.unsettled.orphaned.iter().position(|(call, _)| *call == asked);
         if let Some(at) = orphan {
             let (_, uri) = self.unsettled.orphaned.remove(at);
@@ -168,8 +173,10 @@ impl Peer {
             }
             return;
         }
-        let waits =
-            |(_, one): &(CallId, &InSession)| one.asked.iter().any(|(call, _)| *call == asked);
+        let waits = |(_, one): &(CallId, &InSession)| {
+            work!(one.asked.len());
+            one.asked.iter().any(|(call, _)| *call == asked)
+        };
         let Some(call) = self.in_session().find(waits).map(|(call, _)| call) else { return };
         let Some(subscription) = self.subscription_mut(call) else { return };
         let Some(in_session) = &mut subscription.in_session else { return };

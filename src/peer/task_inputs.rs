@@ -71,7 +71,9 @@ impl Peer {
     fn knows_input(&self, call: CallId, key: &str) -> bool {
         // What was taken back can be asked again.
         let is_open = |one: &Wanted| one.place.is_some() || one.answer.is_some();
-        self.known_inputs(call).iter().any(|one| one.key == key && is_open(one))
+        let known = self.known_inputs(call);
+        work!(known.len());
+        known.iter().any(|one| one.key == key && is_open(one))
     }
 
     /// Something that a task may ask for.
@@ -123,7 +125,7 @@ impl Peer {
         mut wanted: Wanted,
         now: Instant,
     ) {
-        wanted.place = Some(self.admit_need(config, &wanted, Need { call, index }, now));
+        wanted.place = Some(self.admit_need(config, &wanted, Need::new(call, index), now));
         self.outbound.want(call.0, index, wanted);
     }
 
@@ -139,9 +141,7 @@ impl Peer {
                 one.place.take()
             })
             .collect();
-        for place in places {
-            self.withdraw_need(place, CancelCause::CallEnded);
-        }
+        self.withdraw_needs(places.into_iter(), CancelCause::CallEnded);
     }
 
     /// Brings the peer what has been answered and not been brought.

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Bound;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::{Elements, Str, member};
@@ -89,6 +90,28 @@ impl<T: Default> Filter<T> {
         }
     }
 
+    /// Whether a URI is that of a resource, or of a part of one: whether one of the resources is its prefix.
+    ///
+    /// All texts between a prefix of the URI and the URI itself begin with that prefix. So whatever prefix there is, it is
+    /// one of the last resource before the URI as well, and of what that has in common with the URI.
+    pub(crate) fn has_prefix_of(&self, uri: &str) -> bool {
+        let mut prefix = uri;
+        loop {
+            work!(1);
+            let up_to = (Bound::Unbounded, Bound::Included(prefix));
+            let Some((last, _)) = self.resources.range::<str, _>(up_to).next_back() else {
+                return false;
+            };
+            if prefix.starts_with(last.as_str()) {
+                return true;
+            }
+            let pairs = prefix.char_indices().zip(last.chars());
+            let differs = { pairs }.find(|((_, one), other)| one != other);
+            let common = differs.map_or(0, |((at, _), _)| at);
+            prefix = prefix.get(..common).unwrap_or_default();
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.lists.iter().all(Option::is_none) && self.resources.is_empty() && self.tasks.is_empty()
     }
@@ -97,4 +120,26 @@ impl<T: Default> Filter<T> {
 /// The URIs of a filter, as they stand on the wire.
 pub(crate) fn uris_of(list: &str) -> impl Iterator<Item = Str<'_>> {
     Elements::of(list).filter_map(|uri| uri.borrowed().and_then(Str::from_literal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found is what looking at every resource finds.
+    #[test]
+    fn a_part_of_a_resource_is_found() {
+        let texts =
+            ["", "a", "a:", "a:b", "a:b/", "a:b/c", "a:b0", "a:c", "ab", "b", "é", "éa", "z"];
+        for chosen in 0..1_u32 << texts.len() {
+            let is_in = |at: usize| chosen & 1 << at != 0;
+            let resources = texts.iter().enumerate().filter(|(at, _)| is_in(*at));
+            let mut filter = Filter::<()>::default();
+            filter.resources = resources.map(|(_, text)| (String::from(*text), ())).collect();
+            for uri in texts {
+                let seen = filter.resources.keys().any(|whole| uri.starts_with(whole.as_str()));
+                assert_eq!(filter.has_prefix_of(uri), seen, "{uri} {filter:?}");
+            }
+        }
+    }
 }
