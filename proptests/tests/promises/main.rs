@@ -18,6 +18,7 @@ mod promises;
 mod room;
 mod scale;
 mod work;
+mod work_client;
 
 use mcp_sansio_proptests::allocations::Counting;
 

@@ -109,6 +109,7 @@ fn promise_1_no_input_panics() {
 #[test]
 fn promise_1_work_does_not_grow_with_what_is_piled_up() {
     crate::work::check();
+    crate::work_client::check();
 }
 
 #[test]
