@@ -32,8 +32,8 @@
 /// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become
 /// tasks of the peer, and 0 where no call does. `batches` is 0 except in a session of 2025-03-26: the buffers in which
 /// answers wait, which are counted with what is in them, and the room that ids leave behind. What the application itself
-/// keeps comes on top, as do the filters of its subscriptions and its answers to what calls need; a request counts in
-/// `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
+/// keeps comes on top, as do 24 bytes for each page of a list that is read page by page, the filters of its
+/// subscriptions and its answers to what calls need; a request counts in `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a
 /// message can be.
 ///
@@ -155,7 +155,7 @@ pub struct Limits {
     pub kept_bytes: usize,
     /// How many calls that were given up are remembered, to tell a late answer from a wrong one.
     ///
-    /// Default 64.
+    /// Default 64. A response that belongs to no call is compared with each of them.
     pub remembered_calls: u32,
     /// After this many violations in a row, further ones are counted but raise no event until a
     /// good message arrives: a peer that prints a log to the wire cannot flood the application.

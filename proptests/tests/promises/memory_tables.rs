@@ -1,10 +1,10 @@
 //! The tables of a connection, each driven to its bound, against the formula in the documentation of `Limits`.
 
 use mcp_sansio::json::Raw;
-use mcp_sansio::model::{InputRequired, SubscriptionFilter};
+use mcp_sansio::model::{InputRequired, SubscriptionFilter, method};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, Frames, InboundId, Limits, Revision, RevisionSet,
-    ServerEvent, TaskOptions,
+    CallOptions, ClientConfig, ClientEvent, Frames, InboundId, Limits, Paging, Revision,
+    RevisionSet, ServerEvent, TaskOptions,
 };
 use mcp_sansio_proptests::allocations::held;
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -329,6 +329,25 @@ fn what_calls_need_takes_what_is_counted_for_it() {
     let calls = 2 * 100 * (420 + limits.kept_bytes);
     is_near(bytes, kept + calls + 2 * 100 * 360, "what calls need");
     assert!(limits.connection_bytes < formula.all(), "it is a part of the formula");
+}
+
+/// A list of a thousand pages.
+#[test]
+fn pages_of_a_list_take_what_the_documentation_says() {
+    let mut side = ClientSide::ready(Revision::V2025_11_25);
+    let (options, now) = (CallOptions::new(), side.now);
+    side.client.list::<method::ListTools>(Paging::default(), options, now, &mut side.out).unwrap();
+    _ = side.sent();
+    side.out.release();
+    let ((), bytes) = held(|| {
+        for id in 2..1_001 {
+            let page = result(id, &format!(r#""tools":[],"nextCursor":"{id}""#));
+            assert!(matches!(side.receive(&page), Some(ClientEvent::Page(_))));
+            _ = side.sent();
+        }
+        side.out.release();
+    });
+    is_near(bytes, 24 * 1_000, "the pages of a list");
 }
 
 /// Two subscriptions of a session want the same, and everything that the server tells comes before the application has
