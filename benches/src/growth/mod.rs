@@ -6,6 +6,8 @@
 
 mod bytes;
 mod client;
+mod piled_client;
+mod piled_server;
 mod server;
 mod table;
 mod timers;
@@ -90,12 +92,29 @@ impl Bound {
 }
 
 /// Everything that is measured.
-pub const ALL: &[&[Work]] = &[server::ALL, client::ALL, timers::ALL, bytes::ALL];
+pub const ALL: &[&[Work]] =
+    &[server::ALL, piled_server::ALL, client::ALL, piled_client::ALL, timers::ALL, bytes::ALL];
 
 impl Work {
     const fn in_flight(name: &'static str, begin: fn(usize) -> Round) -> Self {
         let sizes = &[1, 100, 10_000, 100_000];
         Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 128, begin }
+    }
+
+    /// What a message costs beside something that a peer can pile up. The largest size takes long to get ready.
+    const fn piled(name: &'static str, begin: fn(usize) -> Round) -> Self {
+        let sizes = &[1, 10_000];
+        Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 8, begin }
+    }
+
+    /// At other sizes.
+    const fn at(self, sizes: &'static [usize]) -> Self {
+        Self { sizes, ..self }
+    }
+
+    /// The same of something that is looked through, because there are so few of it: as many as limits say.
+    const fn few(name: &'static str, begin: fn(usize) -> Round) -> Self {
+        Self { sizes: &[1, 64], ..Self::piled(name, begin) }
     }
 
     const fn of_bytes(
