@@ -6,42 +6,24 @@ use mcp_sansio::InboundId;
 
 use crate::host::Chore;
 
-/// Those that are to be answered here, and for whose answers there was no room yet.
+/// Those that are to be answered here, and for whose answers there was no room yet. How many there are is for the machine
+/// to bound.
+#[derive(Default)]
 pub(crate) struct Chores {
-    most_bytes: usize,
-    waiting: VecDeque<(InboundId, Chore, usize)>,
-    /// How many bytes of the peer they hold together.
-    bytes: usize,
+    waiting: VecDeque<(InboundId, Chore)>,
 }
 
 impl Chores {
-    /// They hold so many bytes.
-    pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: VecDeque::new(), bytes: 0 }
+    pub(crate) fn push(&mut self, id: InboundId, chore: Chore) {
+        self.waiting.push_back((id, chore));
     }
 
-    /// Takes one in that holds so many bytes. Says whether there was room for it: the first one always finds
-    /// some.
-    #[must_use]
-    pub(crate) fn push(&mut self, id: InboundId, chore: Chore, bytes: usize) -> bool {
-        let together = self.bytes.saturating_add(bytes);
-        if !self.waiting.is_empty() && self.most_bytes < together {
-            return false;
-        }
-        self.bytes = together;
-        self.waiting.push_back((id, chore, bytes));
-        true
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<(InboundId, Chore, usize)> {
-        let first = self.waiting.pop_front()?;
-        self.bytes -= first.2;
-        Some(first)
+    pub(crate) fn pop(&mut self) -> Option<(InboundId, Chore)> {
+        self.waiting.pop_front()
     }
 
     /// There was no room for its answer: it is the next one again.
-    pub(crate) fn push_back(&mut self, id: InboundId, chore: Chore, bytes: usize) {
-        self.bytes += bytes;
-        self.waiting.push_front((id, chore, bytes));
+    pub(crate) fn push_back(&mut self, id: InboundId, chore: Chore) {
+        self.waiting.push_front((id, chore));
     }
 }

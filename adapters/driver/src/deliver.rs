@@ -11,7 +11,7 @@ use crate::machine::sealed::Happening;
 use crate::requests::Admission;
 use crate::tasks::SharedTasks;
 use crate::trace;
-use crate::wire::{Opening, State, UNANSWERED, Wire};
+use crate::wire::{Opening, State, Wire};
 
 /// After how many messages others get their turn with the machine.
 const MOST_AT_ONCE: usize = 64;
@@ -123,7 +123,7 @@ impl<M: Machine> Wire<M> {
     ) {
         match happening {
             Happening::Request(id, request) => {
-                self.ask(state, (id, request), bytes, None);
+                self.ask(state, (id, request), None);
             }
             Happening::Cancelled(id) => cancelled(state, id),
             Happening::Progress(update) => state.follow.wakers.extend(state.calls.step(update)),
@@ -150,33 +150,25 @@ impl<M: Machine> Wire<M> {
         }
     }
 
-    /// Has a request served, if there is room for it and it is admitted.
+    /// Has a request served, if it is admitted.
     pub(crate) fn ask(
         &self,
         state: &mut State<M>,
         (id, request): (InboundId, M::Request),
-        bytes: usize,
         admission: Option<&mut Admission<'_>>,
     ) {
         if let Some(chore) = M::chore(&request).filter(|_| self.tasks.is_some()) {
-            if !state.chores.push(id, chore, bytes) {
-                state.unanswered.push((id, UNANSWERED));
-            }
-            return;
+            return state.chores.push(id, chore);
         }
         // A request that comes again with its input has been admitted before.
         let permit = match (state.requests.input_came(id), admission) {
             (None, Some(admission)) => admission().map(Some),
             (permit, _) => Ok(permit),
         };
-        let refused = match permit {
-            Ok(permit) => {
-                let has_room = state.requests.push(id, request, bytes, permit);
-                (!has_room).then_some(UNANSWERED)
-            }
-            Err(text) => Some(text),
-        };
-        state.unanswered.extend(refused.map(|text| (id, text)));
+        match permit {
+            Ok(permit) => state.requests.push(id, request, permit),
+            Err(text) => state.unanswered.push((id, text)),
+        }
     }
 
     /// How opening the connection went, told once.

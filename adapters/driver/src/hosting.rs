@@ -74,12 +74,12 @@ impl<M: Machine> Wire<M> {
 
 /// Answers what was asked about tasks, and tells what there is to tell, as far as there is room.
 fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) {
-    while let Some((id, chore, bytes)) = state.chores.pop() {
+    while let Some((id, chore)) = state.chores.pop() {
         let State { machine, out, .. } = state;
         match machine.serve_chore(id, &chore, &mut shared.tasks, now, out) {
             Ok(news) => news.into_iter().for_each(|news| shared.heard(news)),
             Err(RespondError::Encode(EncodeError::Full)) if !out.is_empty() => {
-                state.chores.push_back(id, chore, bytes);
+                state.chores.push_back(id, chore);
                 break;
             }
             // It will never fit.

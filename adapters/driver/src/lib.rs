@@ -71,6 +71,7 @@ mod out;
 mod output;
 mod pages;
 mod pending;
+mod pool;
 mod requests;
 mod run;
 mod signal;
@@ -103,6 +104,7 @@ pub use offers::{Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput}
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};
 pub use pending::{ByName, PendingCall, ProgressUpdates, Reply};
+pub use pool::Pool;
 pub use requests::{Admission, Permit};
 pub use run::{Job, Run};
 #[cfg(feature = "schemars")]

@@ -24,10 +24,13 @@ pub type Admission<'a> = dyn FnMut() -> Result<Permit, &'static str> + 'a;
 /// Requests of the peer that have not been answered, as far as handlers are concerned.
 pub(crate) struct Requests<M: Machine> {
     most_running: usize,
-    most_bytes: usize,
-    waiting: VecDeque<Waiting<M>>,
-    /// How many bytes of the peer those that wait hold together.
-    bytes: usize,
+    /// Those that wait, in order. One that was cancelled has left its place.
+    waiting: VecDeque<Option<Waiting<M>>>,
+    /// The number of the first place in there, and how many of them are empty.
+    first: u64,
+    cancelled: usize,
+    /// Those that wait or run, each at the index of its handle.
+    stages: Vec<Option<(InboundId, Stage)>>,
     running: usize,
     /// How many handlers have returned.
     returned: u64,
@@ -35,16 +38,21 @@ pub(crate) struct Requests<M: Machine> {
     last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing.
     lent: HashSet<InboundId>,
-    /// How those that run find out that their answers are not wanted any more.
-    signals: HashMap<InboundId, Arc<Signal>>,
     /// The permits of requests that come again when their clients have given the input they need.
     without_input: HashMap<InboundId, Permit>,
+}
+
+/// How far a request is.
+enum Stage {
+    /// It waits, at the place with this number.
+    Waits(u64),
+    /// Its handler runs, and finds out by this that its answer is not wanted any more.
+    Runs(Arc<Signal>),
 }
 
 struct Waiting<M: Machine> {
     id: InboundId,
     request: M::Request,
-    bytes: usize,
     permit: Option<Permit>,
 }
 
@@ -56,45 +64,60 @@ pub(crate) struct Started<M: Machine> {
     pub(crate) permit: Option<Permit>,
 }
 
+/// How many stages are kept while there are none: what one request at a time needs.
+const KEPT_STAGES: usize = 4;
+
 impl<M: Machine> Requests<M> {
-    /// So many run at the same time; those that wait hold so many bytes.
-    pub(crate) fn new(most_running: usize, most_bytes: usize) -> Self {
+    /// So many run at the same time. How many wait is for the machine to bound.
+    pub(crate) fn new(most_running: usize) -> Self {
         Self {
             most_running: most_running.max(1),
-            most_bytes,
             waiting: VecDeque::new(),
-            bytes: 0,
+            first: 0,
+            cancelled: 0,
+            stages: Vec::new(),
             running: 0,
             returned: 0,
             last_return: None,
             lent: HashSet::new(),
-            signals: HashMap::new(),
             without_input: HashMap::new(),
         }
     }
 
-    /// Takes a request in that holds so many bytes, and its permit. Says whether there was room for it: the first one
-    /// always finds some.
-    #[must_use]
-    pub(crate) fn push(
-        &mut self,
-        id: InboundId,
-        request: M::Request,
-        bytes: usize,
-        permit: Option<Permit>,
-    ) -> bool {
-        let together = self.bytes.saturating_add(bytes);
-        if !self.waiting.is_empty() && self.most_bytes < together {
-            return false;
+    /// Takes a request in, and its permit.
+    pub(crate) fn push(&mut self, id: InboundId, request: M::Request, permit: Option<Permit>) {
+        let number = self.first + self.waiting.len() as u64;
+        self.waiting.push_back(Some(Waiting { id, request, permit }));
+        self.set_stage(id, Stage::Waits(number));
+    }
+
+    fn set_stage(&mut self, id: InboundId, stage: Stage) {
+        let index = id.index();
+        if self.stages.len() <= index {
+            self.stages.resize_with(index + 1, || None);
         }
-        self.bytes = together;
-        self.waiting.push_back(Waiting { id, request, bytes, permit });
-        true
+        if let Some(known) = self.stages.get_mut(index) {
+            *known = Some((id, stage));
+        }
+    }
+
+    fn stage(&mut self, id: InboundId) -> Option<&mut Option<(InboundId, Stage)>> {
+        let stage = self.stages.get_mut(id.index())?;
+        stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
+    }
+
+    /// Gives memory back that a burst of requests has taken.
+    fn release(&mut self) {
+        if !self.has_waiting() && self.running == 0 && KEPT_STAGES < self.stages.capacity() {
+            self.first += self.waiting.len() as u64;
+            self.cancelled = 0;
+            (self.waiting, self.stages) = (VecDeque::new(), Vec::new());
+        }
     }
 
     /// Whether requests wait for a handler.
     pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        self.cancelled < self.waiting.len()
     }
 
     /// How long to wait for those that wait for a handler: none may return for so long. `None` if none wait, or that
@@ -113,11 +136,17 @@ impl<M: Machine> Requests<M> {
         if self.most_running <= self.running {
             return None;
         }
-        let Waiting { id, request, bytes, permit } = self.waiting.pop_front()?;
-        self.bytes -= bytes;
+        let Waiting { id, request, permit } = loop {
+            let first = self.waiting.pop_front()?;
+            self.first += 1;
+            match first {
+                Some(first) => break first,
+                None => self.cancelled -= 1,
+            }
+        };
         self.running += 1;
         let signal = Arc::new(Signal::default());
-        self.signals.insert(id, Arc::clone(&signal));
+        self.set_stage(id, Stage::Runs(Arc::clone(&signal)));
         Some(Started { id, request, signal, permit })
     }
 
@@ -135,20 +164,40 @@ impl<M: Machine> Requests<M> {
     /// Its answer has been given to the run of its handler that has this signal. It may run again already, with
     /// what it needed.
     pub(crate) fn answered(&mut self, id: InboundId, signal: &Arc<Signal>) {
-        if self.signals.get(&id).is_some_and(|known| Arc::ptr_eq(known, signal)) {
-            self.signals.remove(&id);
+        if let Some(stage) = self.stage(id)
+            && matches!(stage, Some((_, Stage::Runs(known))) if Arc::ptr_eq(known, signal))
+        {
+            *stage = None;
         }
     }
 
     /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.
     pub(crate) fn cancel(&mut self, id: InboundId) -> Option<Arc<Signal>> {
-        if let Some(place) = self.waiting.iter().position(|waiting| waiting.id == id)
-            && let Some(waiting) = self.waiting.remove(place)
-        {
-            self.bytes -= waiting.bytes;
-        }
         self.without_input.remove(&id);
-        self.signals.remove(&id)
+        match self.stage(id)?.take()?.1 {
+            Stage::Runs(signal) => Some(signal),
+            Stage::Waits(number) => {
+                let place = usize::try_from(number - self.first).ok()?;
+                if self.waiting.get_mut(place)?.take().is_some() {
+                    self.cancelled += 1;
+                }
+                if self.waiting.len() < 2 * self.cancelled {
+                    self.close_ranks();
+                }
+                None
+            }
+        }
+    }
+
+    /// Drops the places that cancelled requests have left: a peer could make any number of them while no handler
+    /// returns.
+    fn close_ranks(&mut self) {
+        self.waiting.retain(Option::is_some);
+        self.cancelled = 0;
+        let ids: Vec<_> = self.waiting.iter().flatten().map(|waiting| waiting.id).collect();
+        for (number, id) in (self.first..).zip(ids) {
+            self.set_stage(id, Stage::Waits(number));
+        }
     }
 
     /// Its handler goes on, but need not be waited for: another one may run beside it, unless there are very
@@ -166,13 +215,15 @@ impl<M: Machine> Requests<M> {
             // Each slot is given back once, and has been counted when it was given out.
             self.running -= 1;
         }
+        self.release();
     }
 
     /// Nobody wants anything any more.
     pub(crate) fn clear(&mut self) {
+        self.first += self.waiting.len() as u64;
         self.waiting.clear();
+        self.cancelled = 0;
         self.without_input.clear();
-        self.bytes = 0;
     }
 }
 
@@ -233,13 +284,13 @@ mod tests {
         open
     }
 
-    /// So many wait, each of which holds one byte.
+    /// So many wait.
     fn waiting(most_running: usize, many: usize) -> (Requests<Server>, Vec<InboundId>) {
-        let mut waiting = Requests::new(most_running, many);
+        let mut waiting = Requests::new(most_running);
         let mut ids = Vec::new();
         for request in requests(many) {
             ids.push(request.id);
-            assert!(waiting.push(request.id, request, 1, None));
+            waiting.push(request.id, request, None);
         }
         (waiting, ids)
     }
@@ -260,22 +311,24 @@ mod tests {
         assert_eq!(start(&mut requests), Some(ids[0]));
     }
 
-    /// What waits is bounded by the bytes it holds, but one always may, however large it is.
+    /// However many are cancelled while they wait, little is kept of them, and the others run in order.
     #[test]
-    fn what_waits_has_a_bound() {
-        let mut open = requests(4).into_iter();
-        let mut requests = Requests::<Server>::new(1, 10);
-        let mut push = |requests: &mut Requests<Server>, bytes| {
-            let request = open.next().unwrap();
-            requests.push(request.id, request, bytes, None)
-        };
-        assert!(push(&mut requests, 1_000));
-        assert!(!push(&mut requests, 1));
-        assert!(start(&mut requests).is_some());
-        assert!(push(&mut requests, 9));
-        assert!(!push(&mut requests, 2));
-        requests.clear();
-        assert_eq!((requests.bytes, start(&mut requests)), (0, None));
+    fn what_was_cancelled_leaves_no_places() {
+        let (mut requests, ids) = waiting(1, 1_000);
+        for (at, id) in ids.iter().enumerate() {
+            if at % 10 != 3 {
+                assert!(requests.cancel(*id).is_none());
+            }
+            assert!(requests.cancelled <= requests.waiting.len() / 2);
+        }
+        assert!(requests.waiting.len() <= 200);
+        for id in ids.iter().skip(3).step_by(10) {
+            assert!(requests.has_waiting());
+            assert_eq!(start(&mut requests), Some(*id));
+            requests.finished(*id);
+        }
+        assert!(!requests.has_waiting() && start(&mut requests).is_none());
+        assert_eq!(requests.stages.capacity(), 0, "it is given back");
     }
 
     #[test]
@@ -286,7 +339,7 @@ mod tests {
         assert!(signal.is_raised());
         assert!(requests.cancel(ids[1]).is_none());
         requests.finished(first);
-        assert_eq!((start(&mut requests), requests.bytes), (Some(ids[2]), 0));
+        assert_eq!(start(&mut requests), Some(ids[2]));
     }
 
     /// A request that has become a task lets another one run beside it, and gives its place back when its

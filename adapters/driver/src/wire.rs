@@ -147,7 +147,7 @@ impl Wire<Server> {
         let patience = server.config().connection.timeouts.drain;
         let limits = server.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
-        let requests = Requests::new(most, limits.connection_bytes);
+        let requests = Requests::new(most);
         let opening = Opening::Told;
         let setup = Setup { out, limits, patience, last_write: None, requests, opening };
         let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
@@ -178,7 +178,7 @@ impl Wire<Client> {
     ) -> Arc<Self> {
         let limits = client.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
-        let requests = Requests::new(most, limits.connection_bytes);
+        let requests = Requests::new(most);
         let opening = Opening::Waited(None);
         let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
         let setup = Setup { out, limits, patience, last_write, requests, opening };
@@ -214,7 +214,7 @@ impl<M: Machine> Wire<M> {
             events: Events::new(limits.frame_bytes.saturating_mul(WAITING_FRAMES)),
             calls: Calls::default(),
             unanswered: Vec::new(),
-            chores: Chores::new(limits.connection_bytes),
+            chores: Chores::default(),
             changes: Changes::default(),
             opening,
             closing: None,

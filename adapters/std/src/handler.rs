@@ -1,14 +1,13 @@
 //! Handlers that run on threads.
 
 use std::future::{Future, ready};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::{ErrorCode, RespondError, Server};
-use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Run, Sleep};
+use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Pool, Run, Sleep};
 
 /// Serves requests and hears of everything else.
 ///
@@ -32,8 +31,8 @@ use mcp_sansio_driver::{Exchange, Handle, Job, Machine, Run, Sleep};
     note = "`Offers`, made of tools, prompts and resources, is one too"
 )]
 pub trait Handler<M: Machine = Server>: Send + Sync + 'static {
-    /// Serves a request, on a thread of its own. It may take its time, call the other side and wait
-    /// for it; other requests are served meanwhile.
+    /// Serves a request, on a thread of a pool. It may take its time, call the other side and wait
+    /// for it; other requests are served meanwhile, by other threads as soon as this one has taken half a millisecond.
     fn serve(&self, exchange: &Exchange<M>);
 
     /// Told of the connection before anything happens on it: keep the handle to end it from elsewhere.
@@ -79,39 +78,37 @@ impl<M: Machine> Handler<M> for RefuseAll {
     }
 }
 
-/// Runs a handler on threads, one for each request that is being served.
-pub(crate) struct Threads<H> {
+/// Runs a handler on threads that are kept for the next request.
+pub(crate) struct Threads<M: Machine, H> {
     handler: Arc<H>,
+    pool: Pool<Job<M>>,
 }
 
-impl<H> Threads<H> {
+impl<M: Machine, H: Handler<M>> Threads<M, H> {
     pub(crate) fn new(handler: H) -> Self {
-        Self { handler: Arc::new(handler) }
+        let handler = Arc::new(handler);
+        let served = Arc::clone(&handler);
+        // What panics drops its job, which has been answered by that.
+        let run = move |job| match job {
+            Job::Serve(exchange) => served.serve(&exchange),
+            Job::Tell(mut telling) => {
+                let handle = telling.handle().clone();
+                (&mut telling).for_each(|event| served.event(&handle, event));
+            }
+            // There are no others.
+            _ => {}
+        };
+        Self { handler, pool: Pool::new("mcp handler", run) }
     }
 }
 
-impl<M: Machine, H: Handler<M>> Run<M> for Threads<H> {
+impl<M: Machine, H: Handler<M>> Run<M> for Threads<M, H> {
     fn begin(&self, handle: &Handle<M>) {
         self.handler.begin(handle);
     }
 
     fn run(&self, job: Job<M>) {
-        let handler = Arc::clone(&self.handler);
-        let run = move || {
-            // What panics drops its job, which has been answered by that. The panic has been reported by
-            // the panic hook.
-            _ = catch_unwind(AssertUnwindSafe(|| match job {
-                Job::Serve(exchange) => handler.serve(&exchange),
-                Job::Tell(mut telling) => {
-                    let handle = telling.handle().clone();
-                    (&mut telling).for_each(|event| handler.event(&handle, event));
-                }
-                // There are no others.
-                _ => {}
-            }));
-        };
-        // Without a thread the job is dropped.
-        _ = thread::Builder::new().name("mcp handler".into()).spawn(run);
+        self.pool.push(job);
     }
 }
 

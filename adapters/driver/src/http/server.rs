@@ -107,7 +107,7 @@ impl Wire<Server> {
                 state.out.watch(&event);
                 match Happening::from(event) {
                     Happening::Request(id, request) => {
-                        self.ask(state, (id, request), bytes, Some(admission));
+                        self.ask(state, (id, request), Some(admission));
                     }
                     happening => self.deliver(state, happening, bytes),
                 }
