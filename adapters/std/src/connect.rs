@@ -14,7 +14,7 @@ use crate::handler::{Handler, Sleeps, Threads};
 /// Connects to a server over a pair of streams, and waits until the session is open. On a socket, give the
 /// writing half as a [`SocketWriter`](crate::SocketWriter).
 ///
-/// The handler serves what the server asks for: at most 16 requests at a time, each on a thread of its own.
+/// The handler serves what the server asks for: at most 16 requests at a time, on threads of a pool.
 ///
 /// # Errors
 ///

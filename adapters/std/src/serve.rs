@@ -1,4 +1,4 @@
-//! A server on a stream, with a thread for each handler that is running.
+//! A server on a stream, whose handlers run on threads of a pool.
 
 use std::io::{self, Read, Write};
 
@@ -9,13 +9,13 @@ use crate::handler::{Handler, Threads};
 
 /// Serves one client on a pair of streams, until it is gone and every answer has been written.
 ///
-/// Handlers run concurrently, at most 64 at a time; further requests wait, and a cancellation takes
-/// them out again. What waits holds at most as many bytes as four of the largest frames; requests
-/// beyond that are refused with `-32603`. While a client does not read its answers, no further requests of
-/// it are begun. Reading goes on whatever handlers and writes do, so cancellations, responses and pings are
-/// never delayed.
+/// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation takes them out again. When
+/// what waits has as many bytes as [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes) allows, no more is
+/// read until requests have been answered; until then reading goes on whatever handlers and writes do, so
+/// cancellations, responses and pings are not delayed. While a client does not read its answers, no further requests of
+/// it are begun.
 ///
-/// When the input ends, handlers have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish. What
+/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish. What
 /// they have answered is written as long as the client goes on reading; it may pause for the same time.
 /// The reading thread ends when its read does, which may be later. On a socket, give the writing half
 /// as a [`SocketWriter`](crate::SocketWriter).
