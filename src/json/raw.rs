@@ -67,6 +67,9 @@ pub enum Kind {
     Object,
 }
 
+/// Room for the usual payload, so that its buffer does not grow in many steps.
+const SMALL: usize = 128;
+
 impl Raw<'static> {
     /// `{}`
     pub const EMPTY_OBJECT: Self = Self::trusted("{}");
@@ -81,7 +84,7 @@ impl Raw<'static> {
     /// [`EncodeError`] if the value is no JSON: a map key that is not a string, a number that is
     /// not finite, or an error of its own `Serialize`.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, EncodeError> {
-        let mut buffer = Vec::new();
+        let mut buffer = Vec::with_capacity(SMALL);
         value.serialize(&mut Writer::new(&mut buffer, usize::MAX))?;
         // Everything the writer appends is UTF-8.
         let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
@@ -90,6 +93,21 @@ impl Raw<'static> {
 }
 
 impl<'a> Raw<'a> {
+    /// Serialises a value into a buffer, in place of what was in there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_serialize`](Raw::from_serialize).
+    pub fn serialize_into<T: Serialize + ?Sized>(
+        value: &T,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Self, EncodeError> {
+        buffer.clear();
+        value.serialize(&mut Writer::new(buffer, usize::MAX))?;
+        // Everything the writer appends is UTF-8.
+        core::str::from_utf8(buffer).map(Self::trusted).map_err(|_| EncodeError::Payload)
+    }
+
     /// Checks that the text is one JSON value, of at most 127 levels.
     ///
     /// # Errors

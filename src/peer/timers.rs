@@ -55,6 +55,11 @@ impl Peer {
     ) -> Option<Elapsed> {
         self.clock.tick(now);
         self.flush_listens(out);
+        if self.poll_timeout().is_none_or(|due| now < due) {
+            // The usual case: drivers ask after everything that happens.
+            self.observe_phase(out);
+            return None;
+        }
         if !self.unsettled.unwanted.is_empty() {
             self.unsubscribe_unwanted(config, now, out);
         }

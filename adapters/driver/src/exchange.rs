@@ -1,8 +1,8 @@
 //! A request that a handler is working on.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp_sansio::json::Raw;
@@ -10,16 +10,17 @@ use mcp_sansio::model::method::Notification;
 use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
-    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Log, NotifyError,
-    Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
+    CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
+    NotifyError, Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::out::Out;
-use crate::requests::{Slot, Started};
-use crate::signal::{Raised, Signal};
+use crate::requests::{Permit, Requests, Started};
+use crate::serialized::with_serialized;
+use crate::signal::{Raised, Signal, Signalled};
 use crate::task_handle::TaskHandle;
 use crate::trace;
 use crate::wire::Wire;
@@ -37,15 +38,18 @@ pub struct Exchange<M: Machine = Server> {
 struct Inner<M: Machine> {
     id: InboundId,
     request: M::Request,
-    signal: Arc<Signal>,
+    signal: Signal,
     handle: Handle<M>,
     answered: AtomicBool,
-    slot: Arc<Slot<M>>,
+    /// How many exchanges there are of it, beside whoever runs its handler.
+    exchanges: AtomicUsize,
+    /// What it has of a bound that connections share.
+    permit: Option<Permit>,
 }
 
 /// Keeps the place of a request among those that are served at the same time, until it is dropped.
 pub struct Place {
-    _slot: Arc<dyn Send + Sync>,
+    _inner: Arc<dyn Send + Sync>,
 }
 
 impl fmt::Debug for Place {
@@ -56,16 +60,28 @@ impl fmt::Debug for Place {
 
 impl<M: Machine> Exchange<M> {
     pub(crate) fn new(started: Started<M>, wire: &Arc<Wire<M>>) -> Self {
-        let Started { id, request, signal, permit } = started;
-        let (handle, slot) = (Handle::new(wire), Slot::new(id, wire, permit));
-        let answered = AtomicBool::new(false);
-        Self { inner: Arc::new(Inner { id, request, signal, handle, answered, slot }) }
+        let Started { id, request, permit } = started;
+        let inner = Inner {
+            id,
+            request,
+            signal: Signal::default(),
+            handle: Handle::new(wire),
+            answered: AtomicBool::new(false),
+            exchanges: AtomicUsize::new(1),
+            permit,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What finds out that the answer is not wanted any more.
+    pub(crate) fn signalled(&self) -> Weak<dyn Signalled> {
+        Arc::<Inner<M>>::downgrade(&self.inner)
     }
 
     /// What keeps others from being served in its place, also when this exchange has been given away. It is
     /// held as long as this exchange is; whoever runs a handler holds it as long as that goes on.
     pub fn place(&self) -> Place {
-        Place { _slot: Arc::<Slot<M>>::clone(&self.inner.slot) }
+        Place { _inner: Arc::<Inner<M>>::clone(&self.inner) }
     }
 
     /// The request.
@@ -90,8 +106,10 @@ impl<M: Machine> Exchange<M> {
     /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] and
     /// [`RespondError::NotAllowed`] another one can be.
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
-        let result = Raw::from_serialize(result)?;
-        self.answer(|machine, out| machine.respond(self.inner.id, &result, out))
+        let answer = |result: Raw<'_>| {
+            self.answer(|machine, out| machine.respond(self.inner.id, &result, out))
+        };
+        with_serialized(result, answer)?
     }
 
     /// Answers it with a result that was prepared, which is copied if it was prepared for this method in the
@@ -221,37 +239,57 @@ impl<M: Machine> Exchange<M> {
     pub fn begin_task(&self, new: NewTask) -> Result<TaskHandle, TaskError> {
         let wire = self.inner.handle.wire();
         let task = wire.begin_task(self.inner.id, new)?;
-        wire.lend(self.inner.id);
+        wire.act(|state| {
+            state.requests.lend(self.inner.id);
+            state.requests.answered(self.inner.id, self.token());
+        });
         self.is_answered();
         Ok(task)
+    }
+
+    /// What tells this run of the handler from others.
+    fn token(&self) -> *const () {
+        Arc::as_ptr(&self.inner).cast()
     }
 
     fn is_answered(&self) {
         trace::answered(self.inner.id);
         self.inner.answered.store(true, Ordering::Relaxed);
-        self.inner.handle.wire().answered(self.inner.id, &self.inner.signal);
+        self.inner.signal.raise();
     }
 
     fn answer(
         &self,
         send: impl FnOnce(&mut M, &mut Out) -> Result<(), RespondError>,
     ) -> Result<(), RespondError> {
-        let sent = self.inner.handle.wire().answer(|machine, _, out| send(machine, out));
-        self.note_answer(sent)
+        self.answer_in(|machine, _, out, _| send(machine, out))
     }
 
-    fn note_answer(&self, sent: Result<(), RespondError>) -> Result<(), RespondError> {
-        let is_open = matches!(
-            sent,
-            Err(RespondError::Encode(_)
-                | RespondError::NotAllowed(_)
-                | RespondError::TooManyRounds)
-        );
-        if !is_open {
+    /// The same with the time, and with what is known of the requests that have handlers.
+    fn answer_in(
+        &self,
+        send: impl FnOnce(&mut M, Instant, &mut Out, &mut Requests<M>) -> Result<(), RespondError>,
+    ) -> Result<(), RespondError> {
+        let sent = self.inner.handle.wire().answer_in(|machine, now, out, requests| {
+            let sent = send(machine, now, out, requests);
+            if !is_open_after(&sent) {
+                requests.answered(self.inner.id, self.token());
+            }
+            sent
+        });
+        if !is_open_after(&sent) {
             self.is_answered();
         }
         sent
     }
+}
+
+/// Whether another answer can be given to a request.
+const fn is_open_after(sent: &Result<(), RespondError>) -> bool {
+    matches!(
+        sent,
+        Err(RespondError::Encode(_) | RespondError::NotAllowed(_) | RespondError::TooManyRounds)
+    )
 }
 
 impl Exchange<Server> {
@@ -284,16 +322,15 @@ impl Exchange<Server> {
     ///
     /// As for [`Server::require_input`].
     pub fn require_input(&self, required: &InputRequired<'_>) -> Result<(), RespondError> {
-        let (id, request, slot) = (self.inner.id, &self.inner.request, &self.inner.slot);
-        let asked = self.inner.handle.wire().answer_in(|server, now, out, requests| {
+        let (id, request) = (self.inner.id, &self.inner.request);
+        self.answer_in(|server, now, out, requests| {
             server.require_input(request, required, now, out)?;
             // Without a session the client makes another request, and this one is over.
             if server.context(id).is_some() {
-                requests.wait_for_input(id, slot.permit());
+                requests.wait_for_input(id, self.inner.permit.clone());
             }
             Ok(())
-        });
-        self.note_answer(asked)
+        })
     }
 
     /// Refuses the request because the client has not declared what it takes to serve it: see
@@ -317,7 +354,13 @@ impl Exchange<Server> {
     /// As for [`Server::task_mode`].
     pub fn task_mode(&self, support: &TaskSupport<'_>) -> Result<Option<TaskMode>, RespondError> {
         let wire = self.inner.handle.wire();
-        let mode = wire.answer(|server, _, out| server.task_mode(self.inner.id, support, out))?;
+        let mode = wire.answer_in(|server, _, out, requests| {
+            let mode = server.task_mode(self.inner.id, support, out)?;
+            if mode.is_none() {
+                requests.answered(self.inner.id, self.token());
+            }
+            Ok::<_, RespondError>(mode)
+        })?;
         if mode.is_none() {
             self.is_answered();
         }
@@ -327,17 +370,35 @@ impl Exchange<Server> {
 
 impl<M: Machine> Clone for Exchange<M> {
     fn clone(&self) -> Self {
+        self.inner.exchanges.fetch_add(1, Ordering::Relaxed);
         Self { inner: Arc::clone(&self.inner) }
     }
 }
 
+impl<M: Machine> Drop for Exchange<M> {
+    fn drop(&mut self) {
+        let inner = &self.inner;
+        // Whoever drops the last one sees what the others have done with theirs.
+        if inner.exchanges.fetch_sub(1, Ordering::AcqRel) == 1
+            && !inner.answered.load(Ordering::Relaxed)
+        {
+            trace::unanswered(inner.id);
+            // If it has been cancelled or the connection has ended, nobody waits.
+            inner.handle.wire().refuse_unanswered(inner.id);
+        }
+    }
+}
+
+/// No handler runs any more, and nobody has the exchange.
 impl<M: Machine> Drop for Inner<M> {
     fn drop(&mut self) {
-        if !self.answered.load(Ordering::Relaxed) {
-            trace::unanswered(self.id);
-            // If it has been cancelled or the connection has ended, nobody waits.
-            self.handle.wire().refuse_unanswered(self.id);
-        }
+        self.handle.wire().finished(self.id);
+    }
+}
+
+impl<M: Machine> Signalled for Inner<M> {
+    fn signal(&self) -> &Signal {
+        &self.signal
     }
 }
 

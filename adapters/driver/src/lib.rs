@@ -74,6 +74,7 @@ mod pending;
 mod pool;
 mod requests;
 mod run;
+mod serialized;
 mod signal;
 mod sleep;
 mod streams;

@@ -7,8 +7,7 @@ use std::time::Duration;
 use mcp_sansio::{InboundId, Instant};
 
 use crate::machine::Machine;
-use crate::signal::Signal;
-use crate::wire::Wire;
+use crate::signal::Signalled;
 
 /// How many handlers may run beside those that count.
 const MOST_LENT: usize = 1_024;
@@ -47,7 +46,7 @@ enum Stage {
     /// It waits, at the place with this number.
     Waits(u64),
     /// Its handler runs, and finds out by this that its answer is not wanted any more.
-    Runs(Arc<Signal>),
+    Runs(Weak<dyn Signalled>),
 }
 
 struct Waiting<M: Machine> {
@@ -60,7 +59,6 @@ struct Waiting<M: Machine> {
 pub(crate) struct Started<M: Machine> {
     pub(crate) id: InboundId,
     pub(crate) request: M::Request,
-    pub(crate) signal: Arc<Signal>,
     pub(crate) permit: Option<Permit>,
 }
 
@@ -145,9 +143,12 @@ impl<M: Machine> Requests<M> {
             }
         };
         self.running += 1;
-        let signal = Arc::new(Signal::default());
-        self.set_stage(id, Stage::Runs(Arc::clone(&signal)));
-        Some(Started { id, request, signal, permit })
+        Some(Started { id, request, permit })
+    }
+
+    /// The handler of the request runs, and has this.
+    pub(crate) fn runs(&mut self, id: InboundId, signalled: Weak<dyn Signalled>) {
+        self.set_stage(id, Stage::Runs(signalled));
     }
 
     /// The request comes again later, and keeps its permit until then: it was admitted, and must not be refused when its
@@ -161,21 +162,20 @@ impl<M: Machine> Requests<M> {
         self.without_input.remove(&id)
     }
 
-    /// Its answer has been given to the run of its handler that has this signal. It may run again already, with
-    /// what it needed.
-    pub(crate) fn answered(&mut self, id: InboundId, signal: &Arc<Signal>) {
+    /// Its answer has been given by the run of its handler that has this. It may run again already, with what it needed.
+    pub(crate) fn answered(&mut self, id: InboundId, signalled: *const ()) {
         if let Some(stage) = self.stage(id)
-            && matches!(stage, Some((_, Stage::Runs(known))) if Arc::ptr_eq(known, signal))
+            && matches!(stage, Some((_, Stage::Runs(known))) if known.as_ptr().cast() == signalled)
         {
             *stage = None;
         }
     }
 
     /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.
-    pub(crate) fn cancel(&mut self, id: InboundId) -> Option<Arc<Signal>> {
+    pub(crate) fn cancel(&mut self, id: InboundId) -> Option<Weak<dyn Signalled>> {
         self.without_input.remove(&id);
         match self.stage(id)?.take()?.1 {
-            Stage::Runs(signal) => Some(signal),
+            Stage::Runs(signalled) => Some(signalled),
             Stage::Waits(number) => {
                 let place = usize::try_from(number - self.first).ok()?;
                 if self.waiting.get_mut(place)?.take().is_some() {
@@ -209,7 +209,7 @@ impl<M: Machine> Requests<M> {
         }
     }
 
-    fn finished(&mut self, id: InboundId) {
+    pub(crate) fn finished(&mut self, id: InboundId) {
         self.returned += 1;
         if !self.lent.remove(&id) {
             // Each slot is given back once, and has been counted when it was given out.
@@ -227,32 +227,6 @@ impl<M: Machine> Requests<M> {
     }
 }
 
-/// The permission to run, given back when it is dropped.
-pub(crate) struct Slot<M: Machine> {
-    id: InboundId,
-    wire: Weak<Wire<M>>,
-    permit: Option<Permit>,
-}
-
-impl<M: Machine> Slot<M> {
-    pub(crate) fn new(id: InboundId, wire: &Arc<Wire<M>>, permit: Option<Permit>) -> Arc<Self> {
-        Arc::new(Self { id, wire: Arc::downgrade(wire), permit })
-    }
-
-    /// What it has of a bound that connections share.
-    pub(crate) fn permit(&self) -> Option<Permit> {
-        self.permit.clone()
-    }
-}
-
-impl<M: Machine> Drop for Slot<M> {
-    fn drop(&mut self) {
-        if let Some(wire) = self.wire.upgrade() {
-            wire.act(|state| state.requests.finished(self.id));
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
@@ -260,6 +234,13 @@ mod tests {
     use mcp_sansio::{Framing, Inbox, Outbox, Request, Server, ServerConfig, ServerEvent};
 
     use super::*;
+    use crate::signal::Signal;
+
+    impl Signalled for Signal {
+        fn signal(&self) -> &Signal {
+            self
+        }
+    }
 
     /// So many requests that are open at the same time.
     fn requests(many: usize) -> Vec<Request<'static>> {
@@ -334,9 +315,16 @@ mod tests {
     #[test]
     fn what_waits_can_be_cancelled_and_what_runs_hears_of_it() {
         let (mut requests, ids) = waiting(1, 3);
-        let Started { id: first, signal, .. } = requests.start().unwrap();
-        requests.cancel(first).unwrap().raise();
+        let first = start(&mut requests).unwrap();
+        let signal = Arc::new(Signal::default());
+        let token = Arc::as_ptr(&signal).cast();
+        requests.runs(first, Arc::<Signal>::downgrade(&signal));
+        requests.answered(first, std::ptr::null());
+        requests.cancel(first).unwrap().upgrade().unwrap().signal().raise();
         assert!(signal.is_raised());
+        requests.runs(first, Arc::<Signal>::downgrade(&signal));
+        requests.answered(first, token);
+        assert!(requests.cancel(first).is_none(), "it has been answered");
         assert!(requests.cancel(ids[1]).is_none());
         requests.finished(first);
         assert_eq!(start(&mut requests), Some(ids[2]));

@@ -18,6 +18,11 @@ pub(crate) struct Signal {
     waiting: Mutex<Wakers>,
 }
 
+/// Something that has a signal in it, so that the two take one allocation.
+pub(crate) trait Signalled: Send + Sync {
+    fn signal(&self) -> &Signal;
+}
+
 impl Signal {
     pub(crate) fn is_raised(&self) -> bool {
         self.is_raised.load(Ordering::Acquire)

@@ -5,7 +5,7 @@
 //! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ use crate::out::Out;
 use crate::output::Output;
 use crate::requests::Requests;
 use crate::run::{Job, Run};
-use crate::signal::Signal;
+use crate::signal::{Signal, Signalled};
 use crate::tasks::{Link, SharedTasks, tell, watch};
 use crate::timing::Closing;
 use crate::trace;
@@ -110,7 +110,7 @@ pub(crate) enum Opening<M: Machine> {
 #[derive(Default)]
 pub(crate) struct Follow {
     pub(crate) wakers: Vec<Waker>,
-    pub(crate) signals: Vec<Arc<Signal>>,
+    pub(crate) signals: Vec<Weak<dyn Signalled>>,
     /// Other connections that have something to tell. They cannot while this one is locked.
     pub(crate) links: Vec<Arc<dyn Link>>,
     /// Other connections that have to look at the time.
@@ -311,17 +311,17 @@ impl<M: Machine> Wire<M> {
         self.act(|state| state.unanswered.push((id, UNANSWERED)));
     }
 
-    /// A request has been answered: whoever waits for the end of it need not any more.
-    pub(crate) fn answered(self: &Arc<Self>, id: InboundId, signal: &Arc<Signal>) {
-        self.act(|state| {
-            state.requests.answered(id, signal);
-            state.follow.signals.push(Arc::clone(signal));
-        });
-    }
-
-    /// A request has become a task: others need not wait until its handler has returned.
-    pub(crate) fn lend(self: &Arc<Self>, id: InboundId) {
-        self.act(|state| state.requests.lend(id));
+    /// A handler has returned, and nobody has its exchange any more.
+    pub(crate) fn finished(self: &Arc<Self>, id: InboundId) {
+        let mut state = self.lock();
+        state.requests.finished(id);
+        let is_open = !matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
+        // Usually nobody waits for that.
+        if is_open && !state.requests.has_waiting() && state.reader.is_none() {
+            return;
+        }
+        self.settle(&mut state);
+        self.release(state);
     }
 
     /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::Counts::kept_bytes)), and
@@ -384,7 +384,9 @@ impl<M: Machine> Wire<M> {
             && let Some(started) = state.requests.start()
         {
             trace::request::<M>(started.id, &started.request);
-            state.jobs.push(Job::Serve(Exchange::new(started, self)));
+            let (id, exchange) = (started.id, Exchange::new(started, self));
+            state.requests.runs(id, exchange.signalled());
+            state.jobs.push(Job::Serve(exchange));
         }
         if state.events.begin() {
             state.jobs.push(Job::Tell(Telling::new(self)));
@@ -403,7 +405,8 @@ impl<M: Machine> Wire<M> {
         if follow.ended {
             self.ended.raise();
         }
-        follow.signals.iter().for_each(|signal| signal.raise());
+        let signalled = follow.signals.iter().filter_map(Weak::upgrade);
+        signalled.for_each(|signalled| signalled.signal().raise());
         follow.wakers.into_iter().for_each(Waker::wake);
         if dispatches {
             self.dispatch();
