@@ -2,6 +2,7 @@
 
 use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
+use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, InboundId};
 use crate::json::{Object, Raw, Str};
 use crate::peer::{
@@ -180,7 +181,7 @@ impl<'a> ClientRequest<'a> {
             id: self.id,
             context: self.context,
             call: self.call.into_owned(),
-            method: self.method.into_owned(),
+            method: owned_method(self.method),
             params: self.params.map(Raw::into_owned),
             meta: self.meta.map(Raw::into_owned),
             needed_for: self.needed_for,

@@ -326,6 +326,14 @@ impl NotificationKind {
     }
 }
 
+/// A copy of the method of a request, which for every known one is a constant.
+pub(crate) fn owned_method(method: Str<'_>) -> Str<'static> {
+    match RequestKind::named(method.as_wire()) {
+        Some(kind) => Str::trusted(kind.rule().name),
+        None => method.into_owned(),
+    }
+}
+
 impl RequestKind {
     /// The list that it asks for.
     pub(crate) const fn asks_for(self) -> Option<Listed> {

@@ -144,7 +144,9 @@ impl<T> Extend<T> for List<'_, T> {
 
 impl<T> FromIterator<T> for List<'_, T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut list = Self::default();
+        let values = values.into_iter();
+        // Many lists have one element, and a vector that grows makes room for four.
+        let mut list = Self { entries: Vec::with_capacity(values.size_hint().0) };
         list.extend(values);
         list
     }

@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use crate::capability::CapabilitySet;
+use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
 use crate::json::{Object, Raw, Str};
 use crate::model::Implementation;
@@ -225,7 +226,7 @@ impl<'a> Request<'a> {
             id: self.id,
             context: self.context,
             call: self.call.into_owned(),
-            method: self.method.into_owned(),
+            method: owned_method(self.method),
             params: self.params.map(Raw::into_owned),
             meta: self.meta.map(Raw::into_owned),
             inputs: self.inputs.map(Raw::into_owned),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcp_sansio::{ErrorCode, RespondError, Server};
+use pin_project_lite::pin_project;
 
 use crate::exchange::Exchange;
 use crate::handle::Handle;
@@ -89,46 +90,59 @@ impl<M: Machine> Handler<M> for RefuseAll {
 /// Something to run to its end, in a task of its own.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Begins tasks of a runtime. A function that takes [`Work`] is one.
+pub trait Spawn: Send + Sync + 'static {
+    /// Runs a future to its end, in a task of its own. It is called on any thread, and returns at once.
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
+}
+
+impl<S: Fn(Work) + Send + Sync + 'static> Spawn for S {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self(Box::pin(work));
+    }
+}
+
 /// Runs a handler as tasks.
 pub struct Spawner<H, S> {
     handler: Arc<H>,
     spawn: S,
 }
 
-impl<H, S: Fn(Work)> Spawner<H, S> {
-    /// Runs this handler as tasks that this function begins. It is called on any thread, and returns at once.
+impl<H, S: Spawn> Spawner<H, S> {
+    /// Runs this handler as tasks that this begins.
     pub fn new(handler: H, spawn: S) -> Self {
         Self { handler: Arc::new(handler), spawn }
     }
+
+    fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let work = Contained { work: Some(work) };
+        // Where there is no runtime any more it may panic, which drops the work, by which its request is
+        // answered. Those who are here drop an exchange, for example, and are not to blame.
+        _ = catch_unwind(AssertUnwindSafe(|| self.spawn.spawn(work)));
+    }
 }
 
-impl<M: Machine, H: Handler<M>, S: Fn(Work) + Send + Sync + 'static> Run<M> for Spawner<H, S> {
+impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<H, S> {
     fn begin(&self, handle: &Handle<M>) {
         self.handler.begin(handle);
     }
 
     fn run(&self, job: Job<M>) {
         let handler = Arc::clone(&self.handler);
-        let work: Work = match job {
-            Job::Serve(exchange) => {
+        match job {
+            Job::Serve(exchange) => Self::begin(self, async move {
                 // It counts until the handler has returned, also if it gives the exchange away.
                 let place = exchange.place();
-                Box::pin(async move {
-                    handler.serve(exchange).await;
-                    drop(place);
-                })
-            }
-            Job::Tell(mut telling) => Box::pin(async move {
+                handler.serve(exchange).await;
+                drop(place);
+            }),
+            Job::Tell(mut telling) => Self::begin(self, async move {
                 let handle = telling.handle().clone();
                 for event in &mut telling {
                     handler.event(&handle, event).await;
                 }
             }),
-        };
-        let work = Box::pin(Contained { work: Some(work) });
-        // Where there is no runtime any more it may panic, which drops the work, by which its request is
-        // answered. Those who are here drop an exchange, for example, and are not to blame.
-        _ = catch_unwind(AssertUnwindSafe(|| (self.spawn)(work)));
+        }
     }
 }
 
@@ -138,24 +152,27 @@ impl<H, S> fmt::Debug for Spawner<H, S> {
     }
 }
 
-/// Keeps a panic to itself. What has panicked is dropped, by which its request is answered; the panic has been
-/// reported by the panic hook.
-struct Contained {
-    work: Option<Work>,
+pin_project! {
+    /// Keeps a panic to itself. What has panicked is dropped, by which its request is answered; the panic has been
+    /// reported by the panic hook.
+    struct Contained<F> {
+        #[pin]
+        work: Option<F>,
+    }
 }
 
-impl Future for Contained {
+impl<F: Future<Output = ()>> Future for Contained<F> {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Some(work) = &mut self.work else { return Poll::Ready(()) };
-        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let Some(work) = this.work.as_mut().as_pin_mut() else { return Poll::Ready(()) };
+        let polled = catch_unwind(AssertUnwindSafe(|| work.poll(context)));
         if matches!(polled, Ok(Poll::Pending)) {
             return Poll::Pending;
         }
-        let over = self.work.take();
         // Dropping it can panic as well.
-        _ = catch_unwind(AssertUnwindSafe(|| drop(over)));
+        _ = catch_unwind(AssertUnwindSafe(|| this.work.set(None)));
         Poll::Ready(())
     }
 }

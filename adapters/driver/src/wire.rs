@@ -316,11 +316,14 @@ impl<M: Machine> Wire<M> {
         let mut state = self.lock();
         state.requests.finished(id);
         let is_open = !matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
-        // Usually nobody waits for that.
-        if is_open && !state.requests.has_waiting() && state.reader.is_none() {
+        if !is_open {
+            self.settle(&mut state);
+        } else if state.requests.has_waiting() {
+            self.start(&mut state);
+        } else if state.reader.is_none() {
+            // Usually nobody waits for that.
             return;
         }
-        self.settle(&mut state);
         self.release(state);
     }
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio_driver::asynchronous::{Spawner, Work};
+use mcp_sansio_driver::asynchronous::{Spawn, Spawner};
 use mcp_sansio_driver::{Clock, Sleep, Timer};
 
 /// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
@@ -19,10 +19,21 @@ pub fn clock() -> Clock {
 }
 
 /// Runs a handler as tasks of the runtime that polls this.
-pub fn spawner<H>(handler: H) -> Spawner<H, impl Fn(Work) + Send + Sync + 'static> {
+pub fn spawner<H>(handler: H) -> Spawner<H, RuntimeSpawn> {
     // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
-    let runtime = tokio::runtime::Handle::current();
-    Spawner::new(handler, move |work| drop(runtime.spawn(work)))
+    Spawner::new(handler, RuntimeSpawn { runtime: tokio::runtime::Handle::current() })
+}
+
+/// Begins tasks of a runtime.
+#[derive(Clone, Debug)]
+pub struct RuntimeSpawn {
+    runtime: tokio::runtime::Handle,
+}
+
+impl Spawn for RuntimeSpawn {
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.runtime.spawn(work));
+    }
 }
 
 /// A timer of tokio.
