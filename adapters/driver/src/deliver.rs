@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use mcp_sansio::{Arrival, Cause, Frame, InboundId, Inbox, Instant, Phase};
 
@@ -16,6 +17,14 @@ use crate::wire::{Opening, State, Wire};
 /// After how many messages others get their turn with the machine.
 const MOST_AT_ONCE: usize = 64;
 
+/// How long to wait for room that handlers take of which none returns. Then requests are refused: such handlers may wait
+/// for what comes behind, such as an answer of the peer.
+const HANDLERS_PATIENCE: Duration = Duration::from_millis(250);
+
+/// The part of the time to drain that requests wait for handlers of which none returns. With the default, both together
+/// are less than the 2 s after which the official clients kill their servers.
+const LAST_REQUESTS: u32 = 4;
+
 /// Somebody who reads, and cannot go on.
 pub(crate) struct Reader {
     waker: Waker,
@@ -25,8 +34,9 @@ pub(crate) struct Reader {
 /// What reading waits for.
 #[derive(Clone, Copy)]
 enum ReaderWait {
-    /// Room for the next request: fewer requests, or bytes, than there were.
-    Room { inbound: usize, kept: usize, unsent: usize },
+    /// Room for the next request: fewer requests, or bytes, than there were. Handlers that run and do not return are
+    /// waited for until then.
+    Room { inbound: usize, kept: usize, unsent: usize, until: Option<Instant> },
     /// That every request has a handler, at most until then.
     Handlers { until: Instant },
 }
@@ -48,51 +58,70 @@ impl<M: Machine> Wire<M> {
                     if !state.has_room_for(&frame) {
                         return false;
                     }
-                    let Some(frame) = inbox.next() else { break };
-                    let bytes = frame.bytes().len();
-                    if let Some(happening) = state.machine.receive(frame, arrival, &mut state.out) {
-                        self.deliver(state, happening, bytes);
-                    }
+                    self.take_one(state, inbox, arrival);
                 }
                 true
             });
-            if !has_room && self.wait_for_room(inbox, context) {
+            if has_room {
+                continue;
+            }
+            if self.wait_for_room(inbox, context) {
                 return Poll::Pending;
             }
+            // The machine refuses it if there is still no room.
+            self.act(|state| self.take_one(state, inbox, arrival));
         }
         Poll::Ready(())
     }
 
-    /// Whether the next message still has to wait, after everything that could be done has been. Then whoever polls is
-    /// woken.
-    fn wait_for_room(&self, inbox: &mut Inbox, context: &Context<'_>) -> bool {
+    fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, arrival: Arrival) {
+        let Some(frame) = inbox.next() else { return };
+        let bytes = frame.bytes().len();
+        if let Some(happening) = state.machine.receive(frame, arrival, &mut state.out) {
+            self.deliver(state, happening, bytes);
+        }
+    }
+
+    /// Whether the next message has to wait, now that everything that could be done has been. Then whoever polls is woken.
+    /// Otherwise there is room, or none can be hoped for.
+    fn wait_for_room(self: &Arc<Self>, inbox: &mut Inbox, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         let Some(frame) = inbox.peek() else { return false };
         if state.has_room_for(&frame) {
             return false;
         }
+        let (now, unsent) = (self.clock.now(), state.out.unsent_bytes());
+        let mut until = None;
+        if unsent == 0 && !state.requests.has_waiting() {
+            until = Some(state.requests.wait_until(now, HANDLERS_PATIENCE));
+        }
+        if until.is_some_and(|until| until <= now) {
+            return false;
+        }
         let counts = state.machine.counts();
         let (inbound, kept) = (counts.inbound, counts.kept_bytes);
-        let waits_for = ReaderWait::Room { inbound, kept, unsent: state.out.unsent_bytes() };
+        let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
         let old = state.reader.replace(reader);
-        drop(state);
+        // Whoever keeps the time has to know of it.
+        self.release(state);
         drop(old);
         true
     }
 
     /// Says that the input has ended, once every request has a handler: from then on these have as long as the
-    /// configuration gives them. Pending until then, but not while no handler returns for as long.
+    /// configuration gives them. Pending until then, but not while no handler returns for a quarter of that time.
     pub(crate) fn poll_end_of_input(
         self: &Arc<Self>,
         ended: &mut Option<io::Result<()>>,
         context: &Context<'_>,
     ) -> Poll<()> {
         let mut state = self.lock();
-        if matches!(ended, Some(Ok(())))
-            && state.is_open()
-            && let Some(until) = state.requests.wait_until(self.clock.now(), self.patience)
-        {
+        let waits =
+            matches!(ended, Some(Ok(()))) && state.is_open() && state.requests.has_waiting();
+        let now = self.clock.now();
+        let until = state.requests.wait_until(now, self.patience / LAST_REQUESTS);
+        if waits && now < until {
             let waits_for = ReaderWait::Handlers { until };
             let old = state.reader.replace(Reader { waker: context.waker().clone(), waits_for });
             // Whoever keeps the time has to know of it.
@@ -205,7 +234,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn reader_deadline(&self) -> Option<Instant> {
         match self.reader.as_ref()?.waits_for {
             ReaderWait::Handlers { until } => Some(until),
-            ReaderWait::Room { .. } => None,
+            ReaderWait::Room { until, .. } => until,
         }
     }
 
@@ -213,9 +242,10 @@ impl<M: Machine> State<M> {
     pub(crate) fn take_reader(&mut self, now: Instant) -> Option<Waker> {
         let may_go_on = match self.reader.as_ref()?.waits_for {
             _ if self.machine.phase() == Phase::Closed => true,
-            ReaderWait::Room { inbound, kept, unsent } => {
+            ReaderWait::Room { inbound, kept, unsent, until } => {
                 let counts = self.machine.counts();
-                counts.inbound < inbound
+                until.is_some_and(|until| until <= now)
+                    || counts.inbound < inbound
                     || counts.kept_bytes < kept
                     || self.out.unsent_bytes() < unsent
             }

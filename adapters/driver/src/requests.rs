@@ -33,7 +33,7 @@ pub(crate) struct Requests<M: Machine> {
     running: usize,
     /// How many handlers have returned.
     returned: u64,
-    /// How many had when the input ended, and until when another one has to.
+    /// How many had when somebody began to wait for the next one, and when that was.
     last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing.
     lent: HashSet<InboundId>,
@@ -118,15 +118,14 @@ impl<M: Machine> Requests<M> {
         self.cancelled < self.waiting.len()
     }
 
-    /// How long to wait for those that wait for a handler: none may return for so long. `None` if none wait, or that
-    /// time is over.
-    pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
-        let until = match self.last_return {
-            Some((returned, until)) if returned == self.returned => until,
-            _ => now + patience,
+    /// Until when to wait for a handler to return. Each one that does gives the others as much time again.
+    pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Instant {
+        let since = match self.last_return {
+            Some((returned, since)) if returned == self.returned => since,
+            _ => now,
         };
-        self.last_return = Some((self.returned, until));
-        (self.has_waiting() && now < until).then_some(until)
+        self.last_return = Some((self.returned, since));
+        since + patience
     }
 
     /// The next request to serve, if another handler may run.

@@ -12,10 +12,13 @@ use crate::handler::{Handler, Threads};
 /// Handlers run concurrently, at most 64 at a time. Further requests wait, and a cancellation takes them out again. When
 /// what waits has as many bytes as [`Limits::connection_bytes`](mcp_sansio::Limits::connection_bytes) allows, no more is
 /// read until requests have been answered; until then reading goes on whatever handlers and writes do, so
-/// cancellations, responses and pings are not delayed. While a client does not read its answers, no further requests of
+/// cancellations, responses and pings are not delayed. A request is refused with `-32603` only if handlers that do not
+/// return take all the room, or if there will never be any. While a client does not read its answers, no further requests of
 /// it are begun.
 ///
-/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to finish. What
+/// When the input ends and every request has a handler, these have [`Timeouts::drain`](mcp_sansio::Timeouts::drain) to
+/// finish. Requests that have no handler yet are waited for as long as handlers return, at least one in a quarter of that
+/// time: `server < file` answers everything. What
 /// they have answered is written as long as the client goes on reading; it may pause for the same time.
 /// The reading thread ends when its read does, which may be later. On a socket, give the writing half
 /// as a [`SocketWriter`](crate::SocketWriter).

@@ -98,5 +98,6 @@ suite! {
         where_and_with_what_a_server_runs;
     volume:
         large_messages_through_narrow_pipes
-        everything_that_was_written_at_once_is_answered;
+        everything_that_was_written_at_once_is_answered
+        room_that_a_slow_handler_takes_is_not_waited_for;
 }

@@ -82,3 +82,32 @@ pub(crate) fn everything_that_was_written_at_once_is_answered<A: Adapter>() {
     drop(script);
     assert_eq!(log.rest().last().unwrap(), "closed: the peer ended the connection");
 }
+
+/// A handler that does not return takes nearly all the room. Smaller requests are served beside it, larger ones are
+/// refused after a moment, and when it has returned there is room again.
+pub(crate) fn room_that_a_slow_handler_takes_is_not_waited_for<A: Adapter>() {
+    let (adapter, (ours, theirs)) = (A::new(), pipes(4096));
+    let (script, log) = Script::new();
+    let mut config = server_config();
+    config.connection.limits.connection_bytes = 3_000;
+    let served = adapter.serve_with(config, ConnectionOptions::new(), theirs, script.clone());
+    let mut peer = Peer::new(ours);
+    peer.initialize();
+    peer.call(1, "gate", &"x".repeat(1_000));
+    assert_eq!(log.next(), "at the gate");
+    peer.call(2, "echo", &"x".repeat(500));
+    peer.call(3, "echo", "small");
+    assert!(log.next().starts_with("violation: too many bytes"));
+    let refused = peer.receive();
+    assert_eq!(
+        (refused["id"].as_u64(), refused["error"]["code"].as_i64()),
+        (Some(2), Some(-32603))
+    );
+    assert_eq!(peer.receive()["id"], 3);
+    script.open_gate(1);
+    assert_eq!(peer.receive()["id"], 1);
+    peer.call(4, "echo", &"x".repeat(500));
+    assert_eq!(peer.receive()["result"]["content"][0]["text"], "x".repeat(500));
+    drop(peer);
+    served.recv_timeout(A_LONG_TIME).unwrap().unwrap();
+}
