@@ -101,9 +101,9 @@ impl Work {
         Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 128, begin }
     }
 
-    /// What a message costs beside something that a peer can pile up. The largest size takes long to get ready.
+    /// What a message costs beside something that a peer can pile up. A larger pile takes long to get ready.
     const fn piled(name: &'static str, begin: fn(usize) -> Round) -> Self {
-        let sizes = &[1, 10_000];
+        let sizes = &[1, 1_000];
         Self { name, axis: Axis::InFlight, sizes, bound: Bound::Flat, rounds: |_| 8, begin }
     }
 

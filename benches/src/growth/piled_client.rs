@@ -18,7 +18,7 @@ pub(super) const ALL: &[Work] = &[
     Work::piled("client: beside calls that wait", calls),
     Work::few("client: beside calls that are remembered", remembered),
     Work::piled("client: beside requests of the server", requests),
-    Work::piled("client: beside ids that collide", colliding).at(&[100, 10_000]),
+    Work::piled("client: beside ids that collide", colliding).at(&[100, 1_000]),
     Work::few("client: beside elicitations", elicitations),
     Work::piled("client: beside a subscription to resources", resources),
     Work::piled("client: beside what came before its subscription was open", early),

@@ -14,7 +14,7 @@ use mcp_sansio::{
 use super::{Meter, Round, Work, limits};
 
 pub(super) const ALL: &[Work] = &[
-    Work::piled("server: beside ids that collide", colliding).at(&[100, 10_000]),
+    Work::piled("server: beside ids that collide", colliding).at(&[100, 1_000]),
     Work::piled("server: beside resources that a session is subscribed to", resources),
     Work::piled("server: beside open subscriptions", listens),
     Work::piled("server: beside a subscription with changes that find no room", changes),
