@@ -17,6 +17,7 @@ mod floor;
 pub mod footprint;
 pub mod growth;
 pub mod guard;
+pub mod http_endpoint;
 pub mod measure;
 pub mod messages;
 pub mod plot;

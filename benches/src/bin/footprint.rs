@@ -8,6 +8,7 @@ use clap::Parser;
 use mcp_sansio::{Client, Inbox, Outbox, Server};
 use mcp_sansio_benches::allocations::{Counting, held};
 use mcp_sansio_benches::footprint::{IdleClient, IdleServer};
+use mcp_sansio_benches::http_endpoint::HttpEndpoint;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting::new();
@@ -17,6 +18,9 @@ struct Arguments {
     /// How many sessions there are at once.
     #[arg(long, default_value_t = 1_000_000)]
     sessions: usize,
+    /// How many there are over HTTP.
+    #[arg(long, default_value_t = 1_000)]
+    http_sessions: usize,
 }
 
 /// What the kernel says is in memory of this process, in bytes.
@@ -53,6 +57,21 @@ fn print_sessions() {
     print_session("client, released", size_of_val(&session), heap.wrapping_add(released));
 }
 
+/// Sessions of an HTTP endpoint, with all that the endpoint and its runtime keep for each.
+fn print_http(count: usize) {
+    let endpoint = HttpEndpoint::new();
+    let open = || {
+        let session = endpoint.open();
+        endpoint.call(Some(&session), 1);
+        endpoint.settle();
+    };
+    // What all sessions share.
+    open();
+    let ((), bytes) = held(|| (0..count).for_each(|_| open()));
+    println!("\n{count} idle HTTP sessions\tbytes\tper session");
+    println!("allocated\t{bytes}\t{:.1}", bytes as f64 / count as f64);
+}
+
 fn print_many(count: usize) {
     let config = IdleServer::config();
     let before = resident();
@@ -81,4 +100,5 @@ fn main() {
     print_sizes();
     print_sessions();
     print_many(arguments.sessions);
+    print_http(arguments.http_sessions);
 }

@@ -1,0 +1,141 @@
+//! Requests to an HTTP endpoint in this process, without a socket.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode};
+use mcp_sansio::model::{CallToolResult, ListChanged};
+use mcp_sansio::{Call, ErrorCode, RespondError, ServerConfig};
+use mcp_sansio_http::{Endpoint, Exchange};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::messages;
+
+/// The arguments of the tool.
+#[derive(serde::Deserialize)]
+struct Greeting {
+    name: String,
+}
+
+/// The call of the tool in a session.
+const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello","arguments":{"name":"you"}}}"#;
+
+/// The same as a request that stands alone.
+const STATELESS_CALL: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hello","arguments":{"name":"you"},"#,
+    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+    r#""io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+);
+
+/// The handler that the README writes.
+async fn serve(exchange: Exchange) -> Result<(), RespondError> {
+    match &exchange.request().call {
+        Call::CallTool(call) if call.name == "hello" => exchange.respond(&match call.parse() {
+            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+            Err(error) => CallToolResult::error(error.to_string()),
+        }),
+        _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+    }
+}
+
+/// An endpoint and its runtime, which has one thread.
+#[derive(Debug)]
+pub struct HttpEndpoint {
+    runtime: Runtime,
+    endpoint: Endpoint,
+}
+
+impl Default for HttpEndpoint {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpEndpoint {
+    /// An endpoint without sessions.
+    pub fn new() -> Self {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        let mut config = ServerConfig::new("bench", "1");
+        config.capabilities.tools = Some(ListChanged::default());
+        let endpoint = runtime.block_on(async { Endpoint::new(config, serve) });
+        Self { runtime, endpoint }
+    }
+
+    /// Opens a session, as a client does it. Returns its id.
+    pub fn open(&self) -> String {
+        let response = self.post(request(messages::INITIALIZE));
+        let id = response.headers().get("mcp-session-id").unwrap().to_str().unwrap().to_owned();
+        let response = self.post(session_request(&id, messages::INITIALIZED));
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        id
+    }
+
+    /// Calls the tool so many times, in this session, or with requests that stand alone.
+    pub fn call(&self, session: Option<&str>, rounds: usize) {
+        for _ in 0..rounds {
+            let request = match session {
+                Some(session) => session_request(session, CALL),
+                None => stateless_request(),
+            };
+            let response = self.post(request);
+            assert_eq!(response.status(), StatusCode::OK);
+            assert!(response.body().windows(11).any(|part| part == b"Hello, you!"));
+        }
+    }
+
+    /// Runs everything that is due.
+    pub fn settle(&self) {
+        self.runtime.block_on(async {
+            for _ in 0..64 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
+    fn post(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        self.runtime.block_on(async {
+            let (parts, body) = self.endpoint.handle(request).await.into_parts();
+            let Ok(body) = body.collect().await;
+            Response::from_parts(parts, body.to_bytes())
+        })
+    }
+}
+
+fn request(body: &'static str) -> Request<Full<Bytes>> {
+    let body = Full::new(Bytes::from_static(body.as_bytes()));
+    let builder = Request::post("/mcp").header("host", "127.0.0.1:3000");
+    let builder =
+        builder.header("user-agent", "bench/1").header("content-type", "application/json");
+    builder.header("accept", "application/json, text/event-stream").body(body).unwrap()
+}
+
+fn session_request(id: &str, body: &'static str) -> Request<Full<Bytes>> {
+    let mut request = request(body);
+    request.headers_mut().insert("mcp-session-id", id.parse().unwrap());
+    let version = hyper::header::HeaderValue::from_static("2025-11-25");
+    request.headers_mut().insert("mcp-protocol-version", version);
+    request
+}
+
+fn stateless_request() -> Request<Full<Bytes>> {
+    let mut request = request(STATELESS_CALL);
+    let fields = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "hello"),
+    ];
+    for (name, value) in fields {
+        request.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
+    }
+    request
+}
+
+/// Builds the requests and drops them: what [`HttpEndpoint::call`] spends on the benchmark itself.
+pub fn build_requests(session: Option<&str>, rounds: usize) {
+    for _ in 0..rounds {
+        std::hint::black_box(match session {
+            Some(session) => session_request(session, CALL),
+            None => stateless_request(),
+        });
+    }
+}
