@@ -102,8 +102,11 @@ impl<'a> Headers<'a> {
 /// for what is obsolete, and control characters for nothing.
 pub(super) fn text(value: &[u8]) -> Option<&str> {
     let is_text = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
-    let text = core::str::from_utf8(value).ok().filter(|_| is_text)?;
-    Some(text.trim_matches([' ', '\t']))
+    if !is_text {
+        return None;
+    }
+    // Of the white space that this takes off there are only spaces and tabs.
+    core::str::from_utf8(value.trim_ascii()).ok()
 }
 
 /// A value of a list without the white space around it, whatever bytes it has: see [`Headers::combined`].

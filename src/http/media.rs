@@ -5,6 +5,8 @@ use super::name;
 
 const JSON: &str = "application/json";
 
+const EVENT_STREAM: &str = "text/event-stream";
+
 /// Whether the sender takes this kind of content, by its `Accept` headers; `None` if it has none.
 ///
 /// `*/*`, `application/*` and the like count. The most specific range decides, and a weight of 0
@@ -30,10 +32,26 @@ pub fn accepts(headers: Headers<'_>, media: &str) -> Option<bool> {
     Some(best.is_some_and(|(_, is_accepted)| is_accepted))
 }
 
+/// Whether the sender takes both kinds of responses to a POST, in the form that the official SDKs write: one `Accept`
+/// with both and nothing else. Otherwise [`accepts`] says it.
+pub(super) fn accepts_both_plainly(headers: Headers<'_>) -> bool {
+    let mut lines = headers.all(name::ACCEPT);
+    let (Some(line), None) = (lines.next(), lines.next()) else { return false };
+    let Some(comma) = line.iter().position(|byte| *byte == b',') else { return false };
+    let Some((first, rest)) = line.split_at_checked(comma) else { return false };
+    let second = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii_start();
+    let pair = (first, second);
+    pair == (JSON.as_bytes(), EVENT_STREAM.as_bytes())
+        || pair == (EVENT_STREAM.as_bytes(), JSON.as_bytes())
+}
+
 /// Whether the body is of this kind: there is one `Content-Type`, and it is this one. Case does not
 /// matter, and parameters such as `charset` are ignored.
 pub fn has_content_type(headers: Headers<'_>, media: &str) -> bool {
     let Field::Once(value) = headers.get(name::CONTENT_TYPE) else { return false };
+    if value == media {
+        return true;
+    }
     let mut parts = Parts { rest: Some(value), separator: ';' };
     parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(media))
 }
@@ -116,6 +134,38 @@ mod tests {
         accepts(Headers::from(&fields[..]), media)
     }
 
+    fn accepted_plainly(lines: &[&str]) -> bool {
+        let fields: Vec<(&str, &[u8])> =
+            lines.iter().map(|line| ("accept", line.as_bytes())).collect();
+        accepts_both_plainly(Headers::from(&fields[..]))
+    }
+
+    #[test]
+    fn the_usual_lists_are_found_without_looking_at_ranges() {
+        for usual in [
+            "application/json, text/event-stream",
+            "application/json,text/event-stream",
+            "text/event-stream, application/json",
+            "text/event-stream,application/json",
+        ] {
+            assert!(accepted_plainly(&[usual]), "{usual}");
+            assert_eq!(accepted(&[usual], "application/json"), Some(true));
+            assert_eq!(accepted(&[usual], "text/event-stream"), Some(true));
+        }
+        let others: [&[&str]; 7] = [
+            &[],
+            &[""],
+            &["application/json"],
+            &["application/json, application/json"],
+            &["application/json, text/event-stream;q=0"],
+            &["application/json;q=0, text/event-stream"],
+            &["application/json, text/event-stream", "application/json;q=0"],
+        ];
+        for other in others {
+            assert!(!accepted_plainly(other), "{other:?}");
+        }
+    }
+
     /// Proves H-HTTP-17
     #[test]
     fn what_is_accepted_is_listed_or_within_a_range_of_some_weight() {
@@ -153,6 +203,10 @@ mod tests {
             assert_eq!(accepted(lines, "text/event-stream"), Some(stream), "{lines:?}");
         }
         assert_eq!(accepted(&[], "application/json"), None);
+        for (lines, json, stream) in table {
+            // What is found without looking at ranges is the same.
+            assert!(!accepted_plainly(lines) || (json && stream), "{lines:?}");
+        }
         // Bytes that are not even UTF-8 concern their own range only.
         let fields = [("Accept", &b"text/\xe9, application/json;a=\"\xff\""[..])];
         let headers = Headers::from(&fields[..]);

@@ -125,9 +125,9 @@ pub(crate) use task_face::task_face;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use batches::Batches;
@@ -167,7 +167,7 @@ pub(crate) struct Peer {
     /// The revisions that this side speaks.
     spoken: RevisionSet,
     /// What this side says of itself where there are no sessions.
-    identity: Option<Box<Identity>>,
+    identity: Option<Arc<Identity>>,
     /// The handshake has been completed, whatever has happened since.
     was_ready: bool,
     /// What this side offers.
@@ -383,8 +383,8 @@ impl Peer {
     }
 
     /// Says who this side is where there are no sessions.
-    pub(crate) fn set_identity(&mut self, identity: Identity) {
-        self.identity = Some(Box::new(identity));
+    pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
+        self.identity = Some(identity);
         self.is_anonymous = false;
     }
 

@@ -129,7 +129,7 @@ impl Peer {
 
     /// Replaces who this side says it is.
     pub(crate) fn identify(&mut self, identity: Option<Identity>) {
-        self.identity = identity.map(alloc::boxed::Box::new);
+        self.identity = identity.map(alloc::sync::Arc::new);
     }
 }
 

@@ -2,6 +2,7 @@
 //! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -71,7 +72,7 @@ impl Server {
     /// Says who the server is, which takes memory.
     pub(super) fn identify(&mut self) {
         if let Some(identity) = self.config.identity() {
-            self.peer.set_identity(identity);
+            self.peer.set_identity(Arc::new(identity));
         }
     }
 

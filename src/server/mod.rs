@@ -36,8 +36,8 @@ use crate::json::{Prepared, Raw};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
-    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
+    Delivery, Elapsed, Identity, Incoming, IncomingRequest, Notice, Notification, NotifyError,
+    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
     peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
@@ -79,6 +79,25 @@ impl Hash for Server {
     }
 }
 
+/// What servers with the same configuration share, so that the next one costs little.
+#[cfg(feature = "http")]
+#[derive(Clone, Debug)]
+pub(crate) struct ServerTemplate {
+    config: Arc<ServerConfig>,
+    offered: CapabilitySet,
+    identity: Option<Arc<Identity>>,
+}
+
+#[cfg(feature = "http")]
+impl ServerTemplate {
+    /// For this configuration.
+    pub(crate) fn new(config: Arc<ServerConfig>) -> Self {
+        let offered = CapabilitySet::from(&config.capabilities);
+        let identity = config.identity().map(Arc::new);
+        Self { config, offered, identity }
+    }
+}
+
 /// # Starting
 impl Server {
     /// A server at the start of a connection, number 0.
@@ -95,6 +114,19 @@ impl Server {
         let mut server = Self { config, peer, client: None };
         server.identify();
         server
+    }
+
+    /// The same for one of many connections, with what all of them share.
+    #[cfg(feature = "http")]
+    pub(crate) fn from_template(template: &ServerTemplate, number: ConnectionNumber) -> Self {
+        let ServerTemplate { config, offered, identity } = template;
+        let (config, own) = (Arc::clone(config), (config.revisions, *offered));
+        let mut peer = Peer::new(Role::Server, own, number, &config.connection);
+        peer.set_log_level(config.log_level);
+        if let Some(identity) = identity {
+            peer.set_identity(Arc::clone(identity));
+        }
+        Self { config, peer, client: None }
     }
 
     /// The configuration.

@@ -103,11 +103,11 @@ impl Body<'_> {
             // The machine says what is missing.
             Some(Claim::Absent | Claim::Malformed(_)) => Ok(Destination::Alone),
             Some(Claim::Unsupported(version)) => {
-                self.check_named_version(asked, &version)?;
+                self.check_named_version(asked, |named| version == named)?;
                 Ok(Destination::Alone)
             }
             Some(Claim::Sound(facts)) => {
-                self.check_named_version(asked, &Str::from(facts.revision.name()))?;
+                self.check_named_version(asked, |named| facts.revision.name() == named)?;
                 self.check_method(asked)?;
                 self.check_name(asked)?;
                 self.check_params(asked)?;
@@ -238,9 +238,14 @@ impl Body<'_> {
 
 /// # What the header fields repeat
 impl Body<'_> {
-    fn check_named_version(&self, asked: &Asked<'_, '_>, version: &Str<'_>) -> Result<(), Reply> {
+    /// Whether the header names the version of the body, which only the caller can compare.
+    fn check_named_version(
+        &self,
+        asked: &Asked<'_, '_>,
+        is_it: impl FnOnce(&str) -> bool,
+    ) -> Result<(), Reply> {
         match self.headers.get(name::PROTOCOL_VERSION) {
-            Field::Once(named) if *version == named => Ok(()),
+            Field::Once(named) if is_it(named) => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::PROTOCOL_VERSION, other))),
         }
     }

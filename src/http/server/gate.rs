@@ -9,11 +9,11 @@ use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use crate::error::ErrorCode;
-use crate::http::media::accepts;
+use crate::http::media::{accepts, accepts_both_plainly};
 use crate::http::{Field, Headers, is_json, name};
 use crate::peer::Identity;
 use crate::rpc::Id;
-use crate::server::ServerConfig;
+use crate::server::{ServerConfig, ServerTemplate};
 use crate::version::{Revision, RevisionSet};
 
 /// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.
@@ -25,10 +25,10 @@ pub struct Gate {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) server: Arc<ServerConfig>,
     /// How the machines of what stands alone are configured, and those of sessions: they speak nothing else.
-    pub(super) alone: Arc<ServerConfig>,
-    pub(super) session: Arc<ServerConfig>,
+    pub(super) alone: ServerTemplate,
+    pub(super) session: ServerTemplate,
     /// The same for clients that cannot be told apart, whose tasks are not listed.
-    pub(super) session_without_list: Arc<ServerConfig>,
+    pub(super) session_without_list: ServerTemplate,
     /// What the server says of itself, if it serves requests that stand alone.
     pub(super) identity: Option<Identity>,
 }
@@ -86,7 +86,8 @@ impl Gate {
         let identity = server.identity();
         let (alone, session) =
             (speaking(&server, RevisionSet::STATELESS), speaking(&server, RevisionSet::HANDSHAKE));
-        let session_without_list = without_list(&session);
+        let session_without_list = ServerTemplate::new(without_list(&session));
+        let (alone, session) = (ServerTemplate::new(alone), ServerTemplate::new(session));
         Self { config, server, alone, session, session_without_list, identity }
     }
 
@@ -198,7 +199,7 @@ impl Gate {
 
     pub(super) fn check_accept(&self, headers: Headers<'_>, media: &[&str]) -> Result<(), Reply> {
         let accepts = |one: &&str| accepts(headers, one).unwrap_or(self.config.lenient_accept);
-        if media.iter().all(accepts) {
+        if accepts_both_plainly(headers) || media.iter().all(accepts) {
             return Ok(());
         }
         let text = match media {

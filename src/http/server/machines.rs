@@ -28,7 +28,7 @@ impl Gate {
     /// For a message that stands alone (2026-07-28).
     pub fn alone(&self, number: ConnectionNumber) -> (Server, Streams) {
         let streams = Streams::alone(Arc::clone(&self.config), self.limits());
-        (Server::numbered(Arc::clone(&self.alone), number), streams)
+        (Server::from_template(&self.alone, number), streams)
     }
 
     /// For a session, with the events that its client may come back for in memory.
@@ -44,7 +44,7 @@ impl Gate {
         events: E,
     ) -> (Server, Streams<E>) {
         let streams = Streams::session(Arc::clone(&self.config), self.limits(), id, events);
-        (Server::numbered(Arc::clone(&self.session), number), streams)
+        (Server::from_template(&self.session, number), streams)
     }
 
     /// For a message of a session that is taken for granted
@@ -61,8 +61,8 @@ impl Gate {
     ) -> (Server, Streams) {
         let streams = Streams::assumed(Arc::clone(&self.config), self.limits());
         let is_known = source.into().has_principal();
-        let config = if is_known { &self.session } else { &self.session_without_list };
-        let mut server = Server::numbered(Arc::clone(config), number);
+        let template = if is_known { &self.session } else { &self.session_without_list };
+        let mut server = Server::from_template(template, number);
         if let Some(revision) = revision {
             let mut unheard = Outbox::new(Framing::Messages, self.limits());
             let initialize = format!(
@@ -88,6 +88,6 @@ impl Gate {
     ) -> (Server, Streams, ResponseId) {
         let config = Arc::clone(&self.config);
         let (streams, response) = Streams::one_stream(config, self.limits(), (id, endpoint), now);
-        (Server::numbered(Arc::clone(&self.session), number), streams, response)
+        (Server::from_template(&self.session, number), streams, response)
     }
 }
