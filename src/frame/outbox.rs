@@ -129,6 +129,19 @@ impl Outbox {
         self.limit = bytes;
     }
 
+    /// Another one with the same framing and limits, and nothing in it.
+    #[cfg(feature = "http")]
+    pub(crate) const fn like(&self) -> Self {
+        let Self { queue: _, framing, limit, reserve, congestion } = self;
+        Self {
+            queue: Queue::new(),
+            framing: *framing,
+            limit: *limit,
+            reserve: *reserve,
+            congestion: *congestion,
+        }
+    }
+
     /// Gives the buffer back to the allocator if everything has been sent.
     pub fn release(&mut self) {
         self.queue.release();

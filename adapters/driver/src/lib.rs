@@ -115,5 +115,6 @@ pub use sleep::Sleep;
 pub use streams::{Drive, Elsewhere, Incoming, Outgoing, Timer};
 pub use task_handle::{TaskHandle, TaskInputs};
 pub use tasks::{SharedTasks, new_task, random_bytes};
+pub use timing::Timing;
 pub use waiting::Waiting;
 pub use wire::Wire;

@@ -113,6 +113,18 @@ impl<M: Machine> Requests<M> {
         }
     }
 
+    /// Gives all memory back, if no handler runs and nothing waits for one. Says whether that is so.
+    #[cfg(feature = "http")]
+    pub(crate) fn release_if_idle(&mut self) -> bool {
+        let is_idle = !self.has_waiting() && self.running == 0 && self.lent.is_empty();
+        if is_idle {
+            self.first += self.waiting.len() as u64;
+            self.cancelled = 0;
+            (self.waiting, self.stages) = (VecDeque::new(), Vec::new());
+        }
+        is_idle
+    }
+
     /// Whether requests wait for a handler.
     pub(crate) fn has_waiting(&self) -> bool {
         self.cancelled < self.waiting.len()

@@ -25,7 +25,8 @@ pub(crate) struct Closing {
 
 /// What somebody who waits for deadlines has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timing {
+#[allow(clippy::exhaustive_enums, reason = "there is more to do, or there is not")]
+pub enum Timing {
     /// Ask again at this time, or when woken.
     Until(Option<Monotonic>),
     /// Nothing: everything is over.
@@ -34,7 +35,9 @@ pub(crate) enum Timing {
 
 impl<M: Machine> Wire<M> {
     /// Does what is due, and says when to ask again. Whoever asks is woken if that is to be sooner.
-    pub(crate) fn poll_time(self: &Arc<Self>, context: &Context<'_>) -> Timing {
+    ///
+    /// For adapters that keep the time of many connections in one place; [`Drive`](crate::Drive) keeps that of one.
+    pub fn poll_time(self: &Arc<Self>, context: &Context<'_>) -> Timing {
         let mut state = self.lock();
         self.settle(&mut state);
         let deadline = self.next_deadline(&state);
@@ -80,8 +83,9 @@ impl<M: Machine> Wire<M> {
         Poll::Pending
     }
 
-    /// Nobody reads, writes or keeps the time any more.
-    pub(crate) fn abandon(self: &Arc<Self>) {
+    /// Nobody reads, writes or keeps the time any more: it ends at once, every call ends, and handlers find out.
+    /// Nothing happens if everything is over.
+    pub fn abandon(self: &Arc<Self>) {
         let mut state = self.lock();
         state.output.writing = Writing::Over;
         let now = self.clock.now();

@@ -1,10 +1,11 @@
 //! The endpoint: requests of HTTP in, responses out.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -18,16 +19,18 @@ use mcp_sansio::http::{
 };
 use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
-use mcp_sansio_driver::{Clock, Drive, Run, Wire, random_bytes};
-use mcp_sansio_tokio::runtime::{Sleeps, clock, spawner};
+use mcp_sansio_driver::{Clock, Run, Wire, random_bytes};
+use mcp_sansio_tokio::runtime::{clock, spawner};
 use tokio::time::Instant;
 
+use crate::alone::Alone;
 use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
 use crate::open_requests::OpenRequests;
 use crate::options::EndpointOptions;
+use crate::timekeeper::Timekeeper;
 
 /// How long a client may pause while it sends a body.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -53,14 +56,13 @@ pub(crate) struct Inner {
     /// Those that are one event stream.
     pub(crate) one_streams: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// What stands alone and is being answered.
-    alone: Mutex<BTreeMap<u32, Weak<Wire<Server>>>>,
+    pub(crate) alone: Mutex<Alone>,
     pub(crate) open_requests: OpenRequests,
     numbers: AtomicU32,
     is_closing: AtomicBool,
     /// What is kept of all clients.
     budget: Budget,
-    /// Somebody looks after sessions whose time runs out.
-    is_swept: AtomicBool,
+    timekeeper: Arc<Timekeeper>,
 }
 
 impl Endpoint {
@@ -87,7 +89,7 @@ impl Endpoint {
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),
             budget: Budget::new(options.bytes),
-            is_swept: AtomicBool::new(false),
+            timekeeper: Arc::default(),
             gate,
             options,
         };
@@ -140,10 +142,8 @@ impl Endpoint {
     /// latest after `grace`.
     pub fn shut_down(&self, grace: Duration) {
         self.inner.is_closing.store(true, Ordering::SeqCst);
-        let mut wires: Vec<_> =
-            self.inner.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
-        wires.extend(lock(&self.inner.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
-        wires.extend(lock(&self.inner.alone).values().filter_map(Weak::upgrade));
+        let mut wires = self.inner.session_wires();
+        wires.extend(lock(&self.inner.alone).wires());
         wires.iter().for_each(|wire| wire.handle().shut_down(grace));
     }
 }
@@ -214,24 +214,36 @@ impl Inner {
         }
         let mut body = pin!(body);
         let mut read = BytesMut::new();
-        let deadline = Instant::now() + self.options.body_within;
+        // The time begins when there is something to wait for: mostly the body is there.
+        let mut deadline = None;
         loop {
-            let until = deadline.min(Instant::now() + PAUSE);
-            let Ok(frame) = tokio::time::timeout_at(until, body.frame()).await else {
-                let text = "the body does not go on";
-                return Err(Reply::refusal(408, ErrorCode::PARSE_ERROR, text));
+            let frame = match next_now(body.as_mut()).await {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    let now = Instant::now();
+                    let deadline = *deadline.get_or_insert(now + self.options.body_within);
+                    let until = deadline.min(now + PAUSE);
+                    let Ok(frame) = tokio::time::timeout_at(until, body.frame()).await else {
+                        let text = "the body does not go on";
+                        return Err(Reply::refusal(408, ErrorCode::PARSE_ERROR, text));
+                    };
+                    frame
+                }
             };
             let Some(frame) = frame else { return Ok(read.freeze()) };
             let Ok(frame) = frame else {
                 let text = "the body ended too early";
                 return Err(Reply::refusal(400, ErrorCode::PARSE_ERROR, text));
             };
-            let Ok(data) = frame.into_data() else { continue };
+            let Ok(mut data) = frame.into_data() else { continue };
             if limit < read.len() + data.remaining() {
                 return Err(self.gate.too_large());
             }
             // What has been read, what the handler gets, what it makes of it, and what the machine keeps meanwhile.
             share.grow(4 * data.remaining())?;
+            if read.is_empty() && body.is_end_stream() {
+                return Ok(data.copy_to_bytes(data.remaining()));
+            }
             read.put(data);
         }
     }
@@ -283,9 +295,7 @@ impl Inner {
     ) -> Result<Carried, Reply> {
         // What is refused is not begun.
         let open = self.admit(source)?;
-        let number = server.connection();
         let wire = self.connect(server, streams);
-        let (known, number) = (Arc::downgrade(&wire), number.get());
         let mut alone = lock(&self.alone);
         // Whoever shuts down finds it in there, or it finds that out here.
         if self.is_closing() {
@@ -293,21 +303,16 @@ impl Inner {
             wire.end_now();
             return Err(Gate::closing());
         }
-        alone.insert(number, known);
+        let place = alone.insert(&wire);
         drop(alone);
         let begun = self.hand_over(&wire, (body, source), Some(Arc::clone(&open)));
         let Some((response, _)) = begun else {
-            lock(&self.alone).remove(&number);
+            lock(&self.alone).remove(place);
             return Err(Gate::closing());
         };
         // A subscription has no handler, and counts as well.
         let carried = Carried::alone(wire, response, share).holding(Some(open));
-        let inner = Arc::downgrade(self);
-        Ok(carried.then(move || {
-            if let Some(inner) = inner.upgrade() {
-                lock(&inner.alone).remove(&number);
-            }
-        }))
+        Ok(carried.listed(Arc::downgrade(self), place))
     }
 
     /// A client asks for a session.
@@ -362,9 +367,7 @@ impl Inner {
                 return Err(refusal);
             }
         }
-        // It ends with the session, and what it says of that the handler has been told.
-        tokio::spawn(Drive::timed(wire, Sleeps::default()));
-        self.sweep();
+        self.timekeeper.add(wire, self);
         Ok(())
     }
 
@@ -386,21 +389,8 @@ impl Inner {
         Ok(wire)
     }
 
-    /// Sees to it that sessions end whose time runs out.
-    fn sweep(self: &Arc<Self>) {
-        if self.is_swept.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let inner = Arc::downgrade(self);
-        tokio::spawn(async move {
-            while let Some(wait) = inner.upgrade().and_then(|inner| inner.end_idle_sessions()) {
-                tokio::time::sleep(wait).await;
-            }
-        });
-    }
-
     /// Ends the sessions whose time has run out. Says how long to wait before doing so again.
-    fn end_idle_sessions(&self) -> Option<Duration> {
+    pub(crate) fn end_idle_sessions(&self) -> Option<Duration> {
         let now = self.clock.now();
         for sessions in [&self.sessions, &self.one_streams] {
             loop {
@@ -411,12 +401,8 @@ impl Inner {
         }
         let (sessions, one_streams) = (self.sessions(), lock(&self.one_streams));
         let next = sessions.poll_timeout().into_iter().chain(one_streams.poll_timeout()).min();
-        if next.is_none() {
-            // A session that comes after this finds nobody who looks after it.
-            self.is_swept.store(false, Ordering::Relaxed);
-        }
         drop((sessions, one_streams));
-        // One that is opened meanwhile may be due before those that there are.
+        // One that becomes ready meanwhile may be due before those that there are.
         let wait = next.map(|next| (next - now).min(self.options.http.ready_within));
         // A little more than needed, so that nothing is looked at in vain.
         wait.map(|wait| wait + Duration::from_millis(1))
@@ -430,6 +416,17 @@ impl Inner {
     pub(crate) fn next_number(&self) -> ConnectionNumber {
         let own = || ConnectionNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
         self.options.connection.next_connection().unwrap_or_else(own)
+    }
+
+    pub(crate) fn has_sessions(&self) -> bool {
+        !self.sessions().is_empty() || !lock(&self.one_streams).is_empty()
+    }
+
+    /// The connections of all sessions.
+    pub(crate) fn session_wires(&self) -> Vec<Arc<Wire<Server>>> {
+        let mut wires: Vec<_> = self.sessions().iter().map(|(_, wire)| Arc::clone(wire)).collect();
+        wires.extend(lock(&self.one_streams).iter().map(|(_, wire)| Arc::clone(wire)));
+        wires
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions<Arc<Wire<Server>>>> {
@@ -448,6 +445,13 @@ impl Drop for Inner {
 /// No code of the application's runs under these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The next frame of a body, if it need not be waited for.
+async fn next_now<B: Body>(
+    mut body: std::pin::Pin<&mut B>,
+) -> Poll<Option<Result<hyper::body::Frame<B::Data>, B::Error>>> {
+    poll_fn(|context| Poll::Ready(body.as_mut().poll_frame(context))).await
 }
 
 /// The header fields of a request.

@@ -2,18 +2,21 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::Response;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
 use mcp_sansio::Server;
+use mcp_sansio::http::name::SESSION_ID;
 use mcp_sansio::http::{Content, Gate, Reply, ResponseHead, ResponseId, ResponsePart};
 use mcp_sansio_driver::{Drive, Elsewhere, Wire};
 use mcp_sansio_tokio::runtime::Sleeps;
 
 use crate::body::ResponseBody;
 use crate::budget::Share;
+use crate::endpoint::{Inner, lock};
 use crate::open_requests::OpenRequest;
 
 /// What keeps the time of a connection.
@@ -23,16 +26,33 @@ pub(crate) type Keeper = Drive<Server, Elsewhere, Elsewhere, Sleeps>;
 pub(crate) struct Carried {
     wire: Arc<Wire<Server>>,
     response: ResponseId,
-    /// Of a connection that is for this request alone, and ends with it.
-    keeper: Option<Pin<Box<Keeper>>>,
+    time: Time,
     buffer: Vec<u8>,
     is_over: bool,
     /// What the request takes of the endpoint's bytes until it is answered.
     share: Share,
     /// The request counts as open until this is over and its handler has ended.
-    _open: Option<Arc<OpenRequest>>,
+    open: Option<Arc<OpenRequest>>,
     /// What to do when it is over, however that comes about.
-    afterwards: Option<Box<dyn FnOnce() + Send + Sync>>,
+    afterwards: Afterwards,
+}
+
+/// Who keeps the time of the connection.
+enum Time {
+    /// The endpoint: it is a session.
+    OfSession,
+    /// Nobody yet. It is for this request alone, and ends with it.
+    NotKept,
+    /// This one, since there was something to wait for.
+    Kept(Pin<Box<Keeper>>),
+}
+
+/// What to do when a response is over.
+enum Afterwards {
+    Nothing,
+    /// Remove its connection from those of requests that stand alone.
+    Remove(Weak<Inner>, usize),
+    Run(Box<dyn FnOnce() + Send + Sync>),
 }
 
 impl Carried {
@@ -40,45 +60,69 @@ impl Carried {
         Self {
             wire,
             response,
-            keeper: None,
+            time: Time::OfSession,
             buffer: Vec::new(),
             is_over: false,
             share,
-            _open: None,
-            afterwards: None,
+            open: None,
+            afterwards: Afterwards::Nothing,
         }
     }
 
     /// The same for a connection that is for this request alone.
     pub(crate) fn alone(wire: Arc<Wire<Server>>, response: ResponseId, share: Share) -> Self {
-        let mut carried = Self::new(Arc::clone(&wire), response, share);
-        carried.keeper = Some(Box::pin(Drive::timed(&wire, Sleeps::default())));
+        let mut carried = Self::new(wire, response, share);
+        carried.time = Time::NotKept;
         carried
     }
 
     /// The same for a request that counts as open.
     pub(crate) fn holding(mut self, open: Option<Arc<OpenRequest>>) -> Self {
-        self._open = open;
+        self.open = open;
+        self
+    }
+
+    /// The same for a connection that has this place among those of requests that stand alone.
+    pub(crate) fn listed(mut self, inner: Weak<Inner>, place: usize) -> Self {
+        self.afterwards = Afterwards::Remove(inner, place);
         self
     }
 
     /// The same with something to do when it is over.
     pub(crate) fn then(mut self, afterwards: impl FnOnce() + Send + Sync + 'static) -> Self {
-        self.afterwards = Some(Box::new(afterwards));
+        self.afterwards = Afterwards::Run(Box::new(afterwards));
         self
+    }
+
+    /// Keeps the time while there is nothing to send. Whoever polls is woken for that, too.
+    fn keep_time(&mut self, context: &mut Context<'_>) {
+        if matches!(self.time, Time::NotKept) {
+            self.time = Time::Kept(Box::pin(Drive::timed(&self.wire, Sleeps::default())));
+        }
+        if let Time::Kept(keeper) = &mut self.time {
+            // If it is over nothing is due any more; what there is to say can still be said.
+            _ = keeper.as_mut().poll(context);
+        }
+    }
+
+    fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<Option<ResponseHead>> {
+        let head = self.wire.poll_head(self.response, context, &mut self.buffer);
+        match &head {
+            Poll::Pending => self.keep_time(context),
+            Poll::Ready(Some(head)) => self.is_over = head.content != Content::Events,
+            Poll::Ready(None) => self.is_over = true,
+        }
+        head
     }
 
     pub(crate) fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<ResponsePart> {
         if self.is_over {
             return Poll::Ready(ResponsePart::End);
         }
-        if let Some(keeper) = &mut self.keeper
-            && keeper.as_mut().poll(context).is_ready()
-        {
-            // Nothing is due any more; what there is to say can still be said.
-            self.keeper = None;
-        }
         let part = self.wire.poll_response(self.response, context, &mut self.buffer);
+        if part.is_pending() {
+            self.keep_time(context);
+        }
         self.is_over = part == Poll::Ready(ResponsePart::End);
         part
     }
@@ -95,17 +139,18 @@ impl Carried {
 
     /// Waits for the head, and makes a response of it.
     pub(crate) async fn respond(mut self) -> Response<ResponseBody> {
-        let ResponsePart::Head(head) = poll_fn(|context| self.poll_part(context)).await else {
+        if self.open.is_some() {
+            // Most handlers answer at once. They run before this goes on, and nobody has to wait for them.
+            tokio::task::yield_now().await;
+        }
+        let Some(head) = poll_fn(|context| self.poll_head(context)).await else {
             // The connection has ended meanwhile; if it was a session there is none any more.
-            let is_session = self.keeper.is_none();
+            let is_session = matches!(self.time, Time::OfSession);
             return reply(if is_session { Gate::no_session() } else { Reply::empty(503) });
         };
         let body = match head.content {
             Content::Events => ResponseBody::events(self),
-            _ => {
-                while poll_fn(|context| self.poll_part(context)).await == ResponsePart::Body {}
-                ResponseBody::whole(self.take())
-            }
+            _ => ResponseBody::whole(self.take()),
         };
         with_head(&head, body)
     }
@@ -116,33 +161,54 @@ impl Drop for Carried {
         if !self.is_over {
             self.wire.response_dropped(self.response);
         }
-        if let Some(afterwards) = self.afterwards.take() {
-            afterwards();
+        match std::mem::replace(&mut self.afterwards, Afterwards::Nothing) {
+            Afterwards::Nothing => {}
+            Afterwards::Remove(inner, place) => {
+                if let Some(inner) = inner.upgrade() {
+                    lock(&inner.alone).remove(place);
+                }
+            }
+            Afterwards::Run(afterwards) => afterwards(),
+        }
+        // A keeper does this when it is dropped.
+        if matches!(self.time, Time::NotKept) {
+            self.wire.abandon();
         }
     }
 }
 
 fn with_head(head: &ResponseHead, body: ResponseBody) -> Response<ResponseBody> {
-    let mut builder = Response::builder().status(head.status);
+    let mut response = Response::new(body);
+    let Ok(status) = StatusCode::from_u16(head.status) else { return reply(Reply::empty(500)) };
+    *response.status_mut() = status;
     for (name, value) in head.headers() {
-        builder = builder.header(*name, *value);
+        let name = match *name {
+            "Content-Type" => CONTENT_TYPE,
+            other => match HeaderName::from_bytes(other.as_bytes()) {
+                Ok(name) => name,
+                Err(_) => continue,
+            },
+        };
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    if let Some(session) = &head.session {
-        builder = builder.header(mcp_sansio::http::name::SESSION_ID, session.to_string());
+    if let Some(session) = &head.session
+        && let Ok(name) = HeaderName::from_bytes(SESSION_ID.as_bytes())
+        && let Ok(session) = HeaderValue::try_from(session.to_string())
+    {
+        response.headers_mut().insert(name, session);
     }
-    // Every name and value is one of ours, or hexadecimal.
-    builder.body(body).unwrap_or_else(|_| reply(Reply::empty(500)))
+    response
 }
 
 /// A response that needs no machine.
 pub(crate) fn reply(reply: Reply) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::whole(Bytes::new()));
-    if let Ok(status) = hyper::StatusCode::from_u16(reply.status) {
+    if let Ok(status) = StatusCode::from_u16(reply.status) {
         *response.status_mut() = status;
     }
     for (name, value) in reply.headers() {
-        let value = hyper::header::HeaderValue::from_str(value);
-        let name = hyper::header::HeaderName::from_bytes(name.as_bytes());
+        let value = HeaderValue::from_str(value);
+        let name = HeaderName::from_bytes(name.as_bytes());
         if let (Ok(name), Ok(value)) = (name, value) {
             response.headers_mut().insert(name, value);
         }

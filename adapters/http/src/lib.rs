@@ -14,6 +14,7 @@
 //! TLS is the business of the stack in front of it: accept a connection with the library of your choice and
 //! hand the stream to [`serve_stream`].
 
+mod alone;
 mod body;
 mod budget;
 mod connect;
@@ -26,6 +27,7 @@ mod open_requests;
 mod options;
 mod prompt;
 mod serve;
+mod timekeeper;
 mod transport_error;
 
 pub use body::ResponseBody;

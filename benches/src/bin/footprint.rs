@@ -5,6 +5,7 @@
 //! ```
 
 use clap::Parser;
+use mcp_sansio::http::Streams;
 use mcp_sansio::{Client, Inbox, Outbox, Server};
 use mcp_sansio_benches::allocations::{Counting, held};
 use mcp_sansio_benches::footprint::{IdleClient, IdleServer};
@@ -41,6 +42,7 @@ fn print_sizes() {
     println!("Client\t{}", size_of::<Client>());
     println!("Inbox\t{}", size_of::<Inbox>());
     println!("Outbox\t{}", size_of::<Outbox>());
+    println!("Streams\t{}", size_of::<Streams>());
 }
 
 /// What is shared by all sessions has been made before.

@@ -87,7 +87,11 @@ impl<E: EventStore> Streams<E> {
             Form::Undecided => self.begin_response(response, now),
             Form::Whole(body) if body.is_empty() => self.end(number, now),
             Form::Whole(body) => {
-                buffer.append(body);
+                if buffer.is_empty() {
+                    *buffer = core::mem::take(body);
+                } else {
+                    buffer.append(body);
+                }
                 ResponsePart::Body
             }
             Form::Events => self.next_event(number, now, buffer),

@@ -7,8 +7,7 @@ use core::fmt;
 use super::config::ResponseMode;
 use super::reply::Reply;
 use crate::error::ErrorCode;
-use crate::frame::{Framing, Outbox};
-use crate::limits::Limits;
+use crate::frame::Outbox;
 use crate::time::Instant;
 
 /// A stream, whether or not a response carries it at the moment.
@@ -130,9 +129,9 @@ impl Response {
 }
 
 impl Stream {
-    pub(super) const fn new(limits: &Limits, now: Instant) -> Self {
+    pub(super) const fn new(outbox: Outbox, now: Instant) -> Self {
         Self {
-            outbox: Outbox::new(Framing::Messages, limits),
+            outbox,
             has_arrived: false,
             open: 0,
             brought_request: false,

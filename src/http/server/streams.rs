@@ -39,7 +39,6 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
-    limits: Limits,
     pub(super) manner: Manner,
     /// The session that owns tasks where there is no principal.
     session: Option<SessionId>,
@@ -63,7 +62,7 @@ pub struct Streams<E = MemoryEvents> {
     /// When a response ended last.
     pub(super) used_until: Option<Instant>,
     pub(super) events: E,
-    /// What is said to nobody.
+    /// What is said to nobody. All others begin [like](Outbox::like) it.
     pub(super) nowhere: Outbox,
     /// How many bytes may wait on one stream.
     pub(super) most_bytes: usize,
@@ -121,7 +120,7 @@ impl Streams {
     ) -> (Self, ResponseId) {
         let mut streams = Self::new(config, limits, Manner::OneStream, MemoryEvents::default());
         streams.session = Some(id);
-        let mut stream = Stream::new(&streams.limits, now);
+        let mut stream = Stream::new(streams.nowhere.like(), now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
             response.preface = Some(("endpoint", endpoint));
@@ -142,7 +141,7 @@ impl<E: EventStore> Streams<E> {
     ) -> Self {
         let mut streams = Self::new(config, limits, Manner::Session(id), events);
         streams.session = Some(id);
-        let mut standalone = Stream::new(&streams.limits, Instant::EPOCH);
+        let mut standalone = Stream::new(streams.nowhere.like(), Instant::EPOCH);
         standalone.outbox.set_limit(streams.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
         standalone.response = None;
@@ -155,7 +154,6 @@ impl<E: EventStore> Streams<E> {
         let nowhere = Outbox::new(Framing::Messages, limits);
         Self {
             config,
-            limits: limits.clone(),
             manner,
             session: None,
             streams: BTreeMap::new(),
@@ -258,7 +256,7 @@ impl<E: EventStore> Streams<E> {
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.next_number;
         self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
-        self.streams.insert(stream, Box::new(Stream::new(&self.limits, now)));
+        self.streams.insert(stream, Box::new(Stream::new(self.nowhere.like(), now)));
         self.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }
@@ -429,6 +427,10 @@ impl<E: EventStore> Streams<E> {
         }
         stream.deadline = deadline;
         self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
+        if self.deadlines.is_empty() {
+            // An empty set keeps a node.
+            self.deadlines = BTreeSet::new();
+        }
     }
 
     /// Whether clients of this session can come back for a stream that has broken off.

@@ -48,7 +48,7 @@ impl Connection {
     ) -> Result<Self, OpenError> {
         let out = |client: &Client| {
             let posts = Posts::new(Arc::new(http), &client.config().connection.limits);
-            Out::Http(HttpOutlets::Requests(posts))
+            Out::Http(HttpOutlets::Requests(Box::new(posts)))
         };
         Self::open_on(config, out, options, parts, attach).await
     }

@@ -41,7 +41,7 @@ pub enum HttpOutlets {
     /// Of a server.
     Responses(Streams),
     /// Of a client.
-    Requests(Posts),
+    Requests(Box<Posts>),
 }
 
 impl HttpOutlets {

@@ -1,11 +1,13 @@
 //! A server behind HTTP: messages come in bodies, and what goes out does so on one response or another.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 
-use mcp_sansio::http::{Reply, RequestSource, ResponseId, ResponsePart, Streams};
+use mcp_sansio::http::{
+    Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
+};
 use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
 
 use super::HttpOutlets;
@@ -24,7 +26,10 @@ use crate::wire::{State, Wire};
 /// Whoever waits for something to send.
 #[derive(Default)]
 pub(super) struct Responses {
-    waiting: HashMap<u32, Vec<(ResponseId, Waker)>>,
+    ///
+    /// The first one takes no memory of its own: mostly it is the only one.
+    first: Option<(ResponseId, Waker)>,
+    others: BTreeMap<u32, Vec<(ResponseId, Waker)>>,
     /// It serves one message, so that its end is nothing to be told.
     is_alone: bool,
 }
@@ -143,12 +148,35 @@ impl Wire<Server> {
             if part != ResponsePart::Nothing {
                 return Poll::Ready(part);
             }
-            let waiting = state.http.responses.waiting.entry(response.stream()).or_default();
-            match waiting.iter_mut().find(|(one, _)| *one == response) {
-                Some((_, waker)) => waker.clone_from(context.waker()),
-                None => waiting.push((response, context.waker().clone())),
-            }
+            state.http.responses.wait(response, context.waker());
             Poll::Pending
+        })
+    }
+
+    /// The head of a response. Unless its body is an event stream, all of that is appended to the buffer, and the
+    /// response has ended. `None` if the response ends without a head.
+    pub fn poll_head(
+        self: &Arc<Self>,
+        response: ResponseId,
+        context: &Context<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Poll<Option<ResponseHead>> {
+        let now = self.clock.now();
+        self.act(|state| {
+            let Some(streams) = state.streams() else { return Poll::Ready(None) };
+            let head = match streams.next(response, now, buffer) {
+                ResponsePart::Head(head) => head,
+                ResponsePart::Nothing => {
+                    state.http.responses.wait(response, context.waker());
+                    return Poll::Pending;
+                }
+                _ => return Poll::Ready(None),
+            };
+            if head.content != Content::Events {
+                while streams.next(response, now, buffer) == ResponsePart::Body {}
+                state.release_if_idle();
+            }
+            Poll::Ready(Some(head))
         })
     }
 
@@ -196,6 +224,17 @@ impl Exchange<Server> {
 }
 
 impl State<Server> {
+    /// Gives memory back while a session has nothing to do: most of them idle most of the time.
+    fn release_if_idle(&mut self) {
+        if !self.http.responses.is_alone
+            && self.machine.counts().inbound == 0
+            // A handler that still runs may be told how its request has ended, which is forgotten by this.
+            && self.requests.release_if_idle()
+        {
+            self.machine.release();
+        }
+    }
+
     fn streams(&mut self) -> Option<&mut Streams> {
         match &mut self.out {
             Out::Http(HttpOutlets::Responses(streams)) => Some(streams),
@@ -205,13 +244,41 @@ impl State<Server> {
 }
 
 impl Responses {
+    /// Whoever asks for this response is to be woken when there is something to send.
+    fn wait(&mut self, response: ResponseId, waker: &Waker) {
+        let first = self.first.get_or_insert_with(|| (response, waker.clone()));
+        let known = if first.0 == response {
+            Some(&mut first.1)
+        } else {
+            let others = self.others.entry(response.stream()).or_default();
+            match others.iter().position(|(one, _)| *one == response) {
+                Some(at) => others.get_mut(at).map(|(_, waker)| waker),
+                None => {
+                    others.push((response, waker.clone()));
+                    None
+                }
+            }
+        };
+        if let Some(known) = known {
+            known.clone_from(waker);
+        }
+    }
+
     fn forget(&mut self, response: ResponseId) {
-        if let Some(waiting) = self.waiting.get_mut(&response.stream()) {
-            waiting.retain(|(one, _)| *one != response);
-            if waiting.is_empty() {
-                self.waiting.remove(&response.stream());
+        self.first.take_if(|(one, _)| *one == response);
+        if let Some(others) = self.others.get_mut(&response.stream()) {
+            others.retain(|(one, _)| *one != response);
+            if others.is_empty() {
+                self.others.remove(&response.stream());
             }
         }
+    }
+
+    /// Takes out those who wait for a stream.
+    fn take(&mut self, stream: u32) -> impl Iterator<Item = Waker> + use<> {
+        let first = self.first.take_if(|(one, _)| one.stream() == stream);
+        let others = self.others.remove(&stream).unwrap_or_default();
+        first.into_iter().chain(others).map(|(_, waker)| waker)
     }
 }
 
@@ -230,9 +297,8 @@ impl<M: Machine> State<M> {
     /// Finds out which responses have something to send.
     pub(crate) fn wake_responses(&mut self) {
         if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
-            let woken =
-                streams.woken().filter_map(|stream| self.http.responses.waiting.remove(&stream));
-            self.follow.wakers.extend(woken.flatten().map(|(_, waker)| waker));
+            let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
+            self.follow.wakers.extend(woken);
         }
     }
 }
