@@ -72,15 +72,17 @@ impl HttpEndpoint {
 
     /// Calls the tool so many times, in this session, or with requests that stand alone.
     pub fn call(&self, session: Option<&str>, rounds: usize) {
-        for _ in 0..rounds {
-            let request = match session {
-                Some(session) => session_request(session, CALL),
-                None => stateless_request(),
-            };
-            let response = self.post(request);
-            assert_eq!(response.status(), StatusCode::OK);
-            assert!(response.body().windows(11).any(|part| part == b"Hello, you!"));
-        }
+        self.runtime.block_on(async {
+            for _ in 0..rounds {
+                let request = match session {
+                    Some(session) => session_request(session, CALL),
+                    None => stateless_request(),
+                };
+                let response = send(&self.endpoint, request).await;
+                assert_eq!(response.status(), StatusCode::OK);
+                assert!(response.body().ends_with(b"}"));
+            }
+        });
     }
 
     /// Runs everything that is due.
@@ -93,12 +95,18 @@ impl HttpEndpoint {
     }
 
     fn post(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        self.runtime.block_on(async {
-            let (parts, body) = self.endpoint.handle(request).await.into_parts();
-            let Ok(body) = body.collect().await;
-            Response::from_parts(parts, body.to_bytes())
-        })
+        self.runtime.block_on(send(&self.endpoint, request))
     }
+}
+
+async fn send(endpoint: &Endpoint, request: Request<Full<Bytes>>) -> Response<Bytes> {
+    let (parts, mut body) = endpoint.handle(request).await.into_parts();
+    // JSON comes in one piece.
+    let data = match body.frame().await {
+        Some(Ok(frame)) => frame.into_data().unwrap(),
+        None => Bytes::new(),
+    };
+    Response::from_parts(parts, data)
 }
 
 fn request(body: &'static str) -> Request<Full<Bytes>> {

@@ -178,6 +178,12 @@ impl Outbox {
         self.queue.drain().next()
     }
 
+    /// Takes the only message with its buffer; `None` if there are others.
+    #[cfg(feature = "http")]
+    pub(crate) fn pop_only(&mut self) -> Option<alloc::vec::Vec<u8>> {
+        self.queue.take_only()
+    }
+
     /// The length of the message that was appended last.
     pub(crate) fn last_length(&self) -> usize {
         self.queue.last_length()

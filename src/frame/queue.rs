@@ -10,6 +10,9 @@ use crate::json::{EncodeError, Writer};
 /// Below this, sent bytes in front of the buffer are not worth moving the rest for.
 const WORTH_MOVING: usize = 4096;
 
+/// How much room there is as soon as there is a message.
+const FIRST_BYTES: usize = 256;
+
 /// Whole messages, each with a tag of the owner's.
 ///
 /// ```text
@@ -98,6 +101,10 @@ impl<T: PartialEq> Queue<T> {
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> Result<Serial, EncodeError> {
         self.move_to_front();
+        if self.buffer.capacity() == 0 {
+            // Most messages fit, and are written without the buffer having to grow.
+            self.buffer.reserve(FIRST_BYTES);
+        }
         let mut draft = Draft { start: self.buffer.len(), buffer: &mut self.buffer, kept: false };
         let mut writer = Writer::new(draft.buffer, self.head.saturating_add(limit));
         write(&mut writer)?;
@@ -109,6 +116,17 @@ impl<T: PartialEq> Queue<T> {
         self.next_serial += 1;
         self.entries.push_back(Entry { serial, length, tag });
         Ok(serial)
+    }
+
+    /// Takes the only message out with its buffer, instead of copying it. `None` if there are others or it is begun.
+    #[cfg(feature = "http")]
+    pub(crate) fn take_only(&mut self) -> Option<Vec<u8>> {
+        let is_only = self.entries.len() == 1 && self.head == 0 && self.begun == 0;
+        if !is_only {
+            return None;
+        }
+        self.entries.clear();
+        Some(core::mem::take(&mut self.buffer))
     }
 
     /// Takes the messages out one by one. There is nothing to take while the first one is begun.

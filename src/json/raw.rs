@@ -18,6 +18,9 @@ use super::string::Str;
 use super::walk::Walk;
 use super::write::{EncodeError, RAW_VALUE, Writer};
 
+/// How much room there is for a value before its length is known.
+const FIRST_BYTES: usize = 128;
+
 /// Valid JSON text: one value, untouched, borrowed from the input or owned.
 ///
 /// Look into it with [`get`](Self::get), [`members`](Self::members) and
@@ -67,9 +70,6 @@ pub enum Kind {
     Object,
 }
 
-/// Room for the usual payload, so that its buffer does not grow in many steps.
-const SMALL: usize = 128;
-
 impl Raw<'static> {
     /// `{}`
     pub const EMPTY_OBJECT: Self = Self::trusted("{}");
@@ -84,7 +84,8 @@ impl Raw<'static> {
     /// [`EncodeError`] if the value is no JSON: a map key that is not a string, a number that is
     /// not finite, or an error of its own `Serialize`.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, EncodeError> {
-        let mut buffer = Vec::with_capacity(SMALL);
+        // Most values fit, and are written without the buffer having to grow.
+        let mut buffer = Vec::with_capacity(FIRST_BYTES);
         value.serialize(&mut Writer::new(&mut buffer, usize::MAX))?;
         // Everything the writer appends is UTF-8.
         let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;

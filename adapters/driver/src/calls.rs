@@ -1,6 +1,6 @@
 //! What has come of calls, until those who made them take it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::task::{Poll, Waker};
 
 use mcp_sansio::json::Raw;
@@ -15,7 +15,7 @@ const KEPT_BYTES: usize = 1 << 20;
 /// The calls that somebody will ask about.
 #[derive(Default)]
 pub(crate) struct Calls {
-    calls: HashMap<CallId, Entry>,
+    calls: BTreeMap<CallId, Entry>,
 }
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Requests that wait for their handlers, and how many handlers run.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -36,9 +36,9 @@ pub(crate) struct Requests<M: Machine> {
     /// How many had when somebody began to wait for the next one, and when that was.
     last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing.
-    lent: HashSet<InboundId>,
+    lent: BTreeSet<InboundId>,
     /// The permits of requests that come again when their clients have given the input they need.
-    without_input: HashMap<InboundId, Permit>,
+    without_input: BTreeMap<InboundId, Permit>,
 }
 
 /// How far a request is.
@@ -77,8 +77,8 @@ impl<M: Machine> Requests<M> {
             running: 0,
             returned: 0,
             last_return: None,
-            lent: HashSet::new(),
-            without_input: HashMap::new(),
+            lent: BTreeSet::new(),
+            without_input: BTreeMap::new(),
         }
     }
 

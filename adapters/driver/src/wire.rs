@@ -60,7 +60,7 @@ pub(crate) const UNANSWERED: &str = "the request was not answered";
 pub struct Wire<M: Machine> {
     state: Mutex<State<M>>,
     pub(crate) clock: Clock,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) tasks: Option<SharedTasks>,
     /// How long the peer may pause reading when everything is over but for the last of the output.
     pub(crate) patience: Duration,
@@ -133,19 +133,20 @@ impl Wire<Server> {
             None => Server::new(Arc::new(config)),
         };
         let out = Out::Stream(Outbox::new(Framing::Lines, &server.config().connection.limits));
-        Self::server_on(server, out, options, clock, Arc::new(runner))
+        let limits = Arc::new(server.config().connection.limits.clone());
+        Self::server_on(server, out, limits, options, clock, Arc::new(runner))
     }
 
-    /// The same for a machine that there is, with outlets of its own.
+    /// The same for a machine that there is, with outlets of its own. The limits are those of its configuration.
     pub(crate) fn server_on(
         server: Server,
         out: Out,
+        limits: Arc<Limits>,
         options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<Server>>,
     ) -> Arc<Self> {
         let patience = server.config().connection.timeouts.drain;
-        let limits = server.config().connection.limits.clone();
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
         let requests = Requests::new(most);
         let opening = Opening::Told;
@@ -176,7 +177,7 @@ impl Wire<Client> {
         clock: Clock,
         runner: Arc<dyn Run<Client>>,
     ) -> Arc<Self> {
-        let limits = client.config().connection.limits.clone();
+        let limits = Arc::new(client.config().connection.limits.clone());
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
         let requests = Requests::new(most);
         let opening = Opening::Waited(None);
@@ -189,7 +190,7 @@ impl Wire<Client> {
 /// What a role has of its own.
 struct Setup<M: Machine> {
     out: Out,
-    limits: Limits,
+    limits: Arc<Limits>,
     patience: Duration,
     last_write: Option<Duration>,
     requests: Requests<M>,

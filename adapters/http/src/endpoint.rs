@@ -17,7 +17,7 @@ use mcp_sansio::http::{
     Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, SessionId, Sessions,
     Streams,
 };
-use mcp_sansio::{ConnectionNumber, ErrorCode, Phase, Principal, Server, ServerConfig};
+use mcp_sansio::{ConnectionNumber, ErrorCode, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
@@ -50,6 +50,8 @@ pub struct Endpoint {
 pub(crate) struct Inner {
     pub(crate) gate: Gate,
     pub(crate) options: EndpointOptions,
+    /// Those of every connection.
+    limits: Arc<Limits>,
     runner: Arc<dyn Run<Server>>,
     pub(crate) clock: Clock,
     sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
@@ -89,6 +91,7 @@ impl Endpoint {
             numbers: AtomicU32::new(0),
             is_closing: AtomicBool::new(false),
             budget: Budget::new(options.bytes),
+            limits: Arc::new(gate.limits().clone()),
             timekeeper: Arc::default(),
             gate,
             options,
@@ -374,7 +377,8 @@ impl Inner {
     pub(crate) fn connect(&self, server: Server, streams: Streams) -> Arc<Wire<Server>> {
         let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
         let kept = self.budget.total();
-        Wire::behind_http(server, streams, options, self.clock, runner, kept)
+        let limits = Arc::clone(&self.limits);
+        Wire::behind_http((server, streams), limits, options, self.clock, runner, kept)
     }
 
     /// The session with this id, if there is one and it has not ended by itself.

@@ -117,6 +117,7 @@ impl<E: EventStore> Streams<E> {
             self.forget(number);
             self.wake(number);
         }
+        self.is_finished = true;
     }
 
     /// Whether nothing is left of it, and nothing can come: the only response has ended, or the session has
@@ -152,6 +153,9 @@ impl<E: EventStore> Streams<E> {
 impl<E: EventStore> Streams<E> {
     /// Gives a stream to a response, in place of the one that it had.
     fn attach(&mut self, number: u32, response: Response) -> Option<ResponseId> {
+        if number == STANDALONE {
+            self.begin_standalone();
+        }
         let stream = self.streams.get_mut(&number)?;
         stream.generation = stream.generation.wrapping_add(1);
         stream.response = Some(response);

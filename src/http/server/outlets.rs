@@ -54,6 +54,9 @@ impl<E: EventStore> Streams<E> {
 impl<E: EventStore> Outlets for Streams<E> {
     fn lane(&mut self, lane: Lane) -> &mut Outbox {
         let number = self.number_of(lane);
+        if number == Some(STANDALONE) {
+            self.begin_standalone();
+        }
         match number.and_then(|number| self.streams.get_mut(&number)) {
             Some(stream) => {
                 if stream.purpose != Purpose::Standalone || self.manner == Manner::OneStream {

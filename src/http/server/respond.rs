@@ -130,7 +130,9 @@ impl<E: EventStore> Streams<E> {
                 (status, content, Form::Whole(body))
             }
             Beginning::Json(status) => {
-                let message = stream.outbox.pop().map(|(message, _)| Vec::from(message));
+                let only = stream.outbox.pop_only();
+                let message =
+                    only.or_else(|| stream.outbox.pop().map(|(message, _)| Vec::from(message)));
                 (status, Content::Json, Form::Whole(message.unwrap_or_default()))
             }
             Beginning::Events => (200, Content::Events, Form::Events),

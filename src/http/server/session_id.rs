@@ -30,17 +30,29 @@ impl SessionId {
 
     /// Reads one as it is written; nothing else is one.
     pub fn parse(text: &str) -> Option<Self> {
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != 32 || !text.bytes().all(is_digit) {
+        if text.len() != 32 {
             return None;
         }
-        u128::from_str_radix(text, 16).ok().map(Self)
+        let (high, low) = text.as_bytes().split_at_checked(16)?;
+        Some(Self(u128::from(number(high)?) << 64 | u128::from(number(low)?)))
     }
 
     /// A number for the session that does not give its id away: 64 bits of the 128 are lost.
     pub(super) const fn number(self) -> u64 {
         mix((self.0 >> 64) as u64) ^ self.0 as u64
     }
+}
+
+/// The number that these hexadecimal digits write, which are 16 at most.
+fn number(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |number, digit| {
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(number << 4 | u64::from(digit))
+    })
 }
 
 impl fmt::Display for SessionId {

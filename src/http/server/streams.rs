@@ -69,7 +69,7 @@ pub struct Streams<E = MemoryEvents> {
     /// The machine takes no new requests.
     pub(super) is_draining: bool,
     /// The machine has ended, so that nothing more is said.
-    is_finished: bool,
+    pub(super) is_finished: bool,
 }
 
 /// How a connection uses HTTP.
@@ -141,13 +141,21 @@ impl<E: EventStore> Streams<E> {
     ) -> Self {
         let mut streams = Self::new(config, limits, Manner::Session(id), events);
         streams.session = Some(id);
-        let mut standalone = Stream::new(streams.nowhere.like(), Instant::EPOCH);
-        standalone.outbox.set_limit(streams.config.standalone_bytes);
-        (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
-        standalone.response = None;
-        streams.streams.insert(STANDALONE, Box::new(standalone));
         streams.opening = Some(STANDALONE + 1);
         streams
+    }
+
+    /// Makes the stream of a session that belongs to no request, if there is none. Most sessions never need it.
+    pub(super) fn begin_standalone(&mut self) {
+        let is_session = matches!(self.manner, Manner::Session(_));
+        if !is_session || self.is_finished || self.streams.contains_key(&STANDALONE) {
+            return;
+        }
+        let mut standalone = Stream::new(self.nowhere.like(), Instant::EPOCH);
+        standalone.outbox.set_limit(self.config.standalone_bytes);
+        (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
+        standalone.response = None;
+        self.streams.insert(STANDALONE, Box::new(standalone));
     }
 
     fn new(config: Arc<HttpServerConfig>, limits: &Limits, manner: Manner, events: E) -> Self {
@@ -340,6 +348,10 @@ impl<E: EventStore> Streams<E> {
         let stream = self.streams.get_mut(&number)?;
         stream.open += 1;
         stream.was_asked = true;
+        if self.requests.is_empty() {
+            // Mostly one at a time.
+            self.requests.reserve_exact(id.index() + 1);
+        }
         if self.requests.len() <= id.index() {
             self.requests.resize(id.index() + 1, None);
         }

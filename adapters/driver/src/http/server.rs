@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
 };
-use mcp_sansio::{Arrival, Cause, Frames, Instant, Phase, Server};
+use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server};
 
 use super::HttpOutlets;
 use super::kept_bytes::KeptBytes;
@@ -48,10 +48,11 @@ impl Wire<Server> {
     /// number is [one of theirs](ConnectionOptions::next_connection).
     ///
     /// `kept` is a total over several connections. What this one keeps ([`kept_bytes`](Self::kept_bytes)) is part of it
-    /// from now on; for a message that stands alone only what has not been sent.
+    /// from now on; for a message that stands alone only what has not been sent. The limits are those of the server's
+    /// configuration, which all connections share.
     pub fn behind_http(
-        server: Server,
-        streams: Streams,
+        (server, streams): (Server, Streams),
+        limits: Arc<Limits>,
         options: &ConnectionOptions,
         clock: Clock,
         runner: Arc<dyn Run<Server>>,
@@ -59,7 +60,7 @@ impl Wire<Server> {
     ) -> Arc<Self> {
         let is_alone = streams.is_alone();
         let out = Out::Http(HttpOutlets::Responses(streams));
-        let wire = Self::server_on(server, out, options, clock, runner);
+        let wire = Self::server_on(server, out, limits, options, clock, runner);
         let mut state = wire.lock();
         // Nothing is written on a single stream.
         state.output.writing = Writing::Over;
