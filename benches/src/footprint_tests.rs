@@ -2,9 +2,13 @@
 
 use crate::allocations::held;
 use crate::footprint::{IdleClient, IdleServer};
+use crate::http_endpoint::HttpEndpoint;
 
 /// What an idle session may take in all, of itself and on the heap.
 const MOST: usize = 1_024;
+
+/// The same over HTTP, with what the endpoint and the runtime keep of it.
+const MOST_OVER_HTTP: usize = 2_560;
 
 #[test]
 fn an_idle_server_is_small() {
@@ -28,4 +32,17 @@ fn an_idle_client_is_small() {
     });
     let stack = size_of_val(&session);
     assert!(stack + heap < MOST, "{stack} bytes of itself, {heap} on the heap");
+}
+
+#[test]
+fn an_idle_session_over_http_is_small() {
+    let endpoint = HttpEndpoint::new();
+    let open = || {
+        let session = endpoint.open();
+        endpoint.call(Some(&session), 1);
+        endpoint.settle();
+    };
+    open();
+    let ((), heap) = held(|| (0..100).for_each(|_| open()));
+    assert!(heap < 100 * MOST_OVER_HTTP, "{} bytes", heap / 100);
 }

@@ -97,6 +97,8 @@ pub use exchange::{Exchange, Place};
 pub use failure::CallFailure;
 pub use framed::{FrameReader, OutboxWriter};
 pub use handle::{Handle, Room};
+#[cfg(feature = "http")]
+pub use http::{PostEntry, PostRefused, PostRoom};
 pub use machine::Machine;
 #[cfg(feature = "schemars")]
 pub use offers::Typed;

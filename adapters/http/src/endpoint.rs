@@ -19,7 +19,7 @@ use mcp_sansio::http::{
 };
 use mcp_sansio::{ConnectionNumber, ErrorCode, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
-use mcp_sansio_driver::{Clock, Run, Wire, random_bytes};
+use mcp_sansio_driver::{Clock, PostEntry, Run, Wire, random_bytes};
 use mcp_sansio_tokio::runtime::{clock, spawner};
 use tokio::time::Instant;
 
@@ -172,7 +172,7 @@ impl Inner {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
                 // The body is not kept while it is answered.
-                let begun = self.post(source, headers, &body, share)?;
+                let begun = self.post(source, headers, &body, share).await?;
                 drop(body);
                 match begun {
                     Some(carried) => Ok(carried.respond().await),
@@ -252,15 +252,17 @@ impl Inner {
     }
 
     /// What answers a message, if that is to be answered.
-    fn post(
+    async fn post(
         self: &Arc<Self>,
         source: RequestSource,
         headers: Headers<'_>,
         body: &[u8],
         mut share: Share,
     ) -> Result<Option<Carried>, Reply> {
-        let tool = |name: &str| self.options.tools.get(name).cloned();
-        let destination = self.gate.post(headers, body, &tool)?;
+        let destination = {
+            let tool = |name: &str| self.options.tools.get(name).cloned();
+            self.gate.post(headers, body, &tool)?
+        };
         // In a session there may be something to say before it ends; its machine takes nothing new.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
             return Err(Gate::closing());
@@ -276,9 +278,7 @@ impl Inner {
             Destination::Opening => self.open(source, body, share)?,
             Destination::Session(session) => {
                 let wire = self.find(session, source.principal)?;
-                let admitted = self.admit_to_session(source, body)?;
-                let begun = self.hand_over(&wire, (body, source), admitted);
-                let (response, open) = begun.ok_or_else(Gate::no_session)?;
+                let (response, open) = self.hand_over_to_session(&wire, (body, source)).await?;
                 // The connection counts what it keeps of the body.
                 share.shrink(body.len());
                 Carried::new(wire, response, share).holding(open)
@@ -308,8 +308,9 @@ impl Inner {
         }
         let place = alone.insert(&wire);
         drop(alone);
-        let begun = self.hand_over(&wire, (body, source), Some(Arc::clone(&open)));
-        let Some((response, _)) = begun else {
+        let permit = Some(Arc::clone(&open));
+        let begun = self.hand_over(&wire, (body, source), permit, PostEntry::Always);
+        let Ok((response, _)) = begun else {
             lock(&self.alone).remove(place);
             return Err(Gate::closing());
         };
@@ -334,8 +335,8 @@ impl Inner {
         let id = SessionId::from_random(random);
         let (server, streams) = self.gate.session(self.next_number(), id);
         let wire = self.connect(server, streams);
-        let begun = self.hand_over(&wire, (body, source), Some(open));
-        let (response, _) = begun.ok_or_else(Gate::closing)?;
+        let begun = self.hand_over(&wire, (body, source), Some(open), PostEntry::Always);
+        let (response, _) = begun.map_err(|_| Gate::closing())?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.
             return Ok(Carried::alone(wire, response, share));

@@ -137,9 +137,7 @@ impl Inner {
         let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
-        let admitted = self.admit_to_session(source, &body)?;
-        let begun = self.hand_over(&wire, (&body, source), admitted);
-        let (response, open) = begun.ok_or_else(Gate::no_session)?;
+        let (response, open) = self.hand_over_to_session(&wire, (&body, source)).await?;
         Ok(Carried::new(wire, response, share).holding(open))
     }
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mcp_sansio::http::{Reply, RequestSource, ResponseId};
+use mcp_sansio::http::{Gate, Reply, RequestSource, ResponseId};
 use mcp_sansio::{Requestor, Server};
-use mcp_sansio_driver::{Permit, Wire};
+use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
 
 use crate::endpoint::{Inner, lock};
 use crate::options::EndpointOptions;
@@ -97,6 +97,9 @@ impl Drop for OpenRequest {
     }
 }
 
+/// The response to a body, and the permit of its request if a handler has it.
+pub(crate) type Begun = (ResponseId, Option<Arc<OpenRequest>>);
+
 impl Inner {
     /// Admits a request to a connection of its own.
     ///
@@ -131,9 +134,10 @@ impl Inner {
         wire: &Arc<Wire<Server>>,
         (body, source): (&[u8], RequestSource),
         admitted: Option<Arc<OpenRequest>>,
-    ) -> Option<(ResponseId, Option<Arc<OpenRequest>>)> {
+        entry: PostEntry,
+    ) -> Result<Begun, PostRefused> {
         let (mut first, mut held) = (admitted, None);
-        let response = wire.post(body, source, &mut || {
+        let response = wire.post(body, source, entry, &mut || {
             let open = match first.take() {
                 Some(open) => Arc::clone(held.insert(open)),
                 // Another one of a batch.
@@ -141,7 +145,30 @@ impl Inner {
             };
             Ok(open as Permit)
         })?;
-        Some((response, held))
+        Ok((response, held))
+    }
+
+    /// The same for a session. A request for which its machine has no room waits; everything else is taken in at once.
+    pub(crate) async fn hand_over_to_session(
+        &self,
+        wire: &Arc<Wire<Server>>,
+        (body, source): (&[u8], RequestSource),
+    ) -> Result<Begun, Reply> {
+        let admitted = self.admit_to_session(source, body)?;
+        let begin = |entry| self.hand_over(wire, (body, source), admitted.clone(), entry);
+        let mut begun = begin(PostEntry::IfRoom);
+        if begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
+            if self.gate.is_request(body) {
+                let mut room = wire.post_room(body);
+                while begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
+                    (&mut room).await;
+                    begun = begin(room.place().map_or(PostEntry::Always, PostEntry::Waited));
+                }
+            } else {
+                begun = begin(PostEntry::Always);
+            }
+        }
+        begun.map_err(|_| Gate::no_session())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which responses carry which streams, and what becomes of a stream without one.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::events::{EventId, EventStore};
@@ -226,6 +227,10 @@ impl<E: EventStore> Streams<E> {
         if self.streams.remove(&number).is_some_and(|stream| stream.latest.is_some()) {
             self.kept.retain(|kept| *kept != number);
             self.events.forget(number);
+        }
+        if self.streams.is_empty() {
+            // An empty map keeps a node.
+            self.streams = BTreeMap::new();
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod client;
 mod kept_bytes;
+mod post_queue;
 mod server;
 
 use mcp_sansio::http::{Posts, Streams};
@@ -15,6 +16,8 @@ use mcp_sansio::{
 
 use self::client::Requests;
 use self::kept_bytes::KeptBytes;
+use self::post_queue::PostQueue;
+pub use self::post_queue::{PostEntry, PostRefused, PostRoom};
 use self::server::Responses;
 use crate::machine::Machine;
 use crate::out::Watched;
@@ -24,6 +27,8 @@ use crate::out::Watched;
 pub(crate) struct HttpState {
     requests: Requests,
     responses: Responses,
+    /// In a box, because most sessions always have room.
+    posts: Option<Box<PostQueue>>,
     kept: KeptBytes,
 }
 

@@ -12,6 +12,7 @@ use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server};
 
 use super::HttpOutlets;
 use super::kept_bytes::KeptBytes;
+use super::{PostEntry, PostRefused};
 use crate::clock::Clock;
 use crate::exchange::Exchange;
 use crate::machine::Machine;
@@ -75,24 +76,33 @@ impl Wire<Server> {
     /// `admission` is asked for a permit for each request that has to have a handler. A request without a permit is
     /// answered with `-32603`. Everything else is taken in without one: notifications, responses, and what the machine
     /// answers itself.
+    ///
+    /// # Errors
+    ///
+    /// [`PostRefused`] says why it was not taken in; nothing has happened.
     pub fn post(
         self: &Arc<Self>,
         body: &[u8],
         source: impl Into<RequestSource>,
+        entry: PostEntry,
         admission: &mut Admission<'_>,
-    ) -> Option<ResponseId> {
+    ) -> Result<ResponseId, PostRefused> {
         let source = source.into();
         self.act(|state| {
             if state.machine.phase() == Phase::Closed {
-                return None;
+                return Err(PostRefused::Closed);
+            }
+            let place = if let PostEntry::Waited(place) = entry { Some(place) } else { None };
+            if entry != PostEntry::Always && !state.may_enter(body, &self.limits, place) {
+                return Err(PostRefused::NoRoom);
             }
             let now = self.clock.now();
-            let streams = state.streams()?;
+            let streams = state.streams().ok_or(PostRefused::Closed)?;
             let response = streams.begin(now);
             let arrival = streams.arrival(response, source, now);
             let is_batch = self.receive_body(state, body, arrival, admission);
-            state.streams()?.received(response, is_batch);
-            Some(response)
+            state.streams().ok_or(PostRefused::Closed)?.received(response, is_batch);
+            Ok(response)
         })
     }
 
@@ -300,6 +310,7 @@ impl<M: Machine> State<M> {
         if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
             let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
             self.follow.wakers.extend(woken);
+            self.wake_posts();
         }
     }
 }

@@ -11,5 +11,6 @@ mod mishaps;
 mod open_requests;
 mod owners;
 mod raw;
+mod sessions;
 mod stopping;
 mod transport_errors;

@@ -1,0 +1,134 @@
+//! What a session costs, and what it does when it has no room.
+
+use std::time::Duration;
+
+use mcp_sansio_http::EndpointOptions;
+use serde_json::json;
+
+use crate::http::kit::{Served, server_config, soon};
+use crate::http::raw::{Raw, legacy, modern, post, text_of};
+
+/// One task keeps the time of all sessions, and ends when there are none.
+#[tokio::test]
+async fn a_session_costs_no_task() {
+    let served = Served::new().await;
+    let mut raw = Raw::connect(served.address).await;
+    // Its connection has a task.
+    raw.send(modern(1, "echo", "")).await;
+    assert_eq!(raw.answer().await.status(), "200");
+    served.is_quiet().await;
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let before = metrics.num_alive_tasks();
+    let mut sessions = Vec::new();
+    for _ in 0..20 {
+        sessions.push(raw.initialize("2025-06-18").await);
+    }
+    let quiet = async {
+        while before + 1 < metrics.num_alive_tasks() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(quiet).await;
+    for session in sessions {
+        let field = format!("Mcp-Session-Id: {session}");
+        raw.send(format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n")).await;
+        assert_eq!(raw.answer().await.status(), "200");
+    }
+    let over = async {
+        while before < metrics.num_alive_tasks() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(over).await;
+}
+
+/// An endpoint whose sessions have room for one long request: it counts with twice its length.
+async fn narrow() -> Served {
+    let mut config = server_config();
+    config.connection.limits.connection_bytes = 20_000;
+    Served::with(config, EndpointOptions::new(), Duration::ZERO).await
+}
+
+/// What cannot be served now waits, in order, and is served when there is room. What asks for nothing, or answers, does
+/// not wait.
+///
+/// Pain 3
+#[tokio::test]
+async fn a_post_waits_for_room() {
+    let mut served = narrow().await;
+    let mut raws = Vec::new();
+    for _ in 0..4 {
+        raws.push(Raw::connect(served.address).await);
+    }
+    let session = raws[0].initialize("2025-06-18").await;
+    for (number, raw) in (0_u32..).zip(&mut raws[..3]) {
+        let text = number.to_string().repeat(6_000);
+        raw.send(legacy(&session, number, "gate", &text)).await;
+        while served.endpoint.open_requests() <= number as usize {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert!(served.log.next().await.starts_with("at the gate 0"));
+    assert!(40_000 < served.endpoint.kept_bytes(), "what waits counts");
+    let progress = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/progress",
+        "params": {"progressToken": 1, "progress": 1},
+    });
+    raws[3].send(post(&format!("Mcp-Session-Id: {session}\r\n"), &progress.to_string())).await;
+    assert_eq!(raws[3].answer().await.status(), "202");
+    raws[3].send(legacy(&session, 9, "echo", "")).await;
+    for (number, raw) in raws[..3].iter_mut().enumerate() {
+        served.script.gate.add_permits(1);
+        let answer = raw.answer().await;
+        assert_eq!(answer.status(), "200");
+        assert!(text_of(&answer.json()).starts_with(&format!("through {number}")));
+    }
+    assert_eq!(raws[3].answer().await.status(), "200");
+    // None was at the gate beside another one.
+    let mut order = Vec::new();
+    while order.len() < 5 {
+        let line = served.log.next().await;
+        let is_it = line.starts_with("at the gate") || line.starts_with("through");
+        order.extend(is_it.then(|| line[..line.len() - 5_999].to_owned()));
+    }
+    let expected = ["through 0", "at the gate 1", "through 1", "at the gate 2", "through 2"];
+    assert_eq!(order, expected);
+}
+
+/// Whoever waits and goes, or whose session ends, holds up nobody.
+#[tokio::test]
+async fn a_post_that_waits_can_go() {
+    let mut served = narrow().await;
+    let mut first = Raw::connect(served.address).await;
+    let session = first.initialize("2025-06-18").await;
+    first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
+    assert!(served.log.next().await.starts_with("at the gate a"));
+    let mut others = Vec::new();
+    for number in 2..5 {
+        let mut raw = Raw::connect(served.address).await;
+        raw.send(legacy(&session, number, "gate", &"b".repeat(6_000))).await;
+        while served.endpoint.open_requests() < number as usize {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        others.push(raw);
+    }
+    drop(others.remove(0));
+    while 3 < served.endpoint.open_requests() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    served.script.gate.add_permits(2);
+    assert_eq!(first.answer().await.status(), "200");
+    assert_eq!(others.remove(0).answer().await.status(), "200");
+    // The last one is at the gate, and another one waits behind it.
+    let mut last = Raw::connect(served.address).await;
+    last.send(legacy(&session, 5, "gate", &"c".repeat(6_000))).await;
+    while served.endpoint.open_requests() < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let field = format!("Mcp-Session-Id: {session}");
+    first.send(format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n")).await;
+    assert_eq!(first.answer().await.status(), "200");
+    assert_eq!(last.answer().await.status(), "404");
+    served.is_quiet().await;
+}
