@@ -49,6 +49,16 @@ async fn narrow() -> Served {
     Served::with(config, EndpointOptions::new(), Duration::ZERO).await
 }
 
+/// Waits until so many requests are being answered.
+async fn has_open(served: &Served, many: usize) {
+    let open = async {
+        while served.endpoint.open_requests() != many {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    soon(open).await;
+}
+
 /// What cannot be served now waits, in order, and is served when there is room. What asks for nothing, or answers, does
 /// not wait.
 ///
@@ -64,9 +74,7 @@ async fn a_post_waits_for_room() {
     for (number, raw) in (0_u32..).zip(&mut raws[..3]) {
         let text = number.to_string().repeat(6_000);
         raw.send(legacy(&session, number, "gate", &text)).await;
-        while served.endpoint.open_requests() <= number as usize {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        has_open(&served, number as usize + 1).await;
     }
     assert!(served.log.next().await.starts_with("at the gate 0"));
     assert!(40_000 < served.endpoint.kept_bytes(), "what waits counts");
@@ -105,27 +113,21 @@ async fn a_post_that_waits_can_go() {
     first.send(legacy(&session, 1, "gate", &"a".repeat(6_000))).await;
     assert!(served.log.next().await.starts_with("at the gate a"));
     let mut others = Vec::new();
-    for number in 2..5 {
+    for number in 2..5_u32 {
         let mut raw = Raw::connect(served.address).await;
         raw.send(legacy(&session, number, "gate", &"b".repeat(6_000))).await;
-        while served.endpoint.open_requests() < number as usize {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        has_open(&served, number as usize).await;
         others.push(raw);
     }
     drop(others.remove(0));
-    while 3 < served.endpoint.open_requests() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    has_open(&served, 3).await;
     served.script.gate.add_permits(2);
     assert_eq!(first.answer().await.status(), "200");
     assert_eq!(others.remove(0).answer().await.status(), "200");
     // The last one is at the gate, and another one waits behind it.
     let mut last = Raw::connect(served.address).await;
     last.send(legacy(&session, 5, "gate", &"c".repeat(6_000))).await;
-    while served.endpoint.open_requests() < 2 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    has_open(&served, 2).await;
     let field = format!("Mcp-Session-Id: {session}");
     first.send(format!("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n")).await;
     assert_eq!(first.answer().await.status(), "200");
