@@ -1,7 +1,7 @@
 //! The pieces of work, and who does them.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::hello::HelloServer;
+use crate::hello::client::Transport;
 
 macro_rules! named {
     (
@@ -26,13 +26,13 @@ macro_rules! named {
             }
         }
 
-        impl fmt::Display for $type {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.pad(self.name())
             }
         }
 
-        impl FromStr for $type {
+        impl std::str::FromStr for $type {
             type Err = String;
 
             fn from_str(name: &str) -> Result<Self, String> {
@@ -42,6 +42,8 @@ macro_rules! named {
         }
     };
 }
+
+pub(crate) use named;
 
 named! {
     /// A piece of work.
@@ -74,6 +76,18 @@ named! {
         RoundTrip = "round trip",
         /// One call of 64 that are made at once.
         RoundTripOf64 = "round trip of 64",
+        /// README's server on threads is called, one call after the other.
+        Std1 = "std, 1 in flight",
+        /// 64 calls at once.
+        Std64 = "std, 64 in flight",
+        /// README's server on a runtime of tokio with one thread is called, one call after the other.
+        Tokio1 = "tokio, 1 in flight",
+        /// 64 calls at once.
+        Tokio64 = "tokio, 64 in flight",
+        /// README's server behind HTTP is called without a session, one call after the other.
+        HttpStateless = "HTTP, stateless",
+        /// The same in a session.
+        HttpSession = "HTTP, in a session",
     }
 }
 
@@ -100,12 +114,55 @@ impl Case {
         }
     }
 
+    /// Those that are done in the process that measures them, by a machine without an adapter.
+    pub fn of_machines() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|case| case.served().is_none())
+    }
+
     /// How often it is done to be measured.
     pub const fn rounds(self) -> usize {
         match self {
             Self::ScanLargeCall | Self::LargeCall => 4,
             Self::ListTools => 16,
             _ => 128,
+        }
+    }
+
+    /// How a server that does the work as a process of its own is called. `None` if the work is done here.
+    pub const fn served(self) -> Option<Served> {
+        let (server, transport, in_flight) = match self {
+            Self::Std1 => (HelloServer::Std, Transport::Stdio, 1),
+            Self::Std64 => (HelloServer::Std, Transport::Stdio, 64),
+            Self::Tokio1 => (HelloServer::Tokio, Transport::Stdio, 1),
+            Self::Tokio64 => (HelloServer::Tokio, Transport::Stdio, 64),
+            Self::HttpStateless => (HelloServer::Http, Transport::HttpStateless, 1),
+            Self::HttpSession => (HelloServer::Http, Transport::HttpSession, 1),
+            _ => return None,
+        };
+        Some(Served { server, transport, in_flight })
+    }
+}
+
+/// How a server in a process of its own is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Served {
+    /// Ours.
+    pub server: HelloServer,
+    /// How calls reach it.
+    pub transport: Transport,
+    /// How many calls are made at once.
+    pub in_flight: usize,
+}
+
+impl Served {
+    /// The server of a contender. `None` if it has no server.
+    pub const fn by(self, contender: Contender) -> Option<HelloServer> {
+        match (contender, self.transport) {
+            (Contender::Core, _) => Some(self.server),
+            (Contender::Rmcp, Transport::Stdio) => Some(HelloServer::Rmcp),
+            (Contender::Rmcp, _) => Some(HelloServer::RmcpHttp),
+            (Contender::SerdeJson | Contender::Sonic, _) => None,
         }
     }
 }

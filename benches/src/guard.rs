@@ -5,12 +5,31 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use crate::case::Served;
+use crate::hello::client::Transport;
 use crate::measure::Costs;
 use crate::{Case, Contender};
 
 /// By how many percent more instructions than recorded a case may take. Another compiler, or the
 /// `memcpy` of another system, moves them by less; what is worth noticing moves them by more.
 pub const TOLERANCE: u64 = 5;
+
+/// The same for servers that are called through pipes. Their threads wait for each other now and then, and how often
+/// is for the scheduler to say: with 64 calls in flight, a dozen runs lay between 22,400 and 25,000, 11 % apart, and a
+/// record may be any of them. Over HTTP, one thread does everything; runs were within 1 %, and [`TOLERANCE`] holds.
+pub const TOLERANCE_OF_THREADS: u64 = 15;
+
+/// How many allocations more than recorded a call may take through an adapter. With threads, runs were within 0.2
+/// of each other; one more for each call is noticed. A machine may take none more.
+pub const ALLOCATIONS_TOLERATED: f64 = 0.5;
+
+/// By how many percent more instructions than recorded this case may take.
+pub const fn tolerance(case: Case) -> u64 {
+    match case.served() {
+        Some(Served { transport: Transport::Stdio, .. }) => TOLERANCE_OF_THREADS,
+        _ => TOLERANCE,
+    }
+}
 
 /// By how many percent less a case has to take for the guard to say that the record is too loose.
 pub const LOOSE: u64 = 10;
@@ -109,7 +128,9 @@ impl Record {
              with tabs\n\
              # between them. `count --check` fails if a case takes more than {TOLERANCE} % more \
              instructions than\n\
-             # here, or any allocation more.\n\
+             # here, or any allocation more. Through an adapter it may take \
+             {ALLOCATIONS_TOLERATED} allocations more, and on pipes\n\
+             # {TOLERANCE_OF_THREADS} % more instructions.\n\
              #\n\
              # Whoever has made something cheaper, or has a reason for which it costs more, moves \
              the numbers\n\
@@ -154,15 +175,20 @@ impl Verdict {
         let (was, is) = (recorded.instructions, count.instructions);
         let moved = (is as f64 / was as f64 - 1.0) * 100.0;
         let said = format!("{case}: {is} instructions, {moved:+.1} % beside the recorded {was}");
-        if was * (100 + TOLERANCE) < is * 100 {
-            self.failures.push(format!("{said}; {TOLERANCE} % more are tolerated"));
+        let tolerated = tolerance(case);
+        if was * (100 + tolerated) < is * 100 {
+            self.failures.push(format!("{said}; {tolerated} % more are tolerated"));
         } else if is * 100 < was * (100 - LOOSE) {
             self.notes.push(format!("{said}; the record could be tighter"));
         }
         let (was, is) = (recorded.allocations, count.allocations);
-        if was < is {
+        let tolerated = if case.served().is_some() { ALLOCATIONS_TOLERATED } else { 0.0 };
+        if was + tolerated < is {
             let said = format!("{case}: {is} allocations, where {was} are recorded");
-            self.failures.push(format!("{said}; not one more is tolerated"));
+            self.failures.push(match case.served() {
+                Some(_) => format!("{said}; {tolerated} more are tolerated"),
+                None => format!("{said}; not one more is tolerated"),
+            });
         }
     }
 

@@ -17,10 +17,12 @@ mod floor;
 pub mod footprint;
 pub mod growth;
 pub mod guard;
+pub mod hello;
 pub mod http_endpoint;
 pub mod measure;
 pub mod messages;
 pub mod plot;
+pub mod process_allocations;
 mod rmcp_client;
 mod rmcp_server;
 mod sealed;
@@ -50,8 +52,8 @@ pub type Rounds = Box<dyn FnMut(usize)>;
 pub fn rounds(case: Case, contender: Contender) -> Option<Rounds> {
     let mut rounds = match contender {
         Contender::Core => core_rounds(case)?,
-        Contender::SerdeJson => floor::serde_json(case),
-        Contender::Sonic => floor::sonic(case),
+        Contender::SerdeJson => floor::serde_json(case)?,
+        Contender::Sonic => floor::sonic(case)?,
         Contender::Rmcp => rmcp_rounds(case)?,
     };
     rounds(2 * case.rounds());

@@ -1,13 +1,16 @@
 //! Has others do the work, and looks at what it costs them.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::{env, fs, process, thread};
 
 use crate::callgrind::Profile;
+use crate::case::Served;
+use crate::hello::client::{Driven, Pace};
 use crate::{Case, Contender};
 
 /// How many run at once.
@@ -75,7 +78,10 @@ pub fn measure(cases: &[Case]) -> Result<Costs, String> {
         loop {
             let next = waiting.lock().unwrap().next();
             let Some((case, contender)) = next else { break };
-            let cost = profile(case, contender, &directory.path);
+            let cost = match case.served() {
+                Some(served) => measure_served(served, contender, &directory.path),
+                None => profile(case, contender, &directory.path),
+            };
             let mut costs = costs.lock().unwrap();
             match (costs.as_mut(), cost) {
                 (Ok(costs), Ok(Some(cost))) => _ = costs.insert((case, contender), cost),
@@ -98,19 +104,71 @@ pub fn measure(cases: &[Case]) -> Result<Costs, String> {
 /// What a contender needs for one round, or `None` if it has nothing to do with it.
 fn profile(case: Case, contender: Contender, directory: &Path) -> Result<Option<Cost>, String> {
     let file = directory.join(format!("{case} {contender}"));
-    let mut out = std::ffi::OsString::from("--callgrind-out-file=");
-    out.push(&file);
-    let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--toggle-collect=*stage_everything*"]).arg(out);
+    let mut command = valgrind(&file);
+    command.arg("--toggle-collect=*stage_everything*");
     command.arg(beside("work")?).args([case.name(), contender.name()]);
-    command.env("GLIBC_TUNABLES", TUNABLES);
     let output = run(&mut command)?;
     if output.status.code() == Some(NOTHING_TO_DO) {
         return Ok(None);
     }
     succeed(&command, &output)?;
-    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(Some(Cost::of(&Profile::parse(&text)?, case.rounds())))
+    Ok(Some(Cost::of(&read_profile(&file)?, case.rounds())))
+}
+
+fn valgrind(file: &Path) -> Command {
+    let mut out = OsString::from("--callgrind-out-file=");
+    out.push(file);
+    let mut command = Command::new("valgrind");
+    command.arg("--tool=callgrind").arg(out).env("GLIBC_TUNABLES", TUNABLES);
+    command
+}
+
+fn read_profile(file: &Path) -> Result<Profile, String> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Profile::parse(&text)
+}
+
+/// How many calls a server takes in its two runs. What the second one costs more is the price of the calls that it has
+/// more: starting, connecting and ending are in both.
+const CALLS: [usize; 2] = [512, 1_536];
+
+/// What one call costs a server that is a process of its own, in all its threads.
+fn measure_served(
+    served: Served,
+    contender: Contender,
+    directory: &Path,
+) -> Result<Option<Cost>, String> {
+    let Some(server) = served.by(contender) else { return Ok(None) };
+    let run = |mut command: Command, calls| {
+        command.arg(server.name()).stderr(Stdio::piped());
+        let failed = |error| format!("{server}, of {contender}: {error}");
+        let mut driven =
+            Driven::start(&mut command, served.transport, served.in_flight).map_err(failed)?;
+        driven.call(calls, Pace::Bursts).map_err(failed)?;
+        driven.end().map_err(failed)
+    };
+    let mut instructions = [0; 2];
+    let mut allocations = [0_u64; 2];
+    for ((calls, instructions), allocations) in
+        CALLS.into_iter().zip(&mut instructions).zip(&mut allocations)
+    {
+        let file = directory.join(format!("{served:?} {contender} {calls}"));
+        let mut command = valgrind(&file);
+        // Otherwise a thread may run on while others wait for it, for longer in one run than in the next.
+        command.arg("--fair-sched=yes").arg(beside("hello")?);
+        run(command, calls)?;
+        *instructions = read_profile(&file)?.total();
+        let said = run(Command::new(beside("hello_allocations")?), calls)?;
+        *allocations = said.trim().parse().map_err(|_| format!("no allocations: {said}"))?;
+    }
+    let each =
+        |[fewer, more]: [u64; 2]| more.saturating_sub(fewer) as f64 / (CALLS[1] - CALLS[0]) as f64;
+    Ok(Some(Cost {
+        instructions: each(instructions).round() as u64,
+        // Buffers that grow now and then are not worth more digits.
+        allocations: (each(allocations) * 100.0).round() / 100.0,
+        ..Cost::default()
+    }))
 }
 
 /// How `work` exits if a contender has nothing to do with a case.

@@ -49,6 +49,31 @@ pub fn stateless_call(text: &str) -> String {
     format!("{call},{STATELESS_META}}}}}")
 }
 
+/// A call of the tool of `examples/hello_server.rs`.
+pub fn hello_call(id: u64) -> String {
+    format!(
+        concat!(
+            r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"hello","#,
+            r#""arguments":{{"name":"you"}}}}}}"#
+        ),
+        id
+    )
+}
+
+/// The same where there are no sessions, with what `_meta` must hold.
+pub fn stateless_hello_call(id: u64) -> String {
+    let call = hello_call(id);
+    let call = call.strip_suffix("}}").unwrap();
+    format!(
+        concat!(
+            r#"{},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+            r#""io.modelcontextprotocol/clientInfo":{{"name":"bench","version":"1"}},"#,
+            r#""io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        ),
+        call
+    )
+}
+
 /// Everything that `_meta` of such a call can hold.
 const STATELESS_META: &str = concat!(
     r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,

@@ -75,6 +75,34 @@ impl Table {
         table
     }
 
+    /// Instructions and allocations of one call through an adapter, and how many more the official SDK takes.
+    pub fn of_calls(cases: &[Case], costs: &Costs) -> Self {
+        let mut table = Self::new(&[
+            "case",
+            "mcp-sansio",
+            "rmcp",
+            "rmcp ÷",
+            "allocations of mcp-sansio",
+            "of rmcp",
+        ]);
+        for &case in cases {
+            let [ours, theirs] =
+                [Contender::Core, Contender::Rmcp].map(|contender| costs.get(&(case, contender)));
+            let times = ours
+                .zip(theirs)
+                .map(|(ours, theirs)| theirs.instructions as f64 / ours.instructions as f64);
+            let mut row = vec![case.to_string()];
+            row.extend([ours, theirs].map(|cost| whole(cost.map(|cost| cost.instructions))));
+            row.push(or_nothing(times.map(|times| format!("{times:.2}"))));
+            row.extend(
+                [ours, theirs]
+                    .map(|cost| or_nothing(cost.map(|cost| cost.allocations.to_string()))),
+            );
+            table.rows.push(row);
+        }
+        table
+    }
+
     /// In columns.
     pub fn plain(&self) -> String {
         let mut text = String::new();

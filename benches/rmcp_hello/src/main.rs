@@ -17,7 +17,7 @@ struct Greeting {
     name: String,
 }
 
-struct Hello;
+pub(crate) struct Hello;
 
 impl ServerHandler for Hello {
     fn get_info(&self) -> ServerConfig {
@@ -53,7 +53,7 @@ impl ServerHandler for Hello {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let service = serve_server(Hello, rmcp::transport::stdio()).await?;

@@ -55,11 +55,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let only = arguments.only.map(|case| [case]);
     let cases = only.as_ref().map_or(Case::ALL, |only| only);
     let costs = measure(cases)?;
+    let (calls, rounds): (Vec<Case>, Vec<Case>) =
+        cases.iter().partition(|case| case.served().is_some());
     let tables = [
-        ("Instructions of one round", Table::of_instructions(cases, &costs)),
-        ("Allocations of one round", Table::of_allocations(cases, &costs)),
+        ("Instructions of one round", &rounds, Table::of_instructions(&rounds, &costs)),
+        ("Allocations of one round", &rounds, Table::of_allocations(&rounds, &costs)),
+        ("One call of README's server", &calls, Table::of_calls(&calls, &costs)),
     ];
-    for (name, table) in tables {
+    for (name, _, table) in tables.into_iter().filter(|(_, cases, _)| !cases.is_empty()) {
         let text = if arguments.markdown { table.markdown() } else { table.plain() };
         println!("{name}\n\n{text}");
     }

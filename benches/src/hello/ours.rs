@@ -1,0 +1,59 @@
+//! README's server behind the adapters.
+
+use std::io;
+use std::time::Duration;
+
+use mcp_sansio::json::Raw;
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
+use mcp_sansio::{Call, ErrorCode, RespondError, Server, ServerConfig};
+use mcp_sansio_http::Endpoint;
+use mcp_sansio_std::Exchange;
+
+use super::until_closed::{listen, runtime, until_closed};
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#;
+
+#[derive(serde::Deserialize)]
+struct Greeting {
+    name: String,
+}
+
+fn serve(exchange: &Exchange<Server>) -> Result<(), RespondError> {
+    match &exchange.request().call {
+        Call::ListTools(_) => {
+            let schema = Raw::new(SCHEMA).expect("it is JSON");
+            exchange.respond(&ListToolsResult::new([Tool::new("hello", schema)]))
+        }
+        Call::CallTool(call) if call.name == "hello" => exchange.respond(&match call.parse() {
+            Ok(Greeting { name }) => CallToolResult::text(format!("Hello, {name}!")),
+            Err(error) => CallToolResult::error(error.to_string()),
+        }),
+        Call::CallTool(_) => exchange.reject(ErrorCode::INVALID_PARAMS, "unknown tool"),
+        _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
+    }
+}
+
+fn config() -> ServerConfig {
+    let mut config = ServerConfig::new("hello", "1.0.0");
+    config.capabilities.tools = Some(ListChanged::default());
+    config
+}
+
+pub(super) fn std() -> io::Result<()> {
+    mcp_sansio_std::serve_stdio(config(), serve)
+}
+
+pub(super) fn tokio() -> io::Result<()> {
+    let handler = |exchange: Exchange<Server>| async move { serve(&exchange) };
+    runtime()?.block_on(mcp_sansio_tokio::serve_stdio(config(), handler))
+}
+
+pub(super) fn http() -> io::Result<()> {
+    let handler = |exchange: Exchange<Server>| async move { serve(&exchange) };
+    runtime()?.block_on(async {
+        let listener = listen().await?;
+        let endpoint = Endpoint::new(config(), handler);
+        let stop = until_closed();
+        mcp_sansio_http::serve(endpoint, "/mcp", listener, stop, Duration::ZERO).await
+    })
+}
