@@ -34,10 +34,12 @@ use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::json::{Prepared, Raw};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
+#[cfg(feature = "http")]
+use crate::peer::Identity;
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, Identity, Incoming, IncomingRequest, Notice, Notification, NotifyError,
-    Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
+    Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
+    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
     peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
