@@ -105,6 +105,14 @@ impl<J: Send + 'static> Pool<J> {
     }
 }
 
+impl<J> State<J> {
+    /// The number of a job that begins.
+    const fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.begun
+    }
+}
+
 impl<J> Drop for Pool<J> {
     fn drop(&mut self) {
         self.shared.lock().is_over = true;
@@ -200,11 +208,11 @@ impl<J: Send + 'static> Shared<J> {
         mut state: MutexGuard<'s, State<J>>,
         mut job: J,
     ) -> MutexGuard<'s, State<J>> {
+        // Both at once: a thread that watches meanwhile counts this job as blocked, and has to know its number.
         state.running += 1;
+        let mut number = state.begin();
         state = self.call_watch(state);
         loop {
-            state.begun += 1;
-            let number = state.begun;
             drop(state);
             // The panic hook has reported a panic.
             _ = catch_unwind(AssertUnwindSafe(|| (self.run)(job)));
@@ -216,6 +224,7 @@ impl<J: Send + 'static> Shared<J> {
                 Some(next) => job = next,
                 None => break,
             }
+            number = state.begin();
         }
         state.running -= 1;
         state

@@ -104,25 +104,25 @@ impl<M: Machine> Requests<M> {
         stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
     }
 
-    /// Gives memory back that a burst of requests has taken.
-    fn release(&mut self) {
-        if !self.has_waiting() && self.running == 0 && KEPT_STAGES < self.stages.capacity() {
-            self.first += self.waiting.len() as u64;
-            self.cancelled = 0;
-            (self.waiting, self.stages) = (VecDeque::new(), Vec::new());
-        }
-    }
-
-    /// Gives all memory back, if no handler runs and nothing waits for one. Says whether that is so.
+    /// Gives memory back if no handler runs and nothing waits for one. Returns whether that is so.
     #[cfg(feature = "http")]
     pub(crate) fn release_if_idle(&mut self) -> bool {
-        let is_idle = !self.has_waiting() && self.running == 0 && self.lent.is_empty();
+        let is_idle = self.counts_none() && self.lent.is_empty();
         if is_idle {
-            self.first += self.waiting.len() as u64;
-            self.cancelled = 0;
-            (self.waiting, self.stages) = (VecDeque::new(), Vec::new());
+            self.release();
         }
         is_idle
+    }
+
+    /// Whether no handler runs that counts, and none will.
+    fn counts_none(&self) -> bool {
+        !self.has_waiting() && self.running == 0
+    }
+
+    fn release(&mut self) {
+        self.first += self.waiting.len() as u64;
+        self.cancelled = 0;
+        (self.waiting, self.stages) = (VecDeque::new(), Vec::new());
     }
 
     /// Whether requests wait for a handler.
@@ -226,7 +226,10 @@ impl<M: Machine> Requests<M> {
             // Each slot is given back once, and has been counted when it was given out.
             self.running -= 1;
         }
-        self.release();
+        // A burst of requests has taken it.
+        if KEPT_STAGES < self.stages.capacity() && self.counts_none() {
+            self.release();
+        }
     }
 
     /// Nobody wants anything any more.
