@@ -34,6 +34,7 @@ mod run;
 mod scan;
 mod sequence;
 pub(crate) mod shape;
+mod shared;
 mod sight;
 mod skip;
 mod space;
@@ -61,6 +62,7 @@ pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, decoded, member};
 pub(crate) use raw_write::object_of;
 pub(crate) use scan::Scanner;
+pub(crate) use shared::TextCopy;
 pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]
 pub(crate) use walk::Walk;

@@ -1,6 +1,5 @@
 //! A JSON value as it stands on the wire.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,6 +12,7 @@ use super::error::{JsonError, ParseError};
 use super::name::Name;
 use super::number::Number;
 use super::scan::Scanner;
+use super::shared::{TextCopy, WireText};
 use super::space::trim;
 use super::string::Str;
 use super::walk::Walk;
@@ -49,7 +49,7 @@ const FIRST_BYTES: usize = 128;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw<'a> {
     /// One valid JSON value without white space around it.
-    text: Cow<'a, str>,
+    text: WireText<'a>,
 }
 
 /// The kinds of JSON values.
@@ -89,7 +89,7 @@ impl Raw<'static> {
         value.serialize(&mut Writer::new(&mut buffer, usize::MAX))?;
         // Everything the writer appends is UTF-8.
         let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
-        Ok(Self { text: Cow::Owned(text) })
+        Ok(Self::owned(text))
     }
 }
 
@@ -121,12 +121,12 @@ impl<'a> Raw<'a> {
 
     /// The value of a member of a scanned frame.
     pub(crate) const fn trusted(text: &'a str) -> Self {
-        Self { text: Cow::Borrowed(text) }
+        Self { text: WireText::Borrowed(text) }
     }
 
     /// A value that has been put together here.
-    pub(super) const fn owned(text: String) -> Self {
-        Self { text: Cow::Owned(text) }
+    pub(super) fn owned(text: String) -> Self {
+        Self { text: WireText::from(text) }
     }
 
     /// The JSON text: of a string with its quotes and escapes. What the string says is
@@ -137,10 +137,7 @@ impl<'a> Raw<'a> {
 
     /// The JSON text for as long as the input lives, unless this is a copy.
     pub(crate) const fn borrowed(&self) -> Option<&'a str> {
-        match self.text {
-            Cow::Borrowed(text) => Some(text),
-            Cow::Owned(_) => None,
-        }
+        self.text.borrowed()
     }
 
     /// What kind of value it is.
@@ -218,9 +215,9 @@ impl<'a> Raw<'a> {
 
     /// The string for as long as the text of this value lives, `None` if the value is none.
     pub fn into_str(self) -> Option<Str<'a>> {
-        match self.text {
-            Cow::Borrowed(text) => Str::from_literal(text),
-            Cow::Owned(text) => Str::from_literal(&text).map(Str::into_owned),
+        match self.text.borrowed() {
+            Some(text) => Str::from_literal(text),
+            None => Str::from_literal(&self.text).map(Str::into_owned),
         }
     }
 
@@ -238,9 +235,14 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The same value with its own copy of the text.
+    /// The same value with its own copy of the text. What is a copy already, or shares one, goes on doing so.
     pub fn into_owned(self) -> Raw<'static> {
-        Raw { text: Cow::Owned(self.text.into_owned()) }
+        self.into_part(None)
+    }
+
+    /// The same value as a part of a copy, if it lies within the text that was copied.
+    pub(crate) fn into_part(self, copy: Option<&TextCopy<'_>>) -> Raw<'static> {
+        Raw { text: self.text.into_part(copy) }
     }
 }
 
@@ -275,7 +277,7 @@ impl TryFrom<String> for Raw<'static> {
         check(&text)?;
         let trimmed = trimmed(&text);
         let text = if trimmed.len() == text.len() { text } else { String::from(trimmed) };
-        Ok(Self { text: Cow::Owned(text) })
+        Ok(Self::owned(text))
     }
 }
 
@@ -297,7 +299,7 @@ impl fmt::Debug for Raw<'_> {
             Kind::Object => "object",
         };
         if mutant!("debug_shows_payloads") {
-            return write!(formatter, "{kind} {}", self.text);
+            return write!(formatter, "{kind} {}", self.as_json());
         }
         write!(formatter, "Raw({kind}, {} bytes)", self.text.len())
     }

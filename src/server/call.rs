@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::dialect::methods::RequestKind;
-use crate::json::{MemberTexts, Object, ParseError, Raw, Str, decoded};
+use crate::json::{MemberTexts, Object, ParseError, Raw, Str, TextCopy, decoded};
 use crate::model::LoggingLevel;
 use crate::task::TaskCall;
 
@@ -196,30 +196,35 @@ impl<'a> Call<'a> {
 
     /// The same with its own copy of the text.
     pub fn into_owned(self) -> Call<'static> {
-        let page = |page: Page<'_>| Page { cursor: page.cursor.map(Str::into_owned) };
+        self.into_parts(None)
+    }
+
+    /// The same as parts of a copy of the params, if there is one.
+    pub(super) fn into_parts(self, copy: Option<&TextCopy<'_>>) -> Call<'static> {
+        let string = |string: Str<'_>| string.into_part(copy);
+        let raw = |raw: Raw<'_>| raw.into_part(copy);
+        let page = |page: Page<'_>| Page { cursor: page.cursor.map(string) };
         match self {
             Self::ListTools(list) => Call::ListTools(page(list)),
-            Self::CallTool(CallTool { name, arguments }) => Call::CallTool(CallTool {
-                name: name.into_owned(),
-                arguments: arguments.map(Raw::into_owned),
-            }),
+            Self::CallTool(CallTool { name, arguments }) => {
+                Call::CallTool(CallTool { name: string(name), arguments: arguments.map(raw) })
+            }
             Self::ListResources(list) => Call::ListResources(page(list)),
             Self::ListResourceTemplates(list) => Call::ListResourceTemplates(page(list)),
-            Self::ReadResource { uri } => Call::ReadResource { uri: uri.into_owned() },
-            Self::Subscribe { uri } => Call::Subscribe { uri: uri.into_owned() },
-            Self::Unsubscribe { uri } => Call::Unsubscribe { uri: uri.into_owned() },
+            Self::ReadResource { uri } => Call::ReadResource { uri: string(uri) },
+            Self::Subscribe { uri } => Call::Subscribe { uri: string(uri) },
+            Self::Unsubscribe { uri } => Call::Unsubscribe { uri: string(uri) },
             Self::ListPrompts(list) => Call::ListPrompts(page(list)),
-            Self::GetPrompt(GetPrompt { name, arguments }) => Call::GetPrompt(GetPrompt {
-                name: name.into_owned(),
-                arguments: arguments.map(Raw::into_owned),
-            }),
+            Self::GetPrompt(GetPrompt { name, arguments }) => {
+                Call::GetPrompt(GetPrompt { name: string(name), arguments: arguments.map(raw) })
+            }
             Self::Complete(complete) => Call::Complete(Complete {
-                reference: complete.reference.into_owned(),
-                name: complete.name.into_owned(),
-                value: complete.value.into_owned(),
-                context: complete.context.map(Raw::into_owned),
+                reference: raw(complete.reference),
+                name: string(complete.name),
+                value: string(complete.value),
+                context: complete.context.map(raw),
             }),
-            Self::Listen(filter) => Call::Listen(filter.into_owned()),
+            Self::Listen(filter) => Call::Listen(raw(filter)),
             Self::SetLevel(level) => Call::SetLevel(level),
             Self::Task(call) => Call::Task(call.into_owned()),
             Self::Other => Call::Other,

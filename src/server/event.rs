@@ -4,7 +4,7 @@ use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
-use crate::json::{Object, Raw, Str};
+use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
@@ -221,16 +221,24 @@ impl<'a> Request<'a> {
     }
 
     /// The same with its own copy of the text, for a handler that takes its time.
+    ///
+    /// It takes one allocation: all its parts share the copy of the params. So a part that is kept longer than the
+    /// request keeps all of the text; `String::from` makes a copy of a [`Str`] alone.
     pub fn into_owned(self) -> Request<'static> {
+        let Self { id, context, call, method, params, meta, inputs, state } = self;
+        let text = params.as_ref().and_then(Raw::borrowed);
+        let copy = text.map(TextCopy::of);
+        let copy = copy.as_ref();
+        let raw = |raw: Option<Raw<'_>>| raw.map(|raw| raw.into_part(copy));
         Request {
-            id: self.id,
-            context: self.context,
-            call: self.call.into_owned(),
-            method: owned_method(self.method),
-            params: self.params.map(Raw::into_owned),
-            meta: self.meta.map(Raw::into_owned),
-            inputs: self.inputs.map(Raw::into_owned),
-            state: self.state.map(Str::into_owned),
+            id,
+            context,
+            call: call.into_parts(copy),
+            method: owned_method(method),
+            meta: raw(meta),
+            inputs: raw(inputs),
+            state: state.map(|state| state.into_part(copy)),
+            params: raw(params),
         }
     }
 }

@@ -1,0 +1,195 @@
+//! Text that is borrowed, or a part of a copy that others share.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::hash::{Hash, Hasher};
+use core::ops::{Deref, Range};
+
+/// Text as it stands on the wire: borrowed from the input, or a part of a copy.
+///
+/// What is kept of one message shares one copy of its text, so that keeping it takes one allocation however many parts
+/// it has. It compares and hashes by the text.
+#[derive(Clone)]
+pub(super) enum WireText<'a> {
+    Borrowed(&'a str),
+    Shared(Part),
+}
+
+/// A part of a copy, on boundaries of characters.
+///
+/// Where it is takes eight bytes, of which [`Extent`] leaves some values unused, so that an optional text is no larger
+/// than a `String`.
+#[derive(Clone)]
+pub(super) struct Part {
+    copy: Arc<str>,
+    start: u32,
+    /// Little-endian. A longer part gets a copy of its own.
+    length: [u8; 3],
+    extent: Extent,
+}
+
+/// How much of a copy a part is.
+#[derive(Clone, Copy)]
+enum Extent {
+    All,
+    Range,
+}
+
+impl Part {
+    const fn all(copy: Arc<str>) -> Self {
+        Self { copy, start: 0, length: [0; 3], extent: Extent::All }
+    }
+
+    /// A part that is in there, if its place can be said.
+    fn range(copy: &Arc<str>, range: Range<usize>) -> Option<Self> {
+        let length = u32::try_from(range.len()).ok()?;
+        let [first, second, third, 0] = length.to_le_bytes() else { return None };
+        let (start, length) = (u32::try_from(range.start).ok()?, [first, second, third]);
+        Some(Self { copy: Arc::clone(copy), start, length, extent: Extent::Range })
+    }
+
+    #[inline]
+    fn as_str(&self) -> &str {
+        match self.extent {
+            Extent::All => &self.copy,
+            Extent::Range => {
+                let [first, second, third] = self.length;
+                let start = self.start as usize;
+                let end = start + u32::from_le_bytes([first, second, third, 0]) as usize;
+                // It is there: `TextCopy::part` has looked.
+                self.copy.get(start..end).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl<'a> WireText<'a> {
+    /// The text for as long as the input lives, unless this is a part of a copy.
+    pub(super) const fn borrowed(&self) -> Option<&'a str> {
+        match self {
+            Self::Borrowed(text) => Some(text),
+            Self::Shared(_) => None,
+        }
+    }
+
+    /// The same as a part of a copy: of this one, if it has been made of a text that this is in.
+    pub(super) fn into_part(self, copy: Option<&TextCopy<'_>>) -> WireText<'static> {
+        match self {
+            Self::Borrowed("") => WireText::Borrowed(""),
+            Self::Borrowed(text) => {
+                let part = copy.and_then(|copy| copy.part(text));
+                part.map_or_else(|| WireText::from(Arc::from(text)), WireText::Shared)
+            }
+            Self::Shared(part) => WireText::Shared(part),
+        }
+    }
+}
+
+impl From<Arc<str>> for WireText<'static> {
+    fn from(copy: Arc<str>) -> Self {
+        Self::Shared(Part::all(copy))
+    }
+}
+
+impl From<String> for WireText<'static> {
+    fn from(text: String) -> Self {
+        Self::from(Arc::from(text))
+    }
+}
+
+impl Deref for WireText<'_> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Shared(part) => part.as_str(),
+        }
+    }
+}
+
+impl PartialEq for WireText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for WireText<'_> {}
+
+impl Hash for WireText<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        str::hash(self, state);
+    }
+}
+
+/// A copy of a text, for whatever is to be kept of that text.
+pub(crate) struct TextCopy<'t> {
+    original: &'t str,
+    copy: Arc<str>,
+}
+
+impl<'t> TextCopy<'t> {
+    pub(crate) fn of(original: &'t str) -> Self {
+        Self { original, copy: Arc::from(original) }
+    }
+
+    /// The part that a text is, if it lies within the original.
+    fn part(&self, text: &str) -> Option<Part> {
+        let start = text.as_ptr().addr().checked_sub(self.original.as_ptr().addr())?;
+        let end = start.checked_add(text.len())?;
+        // Both are borrowed at this moment, so what lies at the same place is the same text.
+        self.copy.get(start..end)?;
+        Part::range(&self.copy, start..end)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    fn shares(text: &WireText<'_>, copy: &TextCopy<'_>) -> bool {
+        matches!(text, WireText::Shared(part) if Arc::ptr_eq(&part.copy, &copy.copy))
+    }
+
+    #[test]
+    fn parts_share_a_copy_and_other_text_gets_one_of_its_own() {
+        let original = String::from(r#"{"name":"é","more":[1,2]}"#);
+        let copy = TextCopy::of(&original);
+        for range in [0..original.len(), 9..11, 8..12, 0..1, 12..original.len()] {
+            let text = original.get(range).unwrap();
+            let part = WireText::Borrowed(text).into_part(Some(&copy));
+            assert!(*part == *text && shares(&part, &copy) && part.borrowed().is_none());
+            let again = part.clone().into_part(None);
+            assert!(shares(&again, &copy) && again == WireText::Borrowed(text));
+        }
+        // The same text at another place is another text.
+        let elsewhere = original.clone();
+        for text in [&*elsewhere, "name", &elsewhere[3..5]] {
+            let part = WireText::Borrowed(text).into_part(Some(&copy));
+            assert!(*part == *text && !shares(&part, &copy));
+            assert!(*WireText::Borrowed(text).into_part(None) == *text);
+        }
+        assert_eq!(WireText::Borrowed("").into_part(Some(&copy)).borrowed(), Some(""));
+    }
+
+    /// A part of 16 MiB is one too long to share the copy of more.
+    #[test]
+    fn very_long_parts_get_copies_of_their_own() {
+        let original = "é".repeat(9 << 20);
+        let copy = TextCopy::of(&original);
+        for (range, is_shared) in [(2..(16 << 20), true), (2..(16 << 20) + 2, false)] {
+            let text = original.get(range).unwrap();
+            let part = WireText::Borrowed(text).into_part(Some(&copy));
+            assert!(*part == *text);
+            assert_eq!(shares(&part, &copy), is_shared);
+        }
+    }
+
+    #[test]
+    fn it_is_no_larger_than_a_string() {
+        assert_eq!(size_of::<WireText<'_>>(), 3 * size_of::<usize>());
+        assert_eq!(size_of::<Option<WireText<'_>>>(), size_of::<WireText<'_>>());
+    }
+}
