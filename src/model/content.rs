@@ -1,5 +1,6 @@
 //! Content blocks: what tools, prompts and messages are made of.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use serde::de::Error;
@@ -61,7 +62,7 @@ pub enum Content<'a> {
     /// `tool_use`, in sampling only (2025-11-25)
     ToolUse(ToolUseContent<'a>),
     /// `tool_result`, in sampling only (2025-11-25)
-    ToolResult(ToolResultContent<'a>),
+    ToolResult(Box<ToolResultContent<'a>>),
     /// Any other type.
     Unknown(
         #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::unknown_type))]
@@ -109,7 +110,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
             "resource" => parse(text).map(Self::Resource),
             "resource_link" => parse(text).map(Self::ResourceLink),
             "tool_use" => parse(text).map(Self::ToolUse),
-            "tool_result" => parse(text).map(Self::ToolResult),
+            "tool_result" => parse(text).map(|content| Self::ToolResult(Box::new(content))),
             _ if mutant!("unknown_content_is_forgotten") => Ok(Self::Unknown(Raw::trusted("{}"))),
             _ => Ok(Self::Unknown(Raw::trusted(text))),
         }

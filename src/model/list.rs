@@ -7,6 +7,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
+use super::few::{self, Few};
 use super::owned::IntoOwned;
 use crate::json::Raw;
 
@@ -36,7 +37,7 @@ use crate::json::Raw;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct List<'a, T> {
-    entries: Vec<Entry<'a, T>>,
+    entries: Few<Entry<'a, T>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -82,7 +83,7 @@ impl<'a, T> List<'a, T> {
 
     /// Adds an element at the end.
     pub fn push(&mut self, value: T) {
-        self.entries.push(Entry { raw: None, value: Ok(value) });
+        self.extend([value]);
     }
 
     /// The JSON that an element was read from; `None` for one that was not read. The index is that of
@@ -131,7 +132,7 @@ impl<T: IntoOwned> List<'_, T> {
 
 impl<T> Default for List<'_, T> {
     fn default() -> Self {
-        Self { entries: Vec::new() }
+        Self { entries: Few::default() }
     }
 }
 
@@ -144,11 +145,8 @@ impl<T> Extend<T> for List<'_, T> {
 
 impl<T> FromIterator<T> for List<'_, T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let values = values.into_iter();
-        // Many lists have one element, and a vector that grows makes room for four.
-        let mut list = Self { entries: Vec::with_capacity(values.size_hint().0) };
-        list.extend(values);
-        list
+        let entry = |value| Entry { raw: None, value: Ok(value) };
+        Self { entries: values.into_iter().map(entry).collect() }
     }
 }
 
@@ -201,7 +199,7 @@ impl<'l, T> Iterator for ListIter<'l, '_, T> {
 /// See [`List::into_iter`].
 #[derive(Debug)]
 pub struct IntoIter<'a, T> {
-    entries: alloc::vec::IntoIter<Entry<'a, T>>,
+    entries: few::IntoIter<Entry<'a, T>>,
 }
 
 impl<T> Iterator for IntoIter<'_, T> {
@@ -215,7 +213,7 @@ impl<T> Iterator for IntoIter<'_, T> {
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.entries.len()))?;
-        for entry in &self.entries {
+        for entry in self.entries.iter() {
             match (&entry.raw, &entry.value) {
                 (Some(raw), _) => list.serialize_element(raw)?,
                 (None, Ok(value)) => list.serialize_element(value)?,
@@ -247,6 +245,6 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
             let value = serde_json::from_str(text.get()).map_err(|error| error.to_string());
             entries.push(Entry { raw: Some(Raw::trusted(text.get())), value });
         }
-        Ok(List { entries })
+        Ok(List { entries: Few::from(entries) })
     }
 }

@@ -33,6 +33,7 @@ mod completion;
 mod content;
 mod discovery;
 mod elicitation;
+mod few;
 mod input;
 mod lifecycle;
 mod list;

@@ -2,6 +2,7 @@
 //!
 //! Every type says here what it is made of: one that gets another field and does not say so is not compiled.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -141,6 +142,14 @@ impl<T: IntoOwned> IntoOwned for Vec<T> {
 
     fn into_owned(self) -> Vec<T::Owned> {
         self.into_iter().map(T::into_owned).collect()
+    }
+}
+
+impl<T: IntoOwned> IntoOwned for Box<T> {
+    type Owned = Box<T::Owned>;
+
+    fn into_owned(self) -> Box<T::Owned> {
+        Box::new((*self).into_owned())
     }
 }
 

@@ -301,7 +301,7 @@ fn metadata_of_tool_uses_and_results_survives_the_next_request() {
     said.content = got.content;
     let mut done = ToolResultContent::new("a", [Content::text("3")].into());
     done.meta = Some(Raw::new(r#"{"cache":"k2"}"#).unwrap());
-    let answer = SamplingMessage::new(Role::User, Content::ToolResult(done));
+    let answer = SamplingMessage::new(Role::User, Content::ToolResult(Box::new(done)));
     let params = CreateMessageParams::new([said, answer], 1);
     let (now, options) = (server.now, CallOptions::new());
     server.server.call::<method::CreateMessage>(&params, options, now, &mut server.out).unwrap();
