@@ -288,7 +288,7 @@ pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
-pub use json::Prepared;
+pub use json::{Prepared, WrittenResult};
 pub use limits::Limits;
 pub use peer::{
     Arrival, Batch, BatchError, BegunTask, CacheHint, CacheHints, CallEnded, CallError,

@@ -1,10 +1,14 @@
 //! What a client tells its application.
 
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
 use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
 use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, InboundId};
-use crate::json::{Object, Raw, Str};
+use crate::json::{EncodeError, Object, Raw, Str, WrittenResult};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
     OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
@@ -173,6 +177,24 @@ impl<'a> ClientRequest<'a> {
     /// is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
+    }
+
+    /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
+    /// it. [`respond_written`](crate::Client::respond_written) sends it.
+    ///
+    /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
+    /// lock is taken, and the machine only copies.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] as from [`respond`](crate::Client::respond), but never [`Full`](EncodeError::Full): the caller is at
+    /// fault.
+    pub fn write_result<'b>(
+        &self,
+        result: &(impl Serialize + ?Sized),
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<WrittenResult<'b>, EncodeError> {
+        WrittenResult::new(&self.method, self.context.revision, result, buffer)
     }
 
     /// The same with its own copy of the text, for an answer that takes its time.

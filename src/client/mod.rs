@@ -35,7 +35,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw};
+use crate::json::{Prepared, Raw, WrittenResult};
 use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{

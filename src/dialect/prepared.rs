@@ -1,9 +1,11 @@
 //! Results that are written beforehand, for a method in a revision.
 
+use alloc::vec::Vec;
+
 use serde::ser::Serialize;
 
 use super::methods::RequestKind;
-use crate::json::{EncodeError, Prepared};
+use crate::json::{EncodeError, Prepared, Str, WrittenResult};
 use crate::model::method::Method;
 use crate::version::Revision;
 
@@ -23,5 +25,18 @@ impl Prepared {
     ) -> Result<Self, EncodeError> {
         let form = RequestKind::named(M::NAME).map(|kind| kind.rule().result(revision));
         Self::of(form, result)
+    }
+}
+
+impl<'b> WrittenResult<'b> {
+    /// Writes the result of a method as it is sent in this revision, without what the machine adds.
+    pub(crate) fn new(
+        method: &Str<'_>,
+        revision: Revision,
+        result: &(impl Serialize + ?Sized),
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Self, EncodeError> {
+        let form = RequestKind::of(method).map(|kind| kind.rule().result(revision));
+        Self::of(form, result, buffer)
     }
 }

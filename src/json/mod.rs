@@ -43,6 +43,7 @@ mod structs;
 mod text;
 mod walk;
 mod write;
+mod written;
 
 pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
@@ -52,6 +53,7 @@ pub use prepared::Prepared;
 pub use raw::{Elements, Kind, Members, Raw};
 pub use string::Str;
 pub use write::EncodeError;
+pub use written::WrittenResult;
 
 pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use envelope::{LONGEST_SHOWN, shown};

@@ -10,6 +10,7 @@ use super::raw_write::Source;
 use super::shape::{Form, Shape};
 use super::structs::{PayloadStruct, VariantWriter};
 use super::write::{EncodeError, RAW_VALUE, Result, Writer};
+use super::written::WrittenResult;
 
 /// What becomes of a value that is nothing at all: `()` or `None`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,24 @@ impl Payload<'_, '_, '_> {
         // It has been compared with its form already.
         let mut object = Self { form: None, ..self }.open()?;
         for (key, value) in members {
-            object.copy(key, value)?;
+            object.copy(key, key, value)?;
+        }
+        object.close()
+    }
+
+    /// Writes a result that has been written already: by copying, if it has been compared with this form.
+    pub(crate) fn written(self, result: &WrittenResult<'_>) -> Result {
+        if !result.is_for(self.form) {
+            return self.raw(result.as_json());
+        }
+        self.writer.need(result.needs());
+        if self.additions.is_empty() {
+            self.writer.push(self.prefix.as_bytes())?;
+            return self.writer.push(result.as_json().as_bytes());
+        }
+        let mut object = Self { form: None, ..self }.open()?;
+        for (key, value) in result.members() {
+            object.copy(&key.to_str(), key.as_wire(), value)?;
         }
         object.close()
     }

@@ -1,6 +1,7 @@
 //! What has been prepared is written like what has not been.
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::raw_write_tests::{ADDITIONS, Maker, write, written};
 use super::shape::Form;
@@ -18,6 +19,14 @@ fn copy(
     written(form, additions, |payload| payload.prepared(prepared))
 }
 
+fn copy_written(
+    result: &WrittenResult<'_>,
+    form: Form,
+    additions: &Additions<'_>,
+) -> Result<(String, CapabilitySet), EncodeError> {
+    written(form, additions, |payload| payload.written(result))
+}
+
 #[test]
 fn what_has_been_prepared_is_written_like_what_has_not() {
     let mut maker = Maker::new(Revision::V2024_11_05);
@@ -32,7 +41,13 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
                 let plain = write(&value, form, &Additions::NONE);
                 let text = prepared.as_ref().map(|prepared| prepared.as_json().to_string());
                 assert_eq!(text.map_err(|error| *error), plain.map(|(text, _)| text));
-                let Ok(prepared) = prepared else { continue };
+                let mut buffer = b"left over".to_vec();
+                let result = WrittenResult::of(Some(form), &value, &mut buffer);
+                assert_eq!(
+                    result.as_ref().map(WrittenResult::as_json),
+                    prepared.as_ref().map(Prepared::as_json)
+                );
+                let (Ok(prepared), Ok(result)) = (prepared, result) else { continue };
                 written += 1;
                 let text = serde_json::to_string(&prepared).expect("writable");
                 assert_eq!(text, prepared.as_json(), "for other serializers");
@@ -45,6 +60,7 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
                 for additions in additions {
                     let expected = write(&value, form, additions);
                     assert_eq!(copy(&prepared, form, additions), expected, "{revision:?} {text}");
+                    assert_eq!(copy_written(&result, form, additions), expected, "{text}");
                 }
                 let unprepared = Raw::new(&text).expect("JSON");
                 for other in Revision::ALL {
@@ -52,6 +68,7 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
                     for additions in &ADDITIONS {
                         let expected = write(&unprepared, form, additions);
                         assert_eq!(copy(&prepared, form, additions), expected, "{other:?} {text}");
+                        assert_eq!(copy_written(&result, form, additions), expected, "{text}");
                     }
                 }
             }
@@ -60,10 +77,28 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
     assert!(1000 < written, "only {written} of the values could be written");
 }
 
+/// Keys are compared by what they stand for, and copied as they are.
+#[test]
+fn keys_with_escapes_are_copied_beside_additions() {
+    let form = RequestKind::Ping.rule().result(Revision::V2026_07_28);
+    let value = Raw::new(r#"{"a\"b":1,"result\u0054ype":"x","\u005fmeta":{"c":2}}"#).expect("JSON");
+    for additions in &ADDITIONS {
+        let expected = write(&value, form, additions);
+        let mut buffer = Vec::new();
+        let result = WrittenResult::of(Some(form), &value, &mut buffer).expect("it fits");
+        assert_eq!(copy_written(&result, form, additions), expected);
+        let prepared = Prepared::of(Some(form), &value).expect("it fits");
+        assert_eq!(copy(&prepared, form, additions), expected);
+    }
+}
+
 #[test]
 fn debug_shows_no_payload_of_what_is_prepared() {
     let meta = Raw::new(r#"{"_meta":{"secret":1}}"#).expect("JSON");
     let prepared = Prepared::result::<Ping>(Revision::V2025_11_25, &meta).expect("it fits");
     assert_eq!(alloc::format!("{prepared:?}"), "Prepared(22 bytes)");
+    let mut buffer = Vec::new();
+    let result = WrittenResult::of(None, &meta, &mut buffer).expect("it fits");
+    assert_eq!(alloc::format!("{result:?}"), "WrittenResult(22 bytes)");
     assert_eq!(prepared.as_json(), meta.as_json());
 }

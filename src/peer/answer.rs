@@ -18,7 +18,9 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{InboundId, Place};
 use crate::json::shape::Form;
-use crate::json::{EncodeError, Member, Misfit, Payload, Prepared, Problem, Writer, member};
+use crate::json::{
+    EncodeError, Member, Misfit, Payload, Prepared, Problem, Writer, WrittenResult, member,
+};
 use crate::model::{CallToolResult, LoggingLevel};
 use crate::rpc::{Answer, Ending, Fault, write_error, write_result_with};
 use crate::session::Phase;
@@ -49,6 +51,20 @@ impl Peer {
             return self.give_input(config, id, need, result, out);
         }
         self.answer(config, id, out, |payload| payload.prepared(result))
+    }
+
+    /// The same with a result that was written for this request.
+    pub(crate) fn respond_written(
+        &mut self,
+        config: &ConnectionConfig,
+        id: InboundId,
+        result: &WrittenResult<'_>,
+        out: &mut dyn Outlets,
+    ) -> Result<(), RespondError> {
+        if let Some(need) = self.answerable(id)?.need {
+            return self.give_input(config, id, need, result, out);
+        }
+        self.answer(config, id, out, |payload| payload.written(result))
     }
 
     /// Answers a request that can be answered with a result that the caller writes.

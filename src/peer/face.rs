@@ -126,6 +126,20 @@ macro_rules! peer_face {
                 self.peer.respond_prepared(&self.config.connection, request, result, out)
             }
 
+            /// Answers a request with a result that was written for it, by copying.
+            ///
+            /// # Errors
+            ///
+            /// As for [`respond`](Self::respond).
+            pub fn respond_written(
+                &mut self,
+                request: InboundId,
+                result: &WrittenResult<'_>,
+                out: &mut impl Outlets,
+            ) -> Result<(), RespondError> {
+                self.peer.respond_written(&self.config.connection, request, result, out)
+            }
+
             /// Answers a request with an error. The message is one short sentence.
             ///
             /// # Errors

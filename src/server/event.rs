@@ -1,10 +1,14 @@
 //! What a server tells its application.
 
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
 use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
-use crate::json::{Object, Raw, Str, TextCopy};
+use crate::json::{EncodeError, Object, Raw, Str, TextCopy, WrittenResult};
 use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
@@ -218,6 +222,42 @@ impl<'a> Request<'a> {
     /// is left.
     pub fn meta_to_pass_on(&self) -> Option<Raw<'static>> {
         meta_to_pass_on(self.meta.as_ref()?)
+    }
+
+    /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
+    /// it. [`respond_written`](crate::Server::respond_written) sends it.
+    ///
+    /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
+    /// lock is taken, and the machine only copies.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// use mcp_sansio::model::CallToolResult;
+    /// use mcp_sansio::{Outbox, Request, RespondError, Server};
+    ///
+    /// fn answer(
+    ///     connection: &Mutex<(Server, Outbox)>,
+    ///     request: &Request<'_>,
+    ///     buffer: &mut Vec<u8>,
+    /// ) -> Result<(), RespondError> {
+    ///     let result = request.write_result(&CallToolResult::text("done"), buffer)?;
+    ///     let (server, outbox) = &mut *connection.lock().unwrap();
+    ///     server.respond_written(request.id, &result, outbox)
+    /// }
+    /// # _ = answer;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never [`Full`](EncodeError::Full): the caller is at
+    /// fault.
+    pub fn write_result<'b>(
+        &self,
+        result: &(impl Serialize + ?Sized),
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<WrittenResult<'b>, EncodeError> {
+        WrittenResult::new(&self.method, self.context.revision, result, buffer)
     }
 
     /// The same with its own copy of the text, for a handler that takes its time.

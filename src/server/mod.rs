@@ -32,7 +32,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw};
+use crate::json::{Prepared, Raw, WrittenResult};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 #[cfg(feature = "http")]
 use crate::peer::Identity;
