@@ -155,18 +155,18 @@ impl<M: Machine> Wire<M> {
                 self.ask(state, (id, request), None);
             }
             Happening::Cancelled(id) => cancelled(state, id),
-            Happening::Progress(update) => state.follow.wakers.extend(state.calls.step(update)),
+            Happening::Progress(update) => state.follow.wake(state.calls.step(update)),
             Happening::Page(page) => state.calls.page(page.call, page.result),
             Happening::Restarted(restarted) => state.calls.restart(restarted.call),
             Happening::Ended(ended) => {
                 trace::call_ended(ended.call, &ended.outcome);
                 let waker = state.calls.end(ended.call, ended.outcome, ended.stale);
-                state.follow.wakers.extend(waker);
+                state.follow.wake(waker);
             }
             Happening::TaskAnswer(answer) => self.task_answered(&answer),
             Happening::Opening(event) => match &mut state.opening {
                 Opening::Waited(waker) => {
-                    state.follow.wakers.extend(waker.take());
+                    state.follow.wake(waker.take());
                     state.opening = Opening::Done(Box::new(event));
                 }
                 Opening::Told | Opening::Done(_) => state.events.push(event, bytes),
@@ -226,7 +226,7 @@ impl<M: Machine> State<M> {
             || self.machine.has_room_for(frame, self.out.unsent_bytes())
     }
 
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !matches!(self.machine.phase(), Phase::Draining | Phase::Closed)
     }
 
@@ -260,11 +260,11 @@ impl<M: Machine> State<M> {
 /// The answer to a request is not wanted any more, so neither are those to the calls that were made because
 /// of it.
 fn cancelled<M: Machine>(state: &mut State<M>, id: InboundId) {
-    state.follow.signals.extend(state.requests.cancel(id));
+    state.follow.more().signals.extend(state.requests.cancel(id));
     for call in state.machine.calls_made_for(id) {
         let reason = Some("the request that it was made for was cancelled");
         if state.machine.cancel(call, reason, &mut state.out).is_ok() {
-            state.follow.wakers.extend(state.calls.cancelled(call));
+            state.follow.wake(state.calls.cancelled(call));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::out::Out;
 use crate::requests::{Permit, Requests, Started};
-use crate::serialized::with_serialized;
+use crate::serialized::with_buffer;
 use crate::signal::{Raised, Signal, Signalled};
 use crate::task_handle::TaskHandle;
 use crate::trace;
@@ -106,10 +106,15 @@ impl<M: Machine> Exchange<M> {
     /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] and
     /// [`RespondError::NotAllowed`] another one can be.
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
-        let answer = |result: Raw<'_>| {
-            self.answer(|machine, out| machine.respond(self.inner.id, &result, out))
-        };
-        with_serialized(result, answer)?
+        let id = self.inner.id;
+        with_buffer(|buffer| {
+            if let Ok(result) = M::write_result(self.request(), result, buffer) {
+                return self.answer(|machine, out| machine.respond_written(id, &result, out));
+            }
+            // What is wrong with it may be that nobody waits for it, which the machine knows.
+            let result = Raw::serialize_into(result, buffer)?;
+            self.answer(|machine, out| machine.respond(id, &result, out))
+        })
     }
 
     /// Answers it with a result that was prepared, which is copied if it was prepared for this method in the

@@ -147,7 +147,7 @@ impl<M: Machine> Handle<M> {
     pub fn cancel(&self, call: CallId, reason: Option<&str>) -> Result<Cancellation, CancelError> {
         self.wire.act(|state| {
             let cancellation = state.machine.cancel(call, reason, &mut state.out)?;
-            state.follow.wakers.extend(state.calls.cancelled(call));
+            state.follow.wake(state.calls.cancelled(call));
             Ok(cancellation)
         })
     }

@@ -61,9 +61,10 @@ impl<M: Machine> Wire<M> {
             // Nobody can ask for them any more.
             shared.forget_tasks_of(state.out.session_requestor());
         }
-        state.follow.links.extend(shared.links_with_news(Some(connection)));
-        state.follow.watching.extend(shared.links_to_watch(Some(connection)));
-        state.follow.wakers.extend(shared.woken());
+        let more = state.follow.more();
+        more.links.extend(shared.links_with_news(Some(connection)));
+        more.watching.extend(shared.links_to_watch(Some(connection)));
+        state.follow.wake(shared.woken());
     }
 
     /// When the time of a task is over.

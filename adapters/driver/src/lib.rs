@@ -53,6 +53,7 @@ mod deliver;
 mod events;
 mod exchange;
 mod failure;
+mod follow;
 mod framed;
 mod handle;
 mod host;

@@ -2,15 +2,16 @@
 
 use std::fmt::Debug;
 
-use mcp_sansio::json::{Raw, Str};
+use mcp_sansio::json::{EncodeError, Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::{
     Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet,
     Cause, Client, ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame,
     InboundId, Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Prepared, Progress,
     ProgressReport, ProgressUpdate, Request, RespondError, Revision, Server, ServerEvent,
-    TaskAnswer, TaskOptions, TaskTicket,
+    TaskAnswer, TaskOptions, TaskTicket, WrittenResult,
 };
+use serde::Serialize;
 
 use crate::host::Host;
 use crate::out::Out;
@@ -88,6 +89,19 @@ pub(crate) mod sealed {
             &mut self,
             id: InboundId,
             result: &Raw<'_>,
+            out: &mut Out,
+        ) -> Result<(), RespondError>;
+        fn write_result<'b, T: Serialize + ?Sized>(
+            request: &Self::Request,
+            result: &T,
+            buffer: &'b mut Vec<u8>,
+        ) -> Result<WrittenResult<'b>, EncodeError>
+        where
+            Self: Machine;
+        fn respond_written(
+            &mut self,
+            id: InboundId,
+            result: &WrittenResult<'_>,
             out: &mut Out,
         ) -> Result<(), RespondError>;
         fn respond_prepared(
@@ -257,6 +271,23 @@ macro_rules! machine {
                 out: &mut Out,
             ) -> Result<(), RespondError> {
                 Self::respond(self, id, result, out)
+            }
+
+            fn write_result<'b, T: Serialize + ?Sized>(
+                request: &$Request<'static>,
+                result: &T,
+                buffer: &'b mut Vec<u8>,
+            ) -> Result<WrittenResult<'b>, EncodeError> {
+                request.write_result(result, buffer)
+            }
+
+            fn respond_written(
+                &mut self,
+                id: InboundId,
+                result: &WrittenResult<'_>,
+                out: &mut Out,
+            ) -> Result<(), RespondError> {
+                Self::respond_written(self, id, result, out)
             }
 
             fn respond_prepared(

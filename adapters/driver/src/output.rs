@@ -87,7 +87,7 @@ impl<M: Machine> Wire<M> {
         chunk.extend_from_slice(unsent.get(..WRITE_BYTES).unwrap_or(unsent));
         state.out.sent(chunk.len());
         state.output.writing = Writing::Busy;
-        self.settle(&mut state);
+        self.settle(&mut state, self.clock.now());
         self.release(state);
         Poll::Ready(true)
     }
@@ -107,8 +107,8 @@ impl<M: Machine> Wire<M> {
 
     /// The chunk has been written.
     pub(crate) fn wrote(self: &Arc<Self>) {
-        self.act(|state| {
-            state.output.last_write = Some(self.clock.now());
+        self.act_at(|state, now| {
+            state.output.last_write = Some(now);
             if state.output.writing == Writing::Busy {
                 state.output.writing = Writing::Idle;
             }
@@ -177,8 +177,9 @@ impl<M: Machine> Wire<M> {
                 Ok(bytes) => {
                     state.out.sent(bytes);
                     state.output.writing = Writing::Busy;
-                    state.output.last_write = Some(self.clock.now());
-                    self.settle(&mut state);
+                    let now = self.clock.now();
+                    state.output.last_write = Some(now);
+                    self.settle(&mut state, now);
                     self.release(state);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -39,7 +39,7 @@ impl<M: Machine> Wire<M> {
     /// For adapters that keep the time of many connections in one place; [`Drive`](crate::Drive) keeps that of one.
     pub fn poll_time(self: &Arc<Self>, context: &Context<'_>) -> Timing {
         let mut state = self.lock();
-        self.settle(&mut state);
+        self.settle(&mut state, self.clock.now());
         let deadline = self.next_deadline(&state);
         let old = state.timer.replace((context.waker().clone(), deadline));
         let is_over = state.has_ended();
@@ -68,7 +68,7 @@ impl<M: Machine> Wire<M> {
     pub fn stop_reading(self: &Arc<Self>) {
         self.act(|state| {
             state.output.has_stopped_reading = true;
-            state.follow.wakers.extend(state.output.reader.take());
+            state.follow.wake(state.output.reader.take());
         });
     }
 
@@ -90,7 +90,7 @@ impl<M: Machine> Wire<M> {
         state.output.writing = Writing::Over;
         let now = self.clock.now();
         state.machine.disconnected(Cause::ShutDown, now);
-        self.settle(&mut state);
+        self.settle(&mut state, now);
         if !state.has_ended() {
             state.closing = Some(Closing { since: now, written: Some(now), has_ended: true });
             state.follow.ended = true;

@@ -45,6 +45,10 @@ impl Wakers {
         self.wakers.remove(&place.0?)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wakers.is_empty()
+    }
+
     /// Takes out all of them, to be woken where no lock is held.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.wakers).into_values()

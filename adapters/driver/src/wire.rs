@@ -5,7 +5,7 @@
 //! comes in is in `deliver`, what goes out in `output`, and when things are due in `timing`.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::deliver::Reader;
 use crate::events::{Events, Telling};
 use crate::exchange::Exchange;
+use crate::follow::Follow;
 use crate::handle::Handle;
 use crate::http::HttpState;
 use crate::jobs::Jobs;
@@ -30,8 +31,8 @@ use crate::out::Out;
 use crate::output::Output;
 use crate::requests::Requests;
 use crate::run::{Job, Run};
-use crate::signal::{Signal, Signalled};
-use crate::tasks::{Link, SharedTasks, tell, watch};
+use crate::signal::Signal;
+use crate::tasks::SharedTasks;
 use crate::timing::Closing;
 use crate::trace;
 use crate::wakers::{Place, Wakers};
@@ -104,19 +105,6 @@ pub(crate) enum Opening<M: Machine> {
     Told,
     Waited(Option<Waker>),
     Done(Box<M::Event>),
-}
-
-/// What is to be done once the lock is free.
-#[derive(Default)]
-pub(crate) struct Follow {
-    pub(crate) wakers: Vec<Waker>,
-    pub(crate) signals: Vec<Weak<dyn Signalled>>,
-    /// Other connections that have something to tell. They cannot while this one is locked.
-    pub(crate) links: Vec<Arc<dyn Link>>,
-    /// Other connections that have to look at the time.
-    pub(crate) watching: Vec<Arc<dyn Link>>,
-    /// It has ended just now.
-    pub(crate) ended: bool,
 }
 
 impl Wire<Server> {
@@ -241,14 +229,20 @@ impl<M: Machine> Wire<M> {
 
     /// Does something with the machine, and then all that follows from it.
     pub(crate) fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut M, &mut Out, Instant) -> T) -> T {
-        self.act(|state| act(&mut state.machine, &mut state.out, self.clock.now()))
+        self.act_at(|state, now| act(&mut state.machine, &mut state.out, now))
     }
 
     /// Does something with everything, and then all that follows from it.
     pub(crate) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut State<M>) -> T) -> T {
+        self.act_at(|state, _| act(state))
+    }
+
+    /// The same with the time.
+    pub(crate) fn act_at<T>(self: &Arc<Self>, act: impl FnOnce(&mut State<M>, Instant) -> T) -> T {
         let mut state = self.lock();
-        let result = act(&mut state);
-        self.settle(&mut state);
+        let now = self.clock.now();
+        let result = act(&mut state, now);
+        self.settle(&mut state, now);
         self.release(state);
         result
     }
@@ -267,10 +261,10 @@ impl<M: Machine> Wire<M> {
         self: &Arc<Self>,
         act: impl FnOnce(&mut M, Instant, &mut Out, &mut Requests<M>) -> T,
     ) -> T {
-        self.act(|state| {
+        self.act_at(|state, now| {
             self.without_limit(state, |state| {
                 let State { machine, out, requests, .. } = state;
-                act(machine, self.clock.now(), out, requests)
+                act(machine, now, out, requests)
             })
         })
     }
@@ -298,8 +292,8 @@ impl<M: Machine> Wire<M> {
         self: &Arc<Self>,
         make: impl FnOnce(&mut M, &mut Out, Instant) -> Result<CallId, E>,
     ) -> Result<CallId, E> {
-        self.act(|state| {
-            let made = make(&mut state.machine, &mut state.out, self.clock.now());
+        self.act_at(|state, now| {
+            let made = make(&mut state.machine, &mut state.out, now);
             if let Ok(call) = &made {
                 state.calls.insert(*call);
             }
@@ -316,16 +310,17 @@ impl<M: Machine> Wire<M> {
     pub(crate) fn finished(self: &Arc<Self>, id: InboundId) {
         let mut state = self.lock();
         state.requests.finished(id);
-        let is_open = !matches!(state.machine.phase(), Phase::Draining | Phase::Closed);
-        if !is_open {
-            self.settle(&mut state);
-        } else if state.requests.has_waiting() {
-            self.start(&mut state);
-        } else if state.reader.is_none() {
-            // Usually nobody waits for that.
-            return;
+        if !state.is_open() {
+            self.settle(&mut state, self.clock.now());
+            return self.release(state);
         }
-        self.release(state);
+        if state.requests.has_waiting() {
+            self.start(&mut state);
+        }
+        if state.reader.is_some() {
+            return self.release(state);
+        }
+        self.release_jobs(state);
     }
 
     /// How many bytes are kept of the peer: by the machine ([`Counts::kept_bytes`](mcp_sansio::Counts::kept_bytes)), and
@@ -358,8 +353,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Does everything that can be done now.
-    pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>) {
-        let now = self.clock.now();
+    pub(crate) fn settle(self: &Arc<Self>, state: &mut State<M>, now: Instant) {
         while let Some(happening) = state.machine.handle_timeout(now, &mut state.out) {
             self.deliver(state, happening, 0);
         }
@@ -406,17 +400,19 @@ impl<M: Machine> Wire<M> {
         let retired = state.retired();
         drop(state);
         drop(retired);
-        if follow.ended {
-            self.ended.raise();
-        }
-        let signalled = follow.signals.iter().filter_map(Weak::upgrade);
-        signalled.for_each(|signalled| signalled.signal().raise());
-        follow.wakers.into_iter().for_each(Waker::wake);
+        follow.run(&self.ended);
         if dispatches {
             self.dispatch();
         }
-        tell(follow.links);
-        watch(follow.watching);
+    }
+
+    /// Gives the lock back and has jobs run, when nothing else can have come of what was done.
+    fn release_jobs(&self, mut state: MutexGuard<'_, State<M>>) {
+        let dispatches = state.jobs.begin();
+        drop(state);
+        if dispatches {
+            self.dispatch();
+        }
     }
 
     /// Finds out who may have something to do now.
@@ -425,14 +421,15 @@ impl<M: Machine> Wire<M> {
         state.wake_requests();
         let is_closed = state.machine.phase() == Phase::Closed;
         if state.output.writer.is_some() && (is_closed || !state.out.is_empty()) {
-            state.follow.wakers.extend(state.output.writer.take());
+            state.follow.wake(state.output.writer.take());
         }
-        if state.has_room() {
-            state.follow.wakers.extend(state.room.take());
+        if !state.room.is_empty() && state.has_room() {
+            let woken = state.room.take();
+            state.follow.wake(woken);
         }
         if state.reader.is_some() {
             let reader = state.take_reader(self.clock.now());
-            state.follow.wakers.extend(reader);
+            state.follow.wake(reader);
         }
         if let Some((_, known)) = &state.timer {
             let is_sooner = match (self.next_deadline(state), known) {
@@ -441,7 +438,7 @@ impl<M: Machine> Wire<M> {
                 (None, Some(_)) => false,
             };
             if is_sooner || state.follow.ended {
-                state.follow.wakers.extend(state.timer.take().map(|(waker, _)| waker));
+                state.follow.wake(state.timer.take().map(|(waker, _)| waker));
             }
         }
     }

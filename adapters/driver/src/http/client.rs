@@ -243,7 +243,7 @@ impl<M: Machine> State<M> {
         };
         let is_over = posts.is_over() || self.output.writing == Writing::Over || self.has_ended();
         if is_sooner || is_over || posts.has_actions() {
-            self.follow.wakers.extend(self.http.requests.waiting.take().map(|(waker, _)| waker));
+            self.follow.wake(self.http.requests.waiting.take().map(|(waker, _)| waker));
         }
     }
 }

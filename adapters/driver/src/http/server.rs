@@ -309,7 +309,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn wake_responses(&mut self) {
         if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
             let woken = streams.woken().flat_map(|stream| self.http.responses.take(stream));
-            self.follow.wakers.extend(woken);
+            self.follow.wake(woken);
             self.wake_posts();
         }
     }
