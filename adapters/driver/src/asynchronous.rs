@@ -14,6 +14,7 @@ use crate::exchange::Exchange;
 use crate::handle::Handle;
 use crate::machine::Machine;
 use crate::run::{Job, Run};
+use crate::workers::Workers;
 
 /// Serves requests and hears of everything else.
 ///
@@ -103,50 +104,34 @@ impl<S: Fn(Work) + Send + Sync + 'static> Spawn for S {
 }
 
 /// Runs a handler as tasks.
-pub struct Spawner<H, S> {
-    handler: Arc<H>,
-    spawn: S,
+pub struct Spawner<M: Machine, H, S> {
+    workers: Arc<Workers<M, H, S>>,
 }
 
-impl<H, S: Spawn> Spawner<H, S> {
+impl<M: Machine, H: Handler<M>, S: Spawn> Spawner<M, H, S> {
     /// Runs this handler as tasks that this begins.
     pub fn new(handler: H, spawn: S) -> Self {
-        Self { handler: Arc::new(handler), spawn }
-    }
-
-    fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let work = Contained { work: Some(work) };
-        // Where there is no runtime any more it may panic, which drops the work, by which its request is
-        // answered. Those who are here drop an exchange, for example, and are not to blame.
-        _ = catch_unwind(AssertUnwindSafe(|| self.spawn.spawn(work)));
+        Self { workers: Workers::new(handler, spawn) }
     }
 }
 
-impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<H, S> {
+impl<M: Machine, H: Handler<M>, S: Spawn> Run<M> for Spawner<M, H, S> {
     fn begin(&self, handle: &Handle<M>) {
-        self.handler.begin(handle);
+        self.workers.handler.begin(handle);
     }
 
     fn run(&self, job: Job<M>) {
-        let handler = Arc::clone(&self.handler);
-        match job {
-            Job::Serve(exchange) => Self::begin(self, async move {
-                // It counts until the handler has returned, also if it gives the exchange away.
-                let place = exchange.place();
-                handler.serve(exchange).await;
-                drop(place);
-            }),
-            Job::Tell(mut telling) => Self::begin(self, async move {
-                let handle = telling.handle().clone();
-                for event in &mut telling {
-                    handler.event(&handle, event).await;
-                }
-            }),
-        }
+        self.workers.push(job);
     }
 }
 
-impl<H, S> fmt::Debug for Spawner<H, S> {
+impl<M: Machine, H, S> Drop for Spawner<M, H, S> {
+    fn drop(&mut self) {
+        self.workers.end();
+    }
+}
+
+impl<M: Machine, H, S> fmt::Debug for Spawner<M, H, S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Spawner").finish_non_exhaustive()
     }
@@ -155,10 +140,15 @@ impl<H, S> fmt::Debug for Spawner<H, S> {
 pin_project! {
     /// Keeps a panic to itself. What has panicked is dropped, by which its request is answered; the panic has been
     /// reported by the panic hook.
-    struct Contained<F> {
+    pub(crate) struct Contained<F> {
         #[pin]
         work: Option<F>,
     }
+}
+
+/// Runs a handler's future so that a panic of it ends nothing else.
+pub(crate) const fn contained<F: Future<Output = ()>>(work: F) -> Contained<F> {
+    Contained { work: Some(work) }
 }
 
 impl<F: Future<Output = ()>> Future for Contained<F> {

@@ -19,6 +19,12 @@ pub(crate) struct Changes<M: Machine> {
     waiting: BTreeMap<String, Tell<M>>,
 }
 
+impl<M: Machine> Changes<M> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
 impl<M: Machine> Default for Changes<M> {
     fn default() -> Self {
         Self { waiting: BTreeMap::new() }

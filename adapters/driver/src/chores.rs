@@ -18,6 +18,10 @@ impl Chores {
         self.waiting.push_back((id, chore));
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     pub(crate) fn pop(&mut self) -> Option<(InboundId, Chore)> {
         self.waiting.pop_front()
     }

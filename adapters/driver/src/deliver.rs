@@ -74,11 +74,15 @@ impl<M: Machine> Wire<M> {
         Poll::Ready(())
     }
 
+    #[inline]
     fn take_one(self: &Arc<Self>, state: &mut State<M>, inbox: &mut Inbox, arrival: Arrival) {
         let Some(frame) = inbox.next() else { return };
         let bytes = frame.bytes().len();
-        if let Some(happening) = state.machine.receive(frame, arrival, &mut state.out) {
-            self.deliver(state, happening, bytes);
+        match state.machine.receive(frame, arrival, &mut state.out) {
+            None => {}
+            // What comes most often is not moved more than it has to be.
+            Some(Happening::Request(id, request)) => self.ask(state, (id, request), None),
+            Some(happening) => self.deliver(state, happening, bytes),
         }
     }
 
@@ -180,6 +184,7 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Has a request served, if it is admitted.
+    #[inline]
     pub(crate) fn ask(
         &self,
         state: &mut State<M>,

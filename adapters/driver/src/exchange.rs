@@ -59,6 +59,7 @@ impl fmt::Debug for Place {
 }
 
 impl<M: Machine> Exchange<M> {
+    #[inline]
     pub(crate) fn new(started: Started<M>, wire: &Arc<Wire<M>>) -> Self {
         let Started { id, request, permit } = started;
         let inner = Inner {

@@ -42,15 +42,22 @@ impl Follow {
     }
 
     /// Does it.
+    #[inline]
     pub(crate) fn run(self, ended: &Signal) {
         if self.ended {
             ended.raise();
         }
-        let more = self.more.map(|more| *more).unwrap_or_default();
-        let signalled = more.signals.iter().filter_map(Weak::upgrade);
-        signalled.for_each(|signalled| signalled.signal().raise());
-        self.waker.into_iter().chain(self.wakers).for_each(Waker::wake);
-        tell(more.links);
-        watch(more.watching);
+        if let Some(more) = &self.more {
+            let signalled = more.signals.iter().filter_map(Weak::upgrade);
+            signalled.for_each(|signalled| signalled.signal().raise());
+        }
+        if let Some(waker) = self.waker {
+            waker.wake();
+            self.wakers.into_iter().for_each(Waker::wake);
+        }
+        if let Some(more) = self.more {
+            tell(more.links);
+            watch(more.watching);
+        }
     }
 }

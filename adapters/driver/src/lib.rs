@@ -87,6 +87,7 @@ mod trace;
 mod waiting;
 mod wakers;
 mod wire;
+mod workers;
 
 #[cfg(feature = "server")]
 pub use audience::Audience;

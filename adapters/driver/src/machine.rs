@@ -187,6 +187,7 @@ macro_rules! machine {
         }
 
         impl From<$Event<'_>> for sealed::Happening<$Machine> {
+            #[inline(always)]
             fn from(event: $Event<'_>) -> Self {
                 match event {
                     $Event::Request(request) => Self::Request(request.id, request.into_owned()),
@@ -213,6 +214,7 @@ macro_rules! machine {
                 matches!(event, $Event::Draining { .. } | $Event::Closed { .. })
             }
 
+            #[inline(always)]
             fn receive(
                 &mut self,
                 frame: Frame<'_>,

@@ -1,14 +1,14 @@
 //! What goes out.
 
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker, ready};
 
 use mcp_sansio::{Cause, Instant, Phase};
 
 use crate::machine::Machine;
 use crate::streams::Outgoing;
-use crate::wire::Wire;
+use crate::wire::{State, Wire};
 
 /// How much is handed to the system in one write. A call that is in there counts as sent.
 const WRITE_BYTES: usize = 64 << 10;
@@ -87,9 +87,24 @@ impl<M: Machine> Wire<M> {
         chunk.extend_from_slice(unsent.get(..WRITE_BYTES).unwrap_or(unsent));
         state.out.sent(chunk.len());
         state.output.writing = Writing::Busy;
-        self.settle(&mut state, self.clock.now());
-        self.release(state);
+        self.made_room(state, self.clock.now());
         Poll::Ready(true)
+    }
+
+    /// Does what follows from there being more room for output, and gives the lock back.
+    fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
+        let is_due = state.machine.poll_timeout().is_some_and(|due| due <= now);
+        if state.is_open() && !is_due && self.tasks.is_none() && !state.waits_for_room() {
+            self.set_limit(&mut state);
+            let State { machine, out, .. } = &mut *state;
+            // What the machine holds back until there is room leaves by this. Nothing else can come of it.
+            match machine.handle_timeout(now, out) {
+                None => return,
+                Some(happening) => self.deliver(&mut state, happening, 0),
+            }
+        }
+        self.settle(&mut state, now);
+        self.release(state);
     }
 
     /// The peer has taken something of a chunk. Says whether it is to get more.
@@ -107,12 +122,17 @@ impl<M: Machine> Wire<M> {
 
     /// The chunk has been written.
     pub(crate) fn wrote(self: &Arc<Self>) {
-        self.act_at(|state, now| {
-            state.output.last_write = Some(now);
-            if state.output.writing == Writing::Busy {
-                state.output.writing = Writing::Idle;
-            }
-        });
+        let mut state = self.lock();
+        let now = self.clock.now();
+        state.output.last_write = Some(now);
+        if state.output.writing == Writing::Busy {
+            state.output.writing = Writing::Idle;
+        }
+        // Otherwise it may have been the last thing to do.
+        if !state.is_open() {
+            self.settle(&mut state, now);
+            self.release(state);
+        }
     }
 
     /// Nothing will be written any more.
@@ -179,8 +199,7 @@ impl<M: Machine> Wire<M> {
                     state.output.writing = Writing::Busy;
                     let now = self.clock.now();
                     state.output.last_write = Some(now);
-                    self.settle(&mut state, now);
-                    self.release(state);
+                    self.made_room(state, now);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -194,5 +213,17 @@ impl<M: Machine> Wire<M> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl<M: Machine> State<M> {
+    /// Whether somebody may go on when there is more room for output.
+    fn waits_for_room(&self) -> bool {
+        self.requests.has_waiting()
+            || self.reader.is_some()
+            || !self.room.is_empty()
+            || !self.unanswered.is_empty()
+            || !self.changes.is_empty()
+            || !self.chores.is_empty()
     }
 }

@@ -83,6 +83,7 @@ impl<M: Machine> Requests<M> {
     }
 
     /// Takes a request in, and its permit.
+    #[inline]
     pub(crate) fn push(&mut self, id: InboundId, request: M::Request, permit: Option<Permit>) {
         let number = self.first + self.waiting.len() as u64;
         self.waiting.push_back(Some(Waiting { id, request, permit }));
@@ -141,6 +142,7 @@ impl<M: Machine> Requests<M> {
     }
 
     /// The next request to serve, if another handler may run.
+    #[inline]
     pub(crate) fn start(&mut self) -> Option<Started<M>> {
         if self.most_running <= self.running {
             return None;

@@ -139,15 +139,17 @@ impl<M: Machine> Wire<M> {
     /// Writes everything, also to a stream that somebody has set to not block.
     fn write_all(&self, writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         // A pipe takes nothing rather than a part, so that a slow peer is seen to read only between pieces.
+        let mut is_first = true;
         for mut piece in bytes.chunks(PIECE_BYTES) {
             while !piece.is_empty() {
+                if !is_first && !self.note_write() {
+                    // It has been given up meanwhile.
+                    return Err(ErrorKind::TimedOut.into());
+                }
+                is_first = false;
                 match patiently(|| writer.write(piece))? {
                     0 => return Err(ErrorKind::WriteZero.into()),
                     written => piece = piece.get(written..).unwrap_or_default(),
-                }
-                if !self.note_write() {
-                    // It has been given up meanwhile.
-                    return Err(ErrorKind::TimedOut.into());
                 }
             }
         }

@@ -282,7 +282,7 @@ impl<M: Machine> Wire<M> {
         result
     }
 
-    fn set_limit(&self, state: &mut State<M>) {
+    pub(crate) fn set_limit(&self, state: &mut State<M>) {
         state.excess = state.excess.min(state.out.len());
         state.out.set_limit(self.limits.outbox_bytes.max(state.excess));
     }

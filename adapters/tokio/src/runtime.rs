@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio_driver::asynchronous::{Spawn, Spawner};
-use mcp_sansio_driver::{Clock, Sleep, Timer};
+use mcp_sansio_driver::asynchronous::{Handler, Spawn, Spawner};
+use mcp_sansio_driver::{Clock, Machine, Sleep, Timer};
 
 /// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
 /// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
@@ -19,7 +19,7 @@ pub fn clock() -> Clock {
 }
 
 /// Runs a handler as tasks of the runtime that polls this.
-pub fn spawner<H>(handler: H) -> Spawner<H, RuntimeSpawn> {
+pub fn spawner<M: Machine, H: Handler<M>>(handler: H) -> Spawner<M, H, RuntimeSpawn> {
     // By its handle, because whoever answers a request from a thread of its own may make room for the next one.
     Spawner::new(handler, RuntimeSpawn { runtime: tokio::runtime::Handle::current() })
 }

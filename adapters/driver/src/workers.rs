@@ -1,0 +1,403 @@
+//! Tasks that run one job after the other, so that a handler that does not wait costs no task of its own.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::asynchronous::{Handler, Spawn, contained};
+use crate::machine::Machine;
+use crate::run::Job;
+
+/// How many jobs a task runs before other tasks of its runtime get their turn.
+const MOST_IN_A_ROW: u32 = 16;
+
+/// Tasks of a runtime that share the jobs of one handler.
+///
+/// A task takes a job, calls another task if more jobs wait, and runs its own. So jobs run at the same time if the runtime
+/// has threads for them or if they wait, and one after the other in few tasks otherwise. One task is kept while there is
+/// nothing to do.
+pub(crate) struct Workers<M: Machine, H, S> {
+    pub(crate) handler: H,
+    spawn: S,
+    state: Mutex<State<M>>,
+}
+
+/// Invariant: while jobs wait, a task has been called that has not looked yet.
+struct State<M: Machine> {
+    jobs: VecDeque<Job<M>>,
+    is_called: bool,
+    /// The number of the task that has nothing to do, and what wakes it.
+    idle: Option<(u64, Waker)>,
+    /// The number of the latest task.
+    latest: u64,
+    is_over: bool,
+}
+
+impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
+    pub(crate) fn new(handler: H, spawn: S) -> Arc<Self> {
+        let jobs = VecDeque::new();
+        let state = State { jobs, is_called: false, idle: None, latest: 0, is_over: false };
+        Arc::new(Self { handler, spawn, state: Mutex::new(state) })
+    }
+
+    /// Has a job run. It is dropped if the runtime has ended.
+    pub(crate) fn push(self: &Arc<Self>, job: Job<M>) {
+        let mut state = self.lock();
+        state.jobs.push_back(job);
+        self.call(state);
+    }
+
+    /// Sees to it that a task looks for jobs.
+    fn call(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
+        if state.is_called || state.jobs.is_empty() {
+            return;
+        }
+        state.is_called = true;
+        if let Some((_, waker)) = state.idle.take() {
+            drop(state);
+            return waker.wake();
+        }
+        state.latest += 1;
+        let (number, standing) = (state.latest, Standing::Called);
+        drop(state);
+        let worker = Worker { workers: Arc::clone(self), number, standing, in_a_row: 0 };
+        // Where there is no runtime any more it may panic, which drops the worker and with it the jobs. Those who are
+        // here drop an exchange, for example, and are not to blame.
+        _ = catch_unwind(AssertUnwindSafe(|| self.spawn.spawn(worker.run())));
+    }
+}
+
+impl<M: Machine, H, S> Workers<M, H, S> {
+    /// No jobs come any more: the task that has nothing to do ends.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        let idle = state.idle.take();
+        drop(state);
+        idle.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<M>> {
+        // Nothing of the application's runs under it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of the tasks.
+struct Worker<M: Machine, H, S> {
+    workers: Arc<Workers<M, H, S>>,
+    number: u64,
+    standing: Standing,
+    in_a_row: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is to look for jobs, and has not done so yet.
+    Called,
+    Working,
+    /// It waits to be called.
+    Idle,
+}
+
+impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
+    async fn run(mut self) {
+        let workers = Arc::clone(&self.workers);
+        while let Some(job) = poll_fn(|context| self.poll_next(context)).await {
+            match job {
+                Job::Serve(exchange) => {
+                    // It counts until the handler has returned, also if it gives the exchange away.
+                    let place = exchange.place();
+                    contained(async { workers.handler.serve(exchange).await }).await;
+                    drop(place);
+                }
+                Job::Tell(mut telling) => {
+                    let handle = telling.handle().clone();
+                    let tell = async {
+                        for event in &mut telling {
+                            workers.handler.event(&handle, event).await;
+                        }
+                    };
+                    contained(tell).await;
+                }
+            }
+        }
+    }
+
+    /// The next job. `None` if this task is not needed any more.
+    fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Job<M>>> {
+        if self.in_a_row == MOST_IN_A_ROW {
+            self.in_a_row = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let mut state = self.workers.lock();
+        let (was_called, old) = self.rise(&mut state);
+        if was_called {
+            state.is_called = false;
+        }
+        self.standing = Standing::Working;
+        if let Some(job) = state.jobs.pop_front() {
+            self.in_a_row += 1;
+            self.workers.call(state);
+            drop(old);
+            return Poll::Ready(Some(job));
+        }
+        if state.is_over || state.idle.is_some() {
+            return Poll::Ready(None);
+        }
+        state.idle = Some((self.number, context.waker().clone()));
+        self.standing = Standing::Idle;
+        self.in_a_row = 0;
+        drop(state);
+        drop(old);
+        Poll::Pending
+    }
+}
+
+impl<M: Machine, H, S> Worker<M, H, S> {
+    /// Whether it has been called, and otherwise the waker by which it could have been.
+    fn rise(&self, state: &mut State<M>) -> (bool, Option<Waker>) {
+        match self.standing {
+            Standing::Called => (true, None),
+            Standing::Working => (false, None),
+            Standing::Idle => {
+                // Another task may have become idle meanwhile.
+                let own = state.idle.take_if(|(number, _)| *number == self.number);
+                (own.is_none(), own.map(|(_, waker)| waker))
+            }
+        }
+    }
+}
+
+impl<M: Machine, H, S> Drop for Worker<M, H, S> {
+    fn drop(&mut self) {
+        let mut state = self.workers.lock();
+        let (was_called, old) = self.rise(&mut state);
+        if !was_called {
+            drop(state);
+            return drop(old);
+        }
+        // Its runtime has ended: there is nobody to run them.
+        state.is_called = false;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        drop(jobs);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use mcp_sansio::model::{CallToolResult, ListChanged};
+    use mcp_sansio::{Call, Inbox, RespondError, Server, ServerConfig};
+
+    use super::*;
+    use crate::asynchronous::{Spawner, Work};
+    use crate::{Clock, ConnectionOptions, Exchange, Wire};
+
+    /// A server whose tasks are polled by hand.
+    struct Served {
+        wire: Arc<Wire<Server>>,
+        inbox: Inbox,
+        spawned: Arc<Mutex<Vec<Option<Work>>>>,
+        begun: Arc<AtomicUsize>,
+        next_id: u32,
+    }
+
+    impl Served {
+        /// Its tool `wait` is answered when it is cancelled, `panic` is not, and the others are at once.
+        fn new() -> Self {
+            let mut config = ServerConfig::new("server", "1");
+            config.capabilities.tools = Some(ListChanged::default());
+            let inbox = Inbox::new(&config.connection.limits);
+            let begun = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&begun);
+            let handler = move |exchange: Exchange| {
+                let counter = Arc::clone(&counter);
+                async move {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    match &exchange.request().call {
+                        Call::CallTool(tool) if tool.name == "wait" => exchange.cancelled().await,
+                        Call::CallTool(tool) if tool.name == "panic" => panic!("as asked"),
+                        _ => {}
+                    }
+                    exchange.respond(&CallToolResult::text("done")).or(Ok::<(), RespondError>(()))
+                }
+            };
+            let spawned = Arc::new(Mutex::new(Vec::new()));
+            let list = Arc::clone(&spawned);
+            let spawn = move |work: Work| list.lock().unwrap().push(Some(work));
+            let runner = Spawner::new(handler, spawn);
+            let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), runner);
+            Self { wire, inbox, spawned, begun, next_id: 0 }
+        }
+
+        fn send(&mut self, message: &str) {
+            let line = message.to_string() + "\n";
+            assert_eq!(self.inbox.feed(line.as_bytes()), line.len());
+            let context = Context::from_waker(Waker::noop());
+            assert!(self.wire.poll_take(&mut self.inbox, &context).is_ready());
+        }
+
+        fn call(&mut self, tool: &str) {
+            let id = self.next_id;
+            self.next_id += 1;
+            self.send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            ));
+        }
+
+        fn cancel(&mut self, id: u32) {
+            self.send(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+            ));
+        }
+
+        /// Polls a task once.
+        fn poll(&self, task: usize) {
+            let Some(mut work) = self.spawned.lock().unwrap()[task].take() else { return };
+            if work.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+                self.spawned.lock().unwrap()[task] = Some(work);
+            }
+        }
+
+        /// Polls all tasks, those that come meanwhile included.
+        fn poll_all(&self) {
+            let mut task = 0;
+            while task < self.tasks() {
+                self.poll(task);
+                task += 1;
+            }
+        }
+
+        fn tasks(&self) -> usize {
+            self.spawned.lock().unwrap().len()
+        }
+
+        /// How many of them have not ended.
+        fn living(&self) -> usize {
+            self.spawned.lock().unwrap().iter().flatten().count()
+        }
+
+        fn begun(&self) -> usize {
+            self.begun.load(Ordering::Relaxed)
+        }
+
+        /// The ids that have been answered since this was last asked, and whether with an error.
+        fn answered(&self) -> Vec<(u32, bool)> {
+            let mut state = self.wire.lock();
+            let text = String::from_utf8(state.out.unsent().to_vec()).unwrap();
+            state.out.sent(text.len());
+            let answer = |line: &str| {
+                let id = line.strip_prefix(r#"{"jsonrpc":"2.0","id":"#).unwrap();
+                (id.split(',').next().unwrap().parse().unwrap(), line.contains("\"error\""))
+            };
+            text.lines().map(answer).collect()
+        }
+    }
+
+    #[test]
+    fn handlers_that_do_not_wait_share_a_task() {
+        let mut served = Served::new();
+        (0..10).for_each(|_| served.call("quick"));
+        assert_eq!(served.tasks(), 1, "one is called for all of them");
+        served.poll(0);
+        let ids: Vec<_> = (0..10).map(|id| (id, false)).collect();
+        assert_eq!(served.answered(), ids);
+        // A second one was called to help, and is not needed.
+        served.poll_all();
+        assert_eq!((served.tasks(), served.living()), (2, 1));
+        // The one that is left is called again.
+        served.call("quick");
+        served.poll_all();
+        assert_eq!((served.answered(), served.tasks()), (vec![(10, false)], 2));
+    }
+
+    /// So that others get their turn with the thread.
+    #[test]
+    fn a_task_does_not_run_for_ever() {
+        let mut served = Served::new();
+        (0..64).for_each(|_| served.call("quick"));
+        served.poll(0);
+        assert_eq!(served.answered().len(), MOST_IN_A_ROW as usize);
+        served.poll(0);
+        assert_eq!(served.answered().len(), MOST_IN_A_ROW as usize);
+    }
+
+    #[test]
+    fn handlers_that_wait_run_at_the_same_time() {
+        let mut served = Served::new();
+        (0..10).for_each(|_| served.call("wait"));
+        served.call("quick");
+        served.poll_all();
+        assert_eq!((served.begun(), served.answered()), (11, vec![(10, false)]));
+        (0..10).for_each(|id| served.cancel(id));
+        served.poll_all();
+        assert_eq!(served.living(), 1);
+    }
+
+    #[test]
+    fn a_panic_ends_no_other_handler() {
+        let mut served = Served::new();
+        for tool in ["quick", "panic", "quick"] {
+            served.call(tool);
+        }
+        served.poll_all();
+        assert_eq!(served.answered(), [(0, false), (1, true), (2, false)]);
+    }
+
+    /// While a task that was called has not looked yet, another one may take the job and have nothing to do.
+    #[test]
+    fn a_task_that_was_called_for_nothing_leaves_another_one_idle() {
+        let mut served = Served::new();
+        served.call("wait");
+        served.call("quick");
+        served.poll(0);
+        served.poll(1);
+        assert_eq!((served.answered(), served.living()), (vec![(1, false)], 2));
+        // The second one is idle, and is called. The first one is faster.
+        served.call("quick");
+        served.cancel(0);
+        served.poll(0);
+        assert_eq!(served.answered(), [(2, false)]);
+        served.poll(1);
+        assert_eq!(served.living(), 1);
+        served.call("quick");
+        served.poll(0);
+        assert_eq!((served.answered(), served.tasks()), (vec![(3, false)], 2));
+    }
+
+    /// Requests are answered also when the runtime ends, before or after a task has looked.
+    #[test]
+    fn what_nobody_runs_is_refused() {
+        let mut served = Served::new();
+        (0..3).for_each(|_| served.call("quick"));
+        let ended = std::mem::take(&mut *served.spawned.lock().unwrap());
+        drop(ended);
+        assert_eq!(served.answered(), [(0, true), (1, true), (2, true)]);
+        served.call("quick");
+        served.poll_all();
+        assert_eq!(served.answered(), [(3, false)]);
+        // The task is idle, is called, and ends before it has looked.
+        served.call("quick");
+        let ended = std::mem::take(&mut *served.spawned.lock().unwrap());
+        drop(ended);
+        assert_eq!(served.answered(), [(4, true)]);
+    }
+
+    #[test]
+    fn the_last_task_ends_with_the_connection() {
+        let mut served = Served::new();
+        served.call("quick");
+        served.poll_all();
+        assert_eq!(served.living(), 1);
+        served.wire.abandon();
+        served.poll_all();
+        assert_eq!(served.living(), 0);
+    }
+}
