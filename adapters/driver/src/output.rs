@@ -218,7 +218,7 @@ impl<M: Machine> Wire<M> {
 
 impl<M: Machine> State<M> {
     /// Whether somebody may go on when there is more room for output.
-    fn waits_for_room(&self) -> bool {
+    pub(crate) fn waits_for_room(&self) -> bool {
         self.requests.has_waiting()
             || self.reader.is_some()
             || !self.room.is_empty()

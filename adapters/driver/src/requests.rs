@@ -105,10 +105,16 @@ impl<M: Machine> Requests<M> {
         stage.as_ref().is_some_and(|(known, _)| *known == id).then_some(stage)
     }
 
+    /// Whether no handler runs, and none will.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.counts_none() && self.lent.is_empty()
+    }
+
     /// Gives memory back if no handler runs and nothing waits for one. Returns whether that is so.
     #[cfg(feature = "http")]
     pub(crate) fn release_if_idle(&mut self) -> bool {
-        let is_idle = self.counts_none() && self.lent.is_empty();
+        let is_idle = self.is_idle();
         if is_idle {
             self.release();
         }

@@ -59,7 +59,7 @@ pub(crate) const UNANSWERED: &str = "the request was not answered";
 ///
 /// It is for adapters. Those who use one see [`Handle`] and [`Exchange`].
 pub struct Wire<M: Machine> {
-    state: Mutex<State<M>>,
+    pub(crate) state: Mutex<State<M>>,
     pub(crate) clock: Clock,
     pub(crate) limits: Arc<Limits>,
     pub(crate) tasks: Option<SharedTasks>,

@@ -5,12 +5,19 @@ use std::sync::{Arc, Weak};
 use mcp_sansio::Server;
 use mcp_sansio_driver::Wire;
 
+use crate::endpoint::{Inner, lock};
+
+/// How many connections are kept for requests to come.
+const MOST_SPARE: usize = 64;
+
 /// Those that are being answered. It keeps its memory, so that one more request takes none.
 #[derive(Debug, Default)]
 pub(crate) struct Alone {
     places: Vec<Weak<Wire<Server>>>,
     /// Places without a connection.
     free: Vec<usize>,
+    /// Connections that have served a request and can serve another one.
+    spare: Vec<Arc<Wire<Server>>>,
 }
 
 impl Alone {
@@ -38,8 +45,40 @@ impl Alone {
         }
     }
 
+    /// A connection for one more request, if there is one.
+    pub(crate) fn take_spare(&mut self) -> Option<Arc<Wire<Server>>> {
+        self.spare.pop()
+    }
+
+    /// Keeps a connection that has been removed for another request, if it can serve one. Returns whether it has been
+    /// kept.
+    pub(crate) fn keep(&mut self, wire: &mut Arc<Wire<Server>>) -> bool {
+        let is_kept = self.spare.len() < MOST_SPARE && wire.is_reusable();
+        if is_kept {
+            self.spare.push(Arc::clone(wire));
+        }
+        is_kept
+    }
+
     /// All of them.
     pub(crate) fn wires(&self) -> impl Iterator<Item = Arc<Wire<Server>>> {
         self.places.iter().filter_map(Weak::upgrade)
+    }
+}
+
+impl Inner {
+    /// A connection for a message that stands alone, which may have served others.
+    pub(crate) fn connect_alone(&self) -> Arc<Wire<Server>> {
+        let spare = lock(&self.alone).take_spare();
+        match spare {
+            Some(wire) => {
+                self.runner.begin(&wire.handle());
+                wire
+            }
+            None => {
+                let (server, streams) = self.gate.alone(self.next_number());
+                self.connect(server, streams)
+            }
+        }
     }
 }

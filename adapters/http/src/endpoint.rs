@@ -52,7 +52,7 @@ pub(crate) struct Inner {
     pub(crate) options: EndpointOptions,
     /// Those of every connection.
     limits: Arc<Limits>,
-    runner: Arc<dyn Run<Server>>,
+    pub(crate) runner: Arc<dyn Run<Server>>,
     pub(crate) clock: Clock,
     sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
     /// Those that are one event stream.
@@ -269,11 +269,16 @@ impl Inner {
         }
         let carried = match destination {
             Destination::Alone => {
-                self.alone(self.gate.alone(self.next_number()), source, body, share)?
+                let connect = || self.connect_alone();
+                self.alone(connect, source, body, share)?
             }
             Destination::Assumed(revision) => {
-                let (number, now) = (self.next_number(), self.clock.now());
-                self.alone(self.gate.assumed(number, revision, source, now), source, body, share)?
+                let connect = || {
+                    let (number, now) = (self.next_number(), self.clock.now());
+                    let (server, streams) = self.gate.assumed(number, revision, source, now);
+                    self.connect(server, streams)
+                };
+                self.alone(connect, source, body, share)?
             }
             Destination::Opening => self.open(source, body, share)?,
             Destination::Session(session) => {
@@ -291,14 +296,14 @@ impl Inner {
     /// A message that belongs to no session that is known has a connection of its own.
     fn alone(
         self: &Arc<Self>,
-        (server, streams): (Server, Streams),
+        connect: impl FnOnce() -> Arc<Wire<Server>>,
         source: RequestSource,
         body: &[u8],
         share: Share,
     ) -> Result<Carried, Reply> {
         // What is refused is not begun.
         let open = self.admit(source)?;
-        let wire = self.connect(server, streams);
+        let wire = connect();
         let mut alone = lock(&self.alone);
         // Whoever shuts down finds it in there, or it finds that out here.
         if self.is_closing() {

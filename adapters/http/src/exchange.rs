@@ -161,17 +161,21 @@ impl Drop for Carried {
         if !self.is_over {
             self.wire.response_dropped(self.response);
         }
+        let is_kept_by_nobody = matches!(self.time, Time::NotKept);
+        let mut is_spare = false;
         match std::mem::replace(&mut self.afterwards, Afterwards::Nothing) {
             Afterwards::Nothing => {}
             Afterwards::Remove(inner, place) => {
                 if let Some(inner) = inner.upgrade() {
-                    lock(&inner.alone).remove(place);
+                    let mut alone = lock(&inner.alone);
+                    alone.remove(place);
+                    is_spare = self.is_over && is_kept_by_nobody && alone.keep(&mut self.wire);
                 }
             }
             Afterwards::Run(afterwards) => afterwards(),
         }
         // A keeper does this when it is dropped.
-        if matches!(self.time, Time::NotKept) {
+        if is_kept_by_nobody && !is_spare {
             self.wire.abandon();
         }
     }

@@ -7,6 +7,7 @@
 mod client;
 mod kept_bytes;
 mod post_queue;
+mod reuse;
 mod server;
 
 use mcp_sansio::http::{Posts, Streams};

@@ -36,6 +36,10 @@ pub(super) struct Responses {
 }
 
 impl Responses {
+    pub(super) const fn is_alone(&self) -> bool {
+        self.is_alone
+    }
+
     pub(super) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
         self.is_alone && M::is_last_word(event)
     }
