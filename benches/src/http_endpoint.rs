@@ -1,5 +1,7 @@
 //! Requests to an HTTP endpoint in this process, without a socket.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
@@ -92,6 +94,18 @@ impl HttpEndpoint {
                 tokio::task::yield_now().await;
             }
         });
+    }
+
+    /// Waits until sessions have given back what they keep for a while after each request.
+    pub fn idle(&self) {
+        self.runtime.block_on(async {
+            #[cfg(test)]
+            tokio::time::pause();
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            #[cfg(test)]
+            tokio::time::resume();
+        });
+        self.settle();
     }
 
     fn post(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {

@@ -13,6 +13,8 @@ mod queue;
 pub use bytes::MessageBytes;
 pub use inbox::Inbox;
 pub use message::{Frame, Frames};
+#[cfg(feature = "http")]
+pub(crate) use outbox::OutboxBounds;
 pub use outbox::{Framing, Messages, Outbox};
 
 #[cfg(feature = "http")]

@@ -51,9 +51,25 @@ pub struct Outbox {
     /// Messages, those that are calls with their handle.
     queue: Queue<Tag>,
     framing: Framing,
+    bounds: OutboxBounds,
+}
+
+/// How much an outbox holds, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct OutboxBounds {
     limit: usize,
     reserve: usize,
     congestion: usize,
+}
+
+impl OutboxBounds {
+    pub(crate) const fn of(limits: &Limits) -> Self {
+        Self {
+            limit: limits.outbox_bytes,
+            reserve: limits.reserve_bytes,
+            congestion: limits.congestion_bytes,
+        }
+    }
 }
 
 /// How much room a message may take.
@@ -70,13 +86,12 @@ pub(crate) enum Room {
 impl Outbox {
     /// An empty outbox. It allocates nothing before the first message.
     pub const fn new(framing: Framing, limits: &Limits) -> Self {
-        Self {
-            queue: Queue::new(),
-            framing,
-            limit: limits.outbox_bytes,
-            reserve: limits.reserve_bytes,
-            congestion: limits.congestion_bytes,
-        }
+        Self::with(framing, OutboxBounds::of(limits))
+    }
+
+    /// The same with these bounds.
+    pub(crate) const fn with(framing: Framing, bounds: OutboxBounds) -> Self {
+        Self { queue: Queue::new(), framing, bounds }
     }
 
     /// The bytes to send next: all that have not been sent.
@@ -96,12 +111,12 @@ impl Outbox {
 
     /// How many bytes more a caller may put in.
     pub(crate) const fn room(&self) -> usize {
-        self.limit.saturating_sub(self.len())
+        self.bounds.limit.saturating_sub(self.len())
     }
 
     /// Whether so much waits to be sent that a driver should stop reading until it has gone out.
     pub const fn is_congested(&self) -> bool {
-        self.congestion <= self.len()
+        self.bounds.congestion <= self.len()
     }
 
     /// Says that the first `bytes` bytes of [`unsent`](Self::unsent) have been sent.
@@ -126,20 +141,7 @@ impl Outbox {
     /// For drivers that count in another way: a connection that is about to end, or an answer to a request of
     /// which only so many are served at the same time, should not be lost to a peer that is slow to read.
     pub const fn set_limit(&mut self, bytes: usize) {
-        self.limit = bytes;
-    }
-
-    /// Another one with the same framing and limits, and nothing in it.
-    #[cfg(feature = "http")]
-    pub(crate) const fn like(&self) -> Self {
-        let Self { queue: _, framing, limit, reserve, congestion } = self;
-        Self {
-            queue: Queue::new(),
-            framing: *framing,
-            limit: *limit,
-            reserve: *reserve,
-            congestion: *congestion,
-        }
+        self.bounds.limit = bytes;
     }
 
     /// Gives the buffer back to the allocator if everything has been sent.
@@ -159,8 +161,8 @@ impl Outbox {
             Framing::Messages => b"",
         };
         let limit = match room {
-            Room::Limit => self.limit,
-            Room::Reserve => self.limit.saturating_add(self.reserve),
+            Room::Limit => self.bounds.limit,
+            Room::Reserve => self.bounds.limit.saturating_add(self.bounds.reserve),
             Room::Held => usize::MAX,
         };
         self.queue.append(limit, tag, end, write)

@@ -61,6 +61,12 @@ pub struct Skipped<'l, 'a> {
 }
 
 impl<'a, T> List<'a, T> {
+    /// A list of this element only.
+    #[inline]
+    pub(super) const fn only(value: T) -> Self {
+        Self { entries: Few::One(Entry { raw: None, value: Ok(value) }) }
+    }
+
     /// How many elements could be read.
     pub fn len(&self) -> usize {
         self.iter().count()

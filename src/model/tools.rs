@@ -325,7 +325,7 @@ impl<'a> CallToolResult<'a> {
 
     /// A result of one block of text.
     pub fn text(text: impl Into<Text<'a>>) -> Self {
-        Self::new([Content::text(text)])
+        Self { content: List::only(Content::text(text)), ..Self::default() }
     }
 
     /// A result of structured data, an object, and of the same as text for those who read only that.

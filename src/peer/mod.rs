@@ -119,6 +119,7 @@ pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass
 pub(crate) use listens::Change;
 pub(crate) use notify::Notice;
 pub(crate) use opening::LateProbe;
+pub(crate) use rare::Rare;
 pub(crate) use receive::{Incoming, IncomingRequest};
 pub(crate) use route::Role;
 pub(crate) use task_face::task_face;
@@ -143,7 +144,7 @@ use listens::Listens;
 use noise::Noise;
 use pages::Changes;
 use pending::Pending;
-use rare::{Empty, Rare};
+use rare::Empty;
 use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};

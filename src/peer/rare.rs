@@ -12,10 +12,10 @@ use crate::rpc::Deadlines;
 /// Looking at it costs nothing; changing it allocates it the first time. So an idle session stays
 /// small whatever a session can do.
 #[derive(Clone, Debug)]
-pub(super) struct Rare<T>(Option<Box<T>>);
+pub(crate) struct Rare<T>(Option<Box<T>>);
 
 /// What a [`Rare`] is before anything has been done with it.
-pub(super) trait Empty: Clone + 'static {
+pub(crate) trait Empty: Clone + 'static {
     const EMPTY: &'static Self;
 }
 
@@ -28,12 +28,12 @@ impl<T: Clone + 'static> Empty for VecDeque<T> {
 }
 
 impl<T> Rare<T> {
-    pub(super) const EMPTY: Self = Self(None);
+    pub(crate) const EMPTY: Self = Self(None);
 }
 
 impl<T: Empty + PartialEq> Rare<T> {
     /// Takes no room any more, if there is nothing in it.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if self.0.as_deref().is_some_and(|value| *value == *T::EMPTY) {
             self.0 = None;
         }

@@ -16,25 +16,25 @@ type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + S
 
 /// Those for which there was no room yet. That something has changed twice need be told once.
 pub(crate) struct Changes<M: Machine> {
-    waiting: BTreeMap<String, Tell<M>>,
+    waiting: Option<Box<BTreeMap<String, Tell<M>>>>,
 }
 
 impl<M: Machine> Changes<M> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.as_ref().is_none_or(|waiting| waiting.is_empty())
     }
 }
 
 impl<M: Machine> Default for Changes<M> {
     fn default() -> Self {
-        Self { waiting: BTreeMap::new() }
+        Self { waiting: None }
     }
 }
 
 impl<M: Machine> State<M> {
     /// Tells of a change with this name, now or as soon as there is room.
     pub(crate) fn tell_change(&mut self, name: String, tell: Tell<M>) {
-        let waiting = &mut self.changes.waiting;
+        let waiting = self.changes.waiting.get_or_insert_default();
         if waiting.len() < MOST_WAITING || waiting.contains_key(&name) {
             waiting.insert(name, tell);
         }
@@ -43,10 +43,11 @@ impl<M: Machine> State<M> {
 
     /// Tells of what there is room for.
     pub(crate) fn tell_changes(&mut self) {
-        while let Some((name, tell)) = self.changes.waiting.pop_first() {
+        let Some(waiting) = &mut self.changes.waiting else { return };
+        while let Some((name, tell)) = waiting.pop_first() {
             let told = tell(&mut self.machine, &mut self.out);
             if told == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty() {
-                self.changes.waiting.insert(name, tell);
+                waiting.insert(name, tell);
                 return;
             }
             // Those who did not ask for it are not told, and one that has ended need not know.

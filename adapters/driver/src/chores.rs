@@ -10,24 +10,24 @@ use crate::host::Chore;
 /// to bound.
 #[derive(Default)]
 pub(crate) struct Chores {
-    waiting: VecDeque<(InboundId, Chore)>,
+    waiting: Option<Box<VecDeque<(InboundId, Chore)>>>,
 }
 
 impl Chores {
     pub(crate) fn push(&mut self, id: InboundId, chore: Chore) {
-        self.waiting.push_back((id, chore));
+        self.waiting.get_or_insert_default().push_back((id, chore));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.as_ref().is_none_or(|waiting| waiting.is_empty())
     }
 
     pub(crate) fn pop(&mut self) -> Option<(InboundId, Chore)> {
-        self.waiting.pop_front()
+        self.waiting.as_mut()?.pop_front()
     }
 
     /// There was no room for its answer: it is the next one again.
     pub(crate) fn push_back(&mut self, id: InboundId, chore: Chore) {
-        self.waiting.push_front((id, chore));
+        self.waiting.get_or_insert_default().push_front((id, chore));
     }
 }

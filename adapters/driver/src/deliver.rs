@@ -106,7 +106,7 @@ impl<M: Machine> Wire<M> {
         let (inbound, kept) = (counts.inbound, counts.kept_bytes);
         let waits_for = ReaderWait::Room { inbound, kept, unsent, until };
         let reader = Reader { waker: context.waker().clone(), waits_for };
-        let old = state.reader.replace(reader);
+        let old = state.reader.replace(Box::new(reader));
         // Whoever keeps the time has to know of it.
         self.release(state);
         drop(old);
@@ -127,7 +127,8 @@ impl<M: Machine> Wire<M> {
         let until = state.requests.wait_until(now, self.patience / LAST_REQUESTS);
         if waits && now < until {
             let waits_for = ReaderWait::Handlers { until };
-            let old = state.reader.replace(Reader { waker: context.waker().clone(), waits_for });
+            let reader = Reader { waker: context.waker().clone(), waits_for };
+            let old = state.reader.replace(Box::new(reader));
             // Whoever keeps the time has to know of it.
             self.release(state);
             drop(old);

@@ -14,7 +14,9 @@ const MOST_WAITING: usize = 1024;
 /// Events that wait to be told.
 pub(crate) struct Events<M: Machine> {
     most_bytes: usize,
-    waiting: VecDeque<(M::Event, usize)>,
+    /// With the bytes of the peer that they hold. In a box, because most connections have one at the beginning and one at
+    /// the end, and there may be many that idle.
+    waiting: Option<Box<VecDeque<(M::Event, usize)>>>,
     /// How many bytes of the peer they hold together.
     bytes: usize,
     /// Somebody tells them, or is about to.
@@ -23,42 +25,46 @@ pub(crate) struct Events<M: Machine> {
 
 impl<M: Machine> Events<M> {
     pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: VecDeque::new(), bytes: 0, is_told: false }
+        Self { most_bytes, waiting: None, bytes: 0, is_told: false }
     }
 
     /// Takes an event in, unless there are too many and it is not one of those that must be told.
     pub(crate) fn push(&mut self, event: M::Event, bytes: usize) {
         let together = self.bytes.saturating_add(bytes);
-        let is_full = MOST_WAITING <= self.waiting.len() || self.most_bytes < together;
-        if self.waiting.is_empty() || !is_full || M::is_last_word(&event) {
+        let waiting = self.waiting.get_or_insert_default();
+        let is_full = MOST_WAITING <= waiting.len() || self.most_bytes < together;
+        if waiting.is_empty() || !is_full || M::is_last_word(&event) {
             self.bytes = together;
-            self.waiting.push_back((event, bytes));
+            waiting.push_back((event, bytes));
         }
     }
 
     /// Whether there are events that nobody tells. Whoever asks tells them.
     pub(crate) fn begin(&mut self) -> bool {
-        let begins = !self.is_told && !self.waiting.is_empty();
+        let begins = !self.is_told && self.has_waiting();
         self.is_told |= begins;
         begins
     }
 
     /// Whether everything has been told.
     pub(crate) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && !self.is_told
+        !self.has_waiting() && !self.is_told
+    }
+
+    fn has_waiting(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty())
     }
 
     /// Nobody tells them any more.
     fn end(&mut self) {
         self.is_told = false;
-        if self.waiting.is_empty() {
-            // Most connections have one at the beginning and one at the end, and there may be many that idle.
-            self.waiting = VecDeque::new();
+        if !self.has_waiting() {
+            self.waiting = None;
         }
     }
 
     fn next(&mut self) -> Option<M::Event> {
-        let (event, bytes) = self.waiting.pop_front()?;
+        let (event, bytes) = self.waiting.as_mut()?.pop_front()?;
         self.bytes -= bytes;
         Some(event)
     }

@@ -11,7 +11,6 @@ use crate::tasks::{Link, tell, watch};
 pub(crate) struct Follow {
     /// Those who are woken. Mostly there is one.
     waker: Option<Waker>,
-    wakers: Vec<Waker>,
     more: Option<Box<MoreToFollow>>,
     /// It has ended just now.
     pub(crate) ended: bool,
@@ -20,6 +19,7 @@ pub(crate) struct Follow {
 /// What rarely is to be done.
 #[derive(Default)]
 pub(crate) struct MoreToFollow {
+    wakers: Vec<Waker>,
     pub(crate) signals: Vec<Weak<dyn Signalled>>,
     /// Other connections that have something to tell. They cannot while this one is locked.
     pub(crate) links: Vec<Arc<dyn Link>>,
@@ -32,7 +32,7 @@ impl Follow {
         for waker in wakers {
             match self.waker {
                 None => self.waker = Some(waker),
-                Some(_) => self.wakers.push(waker),
+                Some(_) => self.more().wakers.push(waker),
             }
         }
     }
@@ -51,11 +51,9 @@ impl Follow {
             let signalled = more.signals.iter().filter_map(Weak::upgrade);
             signalled.for_each(|signalled| signalled.signal().raise());
         }
-        if let Some(waker) = self.waker {
-            waker.wake();
-            self.wakers.into_iter().for_each(Waker::wake);
-        }
+        self.waker.into_iter().for_each(Waker::wake);
         if let Some(more) = self.more {
+            more.wakers.into_iter().for_each(Waker::wake);
             tell(more.links);
             watch(more.watching);
         }

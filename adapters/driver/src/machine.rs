@@ -1,6 +1,7 @@
 //! What the adapter needs of a machine, so that one set of threads drives either role.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use mcp_sansio::json::{EncodeError, Raw, Str};
 use mcp_sansio::model::method::PagedMethod;
@@ -58,6 +59,10 @@ pub(crate) mod sealed {
         /// down may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
 
+        /// How long the end of a connection may take in all, once nothing is in flight: a server may read what its client
+        /// has said last, but slowly.
+        const LAST_WRITE: Option<Duration>;
+
         /// The method of a request.
         fn method(request: &Self::Request) -> &Str<'static>
         where
@@ -80,11 +85,13 @@ pub(crate) mod sealed {
         fn poll_timeout(&self) -> Option<Instant>;
         fn phase(&self) -> Phase;
         fn counts(&self) -> Counts;
+        #[cfg(feature = "http")]
+        fn release(&mut self);
         fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool;
         fn revision(&self) -> Option<Revision>;
         fn peer_capabilities(&self) -> CapabilitySet;
         fn disconnected(&mut self, cause: Cause, now: Instant);
-        fn shut_down(&mut self, grace: std::time::Duration, now: Instant);
+        fn shut_down(&mut self, grace: Duration, now: Instant);
         fn respond(
             &mut self,
             id: InboundId,
@@ -179,7 +186,7 @@ pub(crate) mod sealed {
 macro_rules! machine {
     (
         $Machine:ident, $Event:ident, $Request:ident,
-        opening: $opening:pat, reads to the end: $reads_to_the_end:literal
+        opening: $opening:pat, reads to the end: $reads_to_the_end:literal, last write: $last_write:expr
     ) => {
         impl Machine for $Machine {
             type Request = $Request<'static>;
@@ -205,6 +212,7 @@ macro_rules! machine {
 
         impl sealed::Steer for $Machine {
             const READS_TO_THE_END: bool = $reads_to_the_end;
+            const LAST_WRITE: Option<Duration> = $last_write;
 
             fn method<'r>(request: &'r $Request<'static>) -> &'r Str<'static> {
                 &request.method
@@ -246,6 +254,11 @@ macro_rules! machine {
                 Self::counts(self)
             }
 
+            #[cfg(feature = "http")]
+            fn release(&mut self) {
+                Self::release(self);
+            }
+
             fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
                 Self::has_room_for(self, frame, unsent)
             }
@@ -262,7 +275,7 @@ macro_rules! machine {
                 Self::disconnected(self, cause, now);
             }
 
-            fn shut_down(&mut self, grace: std::time::Duration, now: Instant) {
+            fn shut_down(&mut self, grace: Duration, now: Instant) {
                 Self::shut_down(self, grace, now);
             }
 
@@ -403,11 +416,12 @@ macro_rules! machine {
 // A server waits for nobody: whoever serves it has no use for the moment it is opened.
 machine!(
     Server, ServerEvent, Request,
-    opening: ServerEvent::Ready, reads to the end: false
+    opening: ServerEvent::Ready, reads to the end: false, last write: None
 );
 machine!(
     Client,
     ClientEvent,
     ClientRequest,
-    opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_)), reads to the end: true
+    opening: (ClientEvent::Connected(_) | ClientEvent::ConnectFailed(_)), reads to the end: true,
+    last write: Some(Duration::from_secs(2))
 );

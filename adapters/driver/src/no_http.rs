@@ -69,6 +69,14 @@ impl Outlets for HttpOutlets {
 pub(crate) struct HttpState {}
 
 impl HttpState {
+    pub(crate) const fn waits_for_room(&self) -> bool {
+        false
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
     pub(crate) const fn is_last_word_known<M: Machine>(&self, _: &M::Event) -> bool {
         false
     }

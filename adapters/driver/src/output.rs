@@ -92,14 +92,14 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Does what follows from there being more room for output, and gives the lock back.
-    fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
+    pub(crate) fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
         let is_due = state.machine.poll_timeout().is_some_and(|due| due <= now);
         if state.is_open() && !is_due && self.tasks.is_none() && !state.waits_for_room() {
             self.set_limit(&mut state);
             let State { machine, out, .. } = &mut *state;
             // What the machine holds back until there is room leaves by this. Nothing else can come of it.
             match machine.handle_timeout(now, out) {
-                None => return,
+                None => return state.count_kept_bytes(),
                 Some(happening) => self.deliver(&mut state, happening, 0),
             }
         }
@@ -225,5 +225,6 @@ impl<M: Machine> State<M> {
             || !self.unanswered.is_empty()
             || !self.changes.is_empty()
             || !self.chores.is_empty()
+            || self.http.waits_for_room()
     }
 }

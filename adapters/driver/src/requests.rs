@@ -33,7 +33,13 @@ pub(crate) struct Requests<M: Machine> {
     running: usize,
     /// How many handlers have returned.
     returned: u64,
-    /// How many had when somebody began to wait for the next one, and when that was.
+    /// What few connections need.
+    rest: Option<Box<Rest>>,
+}
+
+#[derive(Default)]
+struct Rest {
+    /// How many handlers had returned when somebody began to wait for the next one, and when that was.
     last_return: Option<(u64, Instant)>,
     /// Those that run and count for nothing.
     lent: BTreeSet<InboundId>,
@@ -76,9 +82,7 @@ impl<M: Machine> Requests<M> {
             stages: Vec::new(),
             running: 0,
             returned: 0,
-            last_return: None,
-            lent: BTreeSet::new(),
-            without_input: BTreeMap::new(),
+            rest: None,
         }
     }
 
@@ -108,7 +112,7 @@ impl<M: Machine> Requests<M> {
     /// Whether no handler runs, and none will.
     #[cfg(feature = "http")]
     pub(crate) fn is_idle(&self) -> bool {
-        self.counts_none() && self.lent.is_empty()
+        self.counts_none() && self.rest.as_ref().is_none_or(|rest| rest.lent.is_empty())
     }
 
     /// Gives memory back if no handler runs and nothing waits for one. Returns whether that is so.
@@ -139,11 +143,12 @@ impl<M: Machine> Requests<M> {
 
     /// Until when to wait for a handler to return. Each one that does gives the others as much time again.
     pub(crate) fn wait_until(&mut self, now: Instant, patience: Duration) -> Instant {
-        let since = match self.last_return {
+        let last_return = &mut self.rest.get_or_insert_default().last_return;
+        let since = match *last_return {
             Some((returned, since)) if returned == self.returned => since,
             _ => now,
         };
-        self.last_return = Some((self.returned, since));
+        *last_return = Some((self.returned, since));
         since + patience
     }
 
@@ -173,12 +178,14 @@ impl<M: Machine> Requests<M> {
     /// The request comes again later, and keeps its permit until then: it was admitted, and must not be refused when its
     /// client has answered.
     pub(crate) fn wait_for_input(&mut self, id: InboundId, permit: Option<Permit>) {
-        self.without_input.extend(permit.map(|permit| (id, permit)));
+        if let Some(permit) = permit {
+            self.rest.get_or_insert_default().without_input.insert(id, permit);
+        }
     }
 
     /// The permit of a request that has come again.
     pub(crate) fn input_came(&mut self, id: InboundId) -> Option<Permit> {
-        self.without_input.remove(&id)
+        self.rest.as_mut()?.without_input.remove(&id)
     }
 
     /// Its answer has been given by the run of its handler that has this. It may run again already, with what it needed.
@@ -192,7 +199,7 @@ impl<M: Machine> Requests<M> {
 
     /// Its answer is not wanted any more: it does not run. Gives what tells that, if it does.
     pub(crate) fn cancel(&mut self, id: InboundId) -> Option<Weak<dyn Signalled>> {
-        self.without_input.remove(&id);
+        drop(self.input_came(id));
         match self.stage(id)?.take()?.1 {
             Stage::Runs(signalled) => Some(signalled),
             Stage::Waits(number) => {
@@ -222,7 +229,8 @@ impl<M: Machine> Requests<M> {
     /// Its handler goes on, but need not be waited for: another one may run beside it, unless there are very
     /// many of these. It keeps its permit, as that bounds handlers.
     pub(crate) fn lend(&mut self, id: InboundId) {
-        if self.lent.len() < MOST_LENT && self.lent.insert(id) {
+        let lent = &mut self.rest.get_or_insert_default().lent;
+        if lent.len() < MOST_LENT && lent.insert(id) {
             // Whoever lends it holds its slot, so it counts among those that run.
             self.running -= 1;
         }
@@ -230,7 +238,7 @@ impl<M: Machine> Requests<M> {
 
     pub(crate) fn finished(&mut self, id: InboundId) {
         self.returned += 1;
-        if !self.lent.remove(&id) {
+        if !self.rest.as_mut().is_some_and(|rest| rest.lent.remove(&id)) {
             // Each slot is given back once, and has been counted when it was given out.
             self.running -= 1;
         }
@@ -245,7 +253,9 @@ impl<M: Machine> Requests<M> {
         self.first += self.waiting.len() as u64;
         self.waiting.clear();
         self.cancelled = 0;
-        self.without_input.clear();
+        if let Some(rest) = &mut self.rest {
+            rest.without_input.clear();
+        }
     }
 }
 
@@ -363,7 +373,9 @@ mod tests {
             // Twice is once.
             requests.lend(*id);
         }
-        let counts = |requests: &Requests<Server>| (requests.lent.len(), requests.running);
+        let counts = |requests: &Requests<Server>| {
+            (requests.rest.as_ref().unwrap().lent.len(), requests.running)
+        };
         assert_eq!(counts(&requests), (MOST_LENT, 0));
         let last = start(&mut requests).unwrap();
         requests.lend(last);

@@ -92,7 +92,8 @@ impl<M: Machine> Wire<M> {
         state.machine.disconnected(Cause::ShutDown, now);
         self.settle(&mut state, now);
         if !state.has_ended() {
-            state.closing = Some(Closing { since: now, written: Some(now), has_ended: true });
+            let closing = Closing { since: now, written: Some(now), has_ended: true };
+            state.closing = Some(Box::new(closing));
             state.follow.ended = true;
         }
         self.release(state);
@@ -104,6 +105,7 @@ impl<M: Machine> Wire<M> {
             state.closing.as_ref().and_then(|closing| self.closing_deadline(state, closing));
         let deadlines = machine.into_iter().chain(self.next_expiry()).chain(closing);
         let deadlines = deadlines.chain(state.out.poll_timeout()).chain(state.reader_deadline());
+        let deadlines = deadlines.chain(state.http.deadline());
         deadlines.min()
     }
 
@@ -115,7 +117,7 @@ impl<M: Machine> Wire<M> {
             None => {
                 let last = state.output.last_write.into_iter().fold(closing.since, Instant::max);
                 let last = last + self.patience;
-                Some(self.last_write.map_or(last, |most| last.min(closing.since + most)))
+                Some(M::LAST_WRITE.map_or(last, |most| last.min(closing.since + most)))
             }
         }
     }
@@ -128,9 +130,10 @@ impl<M: Machine> Wire<M> {
         }
         state.requests.clear();
         let new = Closing { since: now, written: None, has_ended: false };
-        let closing = state.closing.take().unwrap_or(new);
+        let closing = state.closing.take().map_or(new, |closing| *closing);
         let is_due = self.closing_deadline(state, &closing).is_some_and(|deadline| deadline <= now);
-        state.closing = Some(self.close_further(state, closing, is_due, now));
+        let closing = self.close_further(state, closing, is_due, now);
+        state.closing = Some(Box::new(closing));
     }
 
     fn close_further(

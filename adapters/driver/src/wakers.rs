@@ -11,46 +11,54 @@ impl Place {
     pub(crate) const NONE: Self = Self(None);
 }
 
-/// Wakers of those who wait, one for each.
+/// Wakers of those who wait, one for each. Mostly nobody does, which takes no memory.
 ///
 /// Wakers are given back rather than dropped or woken here, because either can run what is somebody else's, and
 /// there is a lock around this.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
+    waiting: Option<Box<Waiting>>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
     next: u64,
     wakers: BTreeMap<u64, Waker>,
 }
 
 impl Wakers {
     pub(crate) const fn new() -> Self {
-        Self { next: 0, wakers: BTreeMap::new() }
+        Self { waiting: None }
     }
 
     /// Whoever polls with this context is to be woken. Gives back the waker that it had before.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn register(&mut self, place: &mut Place, context: &Context<'_>) -> Option<Waker> {
+        let waiting = self.waiting.get_or_insert_default();
         let place = *place.0.get_or_insert_with(|| {
-            self.next += 1;
-            self.next
+            waiting.next += 1;
+            waiting.next
         });
-        match self.wakers.get(&place) {
+        match waiting.wakers.get(&place) {
             Some(waker) if waker.will_wake(context.waker()) => None,
-            _ => self.wakers.insert(place, context.waker().clone()),
+            _ => waiting.wakers.insert(place, context.waker().clone()),
         }
     }
 
     /// Somebody does not wait any more.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
-        self.wakers.remove(&place.0?)
+        self.waiting.as_mut()?.wakers.remove(&place.0?)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.wakers.is_empty()
+        self.waiting.as_ref().is_none_or(|waiting| waiting.wakers.is_empty())
     }
 
     /// Takes out all of them, to be woken where no lock is held.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
-        std::mem::take(&mut self.wakers).into_values()
+        // Their names are not given to others: those who have them may still wait.
+        let wakers = self.waiting.as_mut().map(|waiting| std::mem::take(&mut waiting.wakers));
+        wakers.into_iter().flat_map(BTreeMap::into_values)
     }
 }

@@ -49,9 +49,6 @@ const CLIENT_HANDLERS: usize = 16;
 /// How long a server that does not read may hold up the end of its client.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long the end of a client may take in all, once nothing is in flight: its server may read, but slowly.
-const CLIENT_LAST_WRITE: Duration = Duration::from_secs(2);
-
 /// The text of the error for a request that its handler has not answered.
 pub(crate) const UNANSWERED: &str = "the request was not answered";
 
@@ -65,8 +62,6 @@ pub struct Wire<M: Machine> {
     pub(crate) tasks: Option<SharedTasks>,
     /// How long the peer may pause reading when everything is over but for the last of the output.
     pub(crate) patience: Duration,
-    /// How long it may take in all to read that.
-    pub(crate) last_write: Option<Duration>,
     /// Everything is over.
     ended: Signal,
 }
@@ -87,12 +82,12 @@ pub(crate) struct State<M: Machine> {
     pub(crate) changes: Changes<M>,
     /// How opening the connection went.
     pub(crate) opening: Opening<M>,
-    pub(crate) closing: Option<Closing>,
+    pub(crate) closing: Option<Box<Closing>>,
     pub(crate) jobs: Jobs<M>,
     /// Whoever waits for deadlines, and the one that it knows of.
     pub(crate) timer: Option<(Waker, Option<Instant>)>,
     /// Whoever reads, and waits for room for the next request.
-    pub(crate) reader: Option<Reader>,
+    pub(crate) reader: Option<Box<Reader>>,
     /// Those who wait for room in the outbox.
     pub(crate) room: Wakers,
     pub(crate) http: HttpState,
@@ -138,7 +133,7 @@ impl Wire<Server> {
         let most = options.handlers.unwrap_or(SERVER_HANDLERS);
         let requests = Requests::new(most);
         let opening = Opening::Told;
-        let setup = Setup { out, limits, patience, last_write: None, requests, opening };
+        let setup = Setup { out, limits, patience, requests, opening };
         let wire = Self::new(server, setup, options.tasks.clone(), clock, Arc::clone(&runner));
         runner.begin(&wire.handle());
         wire
@@ -169,8 +164,8 @@ impl Wire<Client> {
         let most = options.handlers.unwrap_or(CLIENT_HANDLERS);
         let requests = Requests::new(most);
         let opening = Opening::Waited(None);
-        let (patience, last_write) = (CLIENT_PATIENCE, Some(CLIENT_LAST_WRITE));
-        let setup = Setup { out, limits, patience, last_write, requests, opening };
+        let patience = CLIENT_PATIENCE;
+        let setup = Setup { out, limits, patience, requests, opening };
         Self::new(client, setup, options.tasks.clone(), clock, runner)
     }
 }
@@ -180,7 +175,6 @@ struct Setup<M: Machine> {
     out: Out,
     limits: Arc<Limits>,
     patience: Duration,
-    last_write: Option<Duration>,
     requests: Requests<M>,
     opening: Opening<M>,
 }
@@ -193,7 +187,7 @@ impl<M: Machine> Wire<M> {
         clock: Clock,
         runner: Arc<dyn Run<M>>,
     ) -> Arc<Self> {
-        let Setup { out, limits, patience, last_write, requests, opening } = setup;
+        let Setup { out, limits, patience, requests, opening } = setup;
         let state = State {
             machine,
             out,
@@ -217,7 +211,7 @@ impl<M: Machine> Wire<M> {
         // Those who share tasks have to agree on the time.
         let clock = tasks.as_ref().map_or(clock, SharedTasks::clock);
         let (state, ended) = (Mutex::new(state), Signal::default());
-        let wire = Arc::new(Self { state, clock, limits, tasks, patience, last_write, ended });
+        let wire = Arc::new(Self { state, clock, limits, tasks, patience, ended });
         wire.link();
         wire
     }
@@ -473,5 +467,16 @@ impl<M: Machine> State<M> {
 impl<M: Machine> fmt::Debug for Wire<M> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Wire").field("phase", &self.phase()).finish_non_exhaustive()
+    }
+}
+#[cfg(all(test, feature = "http", target_pointer_width = "64"))]
+mod tests {
+    use super::*;
+
+    /// There may be many that idle, and this is most of what each of them takes.
+    #[test]
+    fn a_connection_is_small() {
+        let bytes = size_of::<Wire<Server>>();
+        assert!(bytes <= 1_616, "{bytes} bytes: box what few connections have");
     }
 }

@@ -69,7 +69,12 @@ fn print_http(count: usize) {
     };
     // What all sessions share.
     open();
-    let ((), bytes) = held(|| (0..count).for_each(|_| open()));
+    endpoint.idle();
+    let open_all = || {
+        (0..count).for_each(|_| open());
+        endpoint.idle();
+    };
+    let ((), bytes) = held(open_all);
     println!("\n{count} idle HTTP sessions\tbytes\tper session");
     println!("allocated\t{bytes}\t{:.1}", bytes as f64 / count as f64);
 }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use crate::peer::Rare;
 use crate::time::Instant;
 
 /// Keeps the events of one session. Every event is kept before it is sent.
@@ -27,7 +28,7 @@ pub trait EventStore {
 /// The latest events of a session, in memory, within bounds.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct MemoryEvents {
-    kept: VecDeque<Kept>,
+    kept: Rare<VecDeque<Kept>>,
     bytes: usize,
     most_events: usize,
     most_bytes: usize,
@@ -45,7 +46,7 @@ struct Kept {
 impl MemoryEvents {
     /// Keeps at most so many events, which have at most so many bytes, for so long.
     pub const fn new(most_events: usize, most_bytes: usize, kept_for: Duration) -> Self {
-        Self { kept: VecDeque::new(), bytes: 0, most_events, most_bytes, kept_for }
+        Self { kept: Rare::EMPTY, bytes: 0, most_events, most_bytes, kept_for }
     }
 
     fn drop_oldest(&mut self) {
@@ -86,7 +87,11 @@ impl EventStore for MemoryEvents {
     }
 
     fn forget(&mut self, stream: u32) {
+        if self.kept.is_empty() {
+            return;
+        }
         self.kept.retain(|kept| kept.stream != stream);
+        self.kept.release();
         self.bytes = self.kept.iter().map(|kept| kept.message.len()).sum();
     }
 }

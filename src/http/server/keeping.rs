@@ -163,7 +163,7 @@ impl<E: EventStore> Streams<E> {
         // Whoever asks for events gets events.
         stream.must_stream = true;
         let id = ResponseId { stream: number, generation: stream.generation };
-        self.kept.retain(|kept| *kept != number);
+        self.forget_kept(number);
         self.set_deadline(number, None);
         self.wake(number);
         Some(id)
@@ -221,11 +221,19 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
+    /// A stream is not among those that have broken off.
+    fn forget_kept(&mut self, number: u32) {
+        if !self.kept.is_empty() {
+            self.kept.retain(|kept| *kept != number);
+            self.kept.release();
+        }
+    }
+
     /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.
     pub(super) fn forget(&mut self, number: u32) {
         self.set_deadline(number, None);
         if self.streams.remove(&number).is_some_and(|stream| stream.latest.is_some()) {
-            self.kept.retain(|kept| *kept != number);
+            self.forget_kept(number);
             self.events.forget(number);
         }
         if self.streams.is_empty() {

@@ -1,5 +1,7 @@
 //! Which stream a message of the machine goes out on, and with which status.
 
+use alloc::boxed::Box;
+
 use super::config::ResponseMode;
 use super::events::EventStore;
 use super::stream::Purpose;
@@ -57,6 +59,7 @@ impl<E: EventStore> Outlets for Streams<E> {
         if number == Some(STANDALONE) {
             self.begin_standalone();
         }
+        let unheard = self.outbox();
         match number.and_then(|number| self.streams.get_mut(&number)) {
             Some(stream) => {
                 if stream.purpose != Purpose::Standalone || self.manner == Manner::OneStream {
@@ -65,8 +68,9 @@ impl<E: EventStore> Outlets for Streams<E> {
                 &mut stream.outbox
             }
             None => {
-                self.nowhere.messages().for_each(drop);
-                &mut self.nowhere
+                let nowhere = self.nowhere.get_or_insert_with(|| Box::new(unheard));
+                nowhere.messages().for_each(drop);
+                nowhere
             }
         }
     }

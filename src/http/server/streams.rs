@@ -14,10 +14,10 @@ use super::source::RequestSource;
 use super::stream::{Purpose, Stream};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
-use crate::frame::{Framing, Outbox};
+use crate::frame::{Framing, Outbox, OutboxBounds};
 use crate::handle::{InboundId, Requestor};
 use crate::limits::Limits;
-use crate::peer::{Arrival, Lane};
+use crate::peer::{Arrival, Lane, Rare};
 use crate::server::{Call, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
@@ -50,7 +50,7 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) current: Option<u32>,
     pub(super) next_number: u32,
     /// Streams that have broken off and can be come back for, the latest last.
-    pub(super) kept: VecDeque<u32>,
+    pub(super) kept: Rare<VecDeque<u32>>,
     /// When something is to be done about which stream.
     deadlines: BTreeSet<(Instant, u32)>,
     /// Streams whose responses should be asked.
@@ -62,8 +62,10 @@ pub struct Streams<E = MemoryEvents> {
     /// When a response ended last.
     pub(super) used_until: Option<Instant>,
     pub(super) events: E,
-    /// What is said to nobody. All others begin [like](Outbox::like) it.
-    pub(super) nowhere: Outbox,
+    /// What is said to nobody.
+    pub(super) nowhere: Option<Box<Outbox>>,
+    /// How much every stream holds at first.
+    bounds: OutboxBounds,
     /// How many bytes may wait on one stream.
     pub(super) most_bytes: usize,
     /// The machine takes no new requests.
@@ -120,7 +122,7 @@ impl Streams {
     ) -> (Self, ResponseId) {
         let mut streams = Self::new(config, limits, Manner::OneStream, MemoryEvents::default());
         streams.session = Some(id);
-        let mut stream = Stream::new(streams.nowhere.like(), now);
+        let mut stream = Stream::new(streams.outbox(), now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
             response.preface = Some(("endpoint", endpoint));
@@ -151,7 +153,7 @@ impl<E: EventStore> Streams<E> {
         if !is_session || self.is_finished || self.streams.contains_key(&STANDALONE) {
             return;
         }
-        let mut standalone = Stream::new(self.nowhere.like(), Instant::EPOCH);
+        let mut standalone = Stream::new(self.outbox(), Instant::EPOCH);
         standalone.outbox.set_limit(self.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
         standalone.response = None;
@@ -159,7 +161,6 @@ impl<E: EventStore> Streams<E> {
     }
 
     fn new(config: Arc<HttpServerConfig>, limits: &Limits, manner: Manner, events: E) -> Self {
-        let nowhere = Outbox::new(Framing::Messages, limits);
         Self {
             config,
             manner,
@@ -168,18 +169,24 @@ impl<E: EventStore> Streams<E> {
             requests: Vec::new(),
             current: None,
             next_number: STANDALONE + 1,
-            kept: VecDeque::new(),
+            kept: Rare::EMPTY,
             deadlines: BTreeSet::new(),
             woken: Vec::new(),
             revision: None,
             opening: None,
             used_until: None,
             events,
-            nowhere,
+            nowhere: None,
+            bounds: OutboxBounds::of(limits),
             most_bytes: limits.outbox_bytes,
             is_draining: false,
             is_finished: false,
         }
+    }
+
+    /// For the output of one stream.
+    pub(super) const fn outbox(&self) -> Outbox {
+        Outbox::with(Framing::Messages, self.bounds)
     }
 
     /// Whether it is for one message that stands alone.
@@ -264,7 +271,7 @@ impl<E: EventStore> Streams<E> {
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.next_number;
         self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
-        self.streams.insert(stream, Box::new(Stream::new(self.nowhere.like(), now)));
+        self.streams.insert(stream, Box::new(Stream::new(self.outbox(), now)));
         self.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }

@@ -27,7 +27,7 @@ use crate::wire::{State, Wire};
 #[derive(Default)]
 pub(super) struct Requests {
     /// With the time at which it asks again anyway.
-    waiting: Option<(Waker, Option<Instant>)>,
+    waiting: Option<Box<(Waker, Option<Instant>)>>,
     /// The server has ended a session, and another one is being asked for.
     is_renewing: bool,
 }
@@ -76,7 +76,8 @@ impl Wire<Client> {
                     None if is_given_up || posts.is_over() => return Poll::Ready(None),
                     None => {
                         let deadline = posts.poll_timeout();
-                        state.http.requests.waiting = Some((context.waker().clone(), deadline));
+                        let waiting = (context.waker().clone(), deadline);
+                        state.http.requests.waiting = Some(Box::new(waiting));
                         return Poll::Pending;
                     }
                 }
@@ -235,7 +236,7 @@ impl<M: Machine> State<M> {
     /// Finds out whether there is something to do with HTTP.
     pub(crate) fn wake_requests(&mut self) {
         let Out::Http(HttpOutlets::Requests(posts)) = &self.out else { return };
-        let Some((_, known)) = &self.http.requests.waiting else { return };
+        let Some((_, known)) = self.http.requests.waiting.as_deref() else { return };
         let is_sooner = match (posts.poll_timeout(), known) {
             (Some(deadline), Some(known)) => deadline < *known,
             (deadline, None) => deadline.is_some(),
@@ -243,7 +244,7 @@ impl<M: Machine> State<M> {
         };
         let is_over = posts.is_over() || self.output.writing == Writing::Over || self.has_ended();
         if is_sooner || is_over || posts.has_actions() {
-            self.follow.wake(self.http.requests.waiting.take().map(|(waker, _)| waker));
+            self.follow.wake(self.http.requests.waiting.take().map(|waiting| waiting.0));
         }
     }
 }

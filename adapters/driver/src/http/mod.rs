@@ -31,12 +31,23 @@ pub(crate) struct HttpState {
     /// In a box, because most sessions always have room.
     posts: Option<Box<PostQueue>>,
     kept: KeptBytes,
+    /// When a session that does nothing gives memory back.
+    release_at: Option<Instant>,
 }
 
 impl HttpState {
     /// Whether the application knows that the connection ends, so that this event need not be delivered.
     pub(crate) fn is_last_word_known<M: Machine>(&self, event: &M::Event) -> bool {
         self.responses.is_last_word_known::<M>(event)
+    }
+
+    /// Whether POSTs wait for room.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.posts.as_ref().is_some_and(|posts| !posts.is_empty())
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.release_at
     }
 }
 

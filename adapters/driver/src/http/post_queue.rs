@@ -44,6 +44,10 @@ pub(super) struct PostQueue {
 }
 
 impl PostQueue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     fn is_next(&self, place: Option<u64>) -> bool {
         self.waiting.front().is_none_or(|(first, _)| Some(*first) == place)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
@@ -24,13 +25,16 @@ use crate::requests::Admission;
 use crate::run::Run;
 use crate::wire::{State, Wire};
 
+/// How long a session keeps its memory when it has answered a request: another one may follow.
+const KEPT: Duration = Duration::from_secs(5);
+
 /// Whoever waits for something to send.
 #[derive(Default)]
 pub(super) struct Responses {
     ///
     /// The first one takes no memory of its own: mostly it is the only one.
     first: Option<(ResponseId, Waker)>,
-    others: BTreeMap<u32, Vec<(ResponseId, Waker)>>,
+    others: Option<Box<BTreeMap<u32, Vec<(ResponseId, Waker)>>>>,
     /// It serves one message, so that its end is nothing to be told.
     is_alone: bool,
 }
@@ -92,7 +96,7 @@ impl Wire<Server> {
         admission: &mut Admission<'_>,
     ) -> Result<ResponseId, PostRefused> {
         let source = source.into();
-        self.act(|state| {
+        self.act_at(|state, now| {
             if state.machine.phase() == Phase::Closed {
                 return Err(PostRefused::Closed);
             }
@@ -100,7 +104,6 @@ impl Wire<Server> {
             if entry != PostEntry::Always && !state.may_enter(body, &self.limits, place) {
                 return Err(PostRefused::NoRoom);
             }
-            let now = self.clock.now();
             let streams = state.streams().ok_or(PostRefused::Closed)?;
             let response = streams.begin(now);
             let arrival = streams.arrival(response, source, now);
@@ -176,23 +179,11 @@ impl Wire<Server> {
         context: &Context<'_>,
         buffer: &mut Vec<u8>,
     ) -> Poll<Option<ResponseHead>> {
+        let mut state = self.lock();
         let now = self.clock.now();
-        self.act(|state| {
-            let Some(streams) = state.streams() else { return Poll::Ready(None) };
-            let head = match streams.next(response, now, buffer) {
-                ResponsePart::Head(head) => head,
-                ResponsePart::Nothing => {
-                    state.http.responses.wait(response, context.waker());
-                    return Poll::Pending;
-                }
-                _ => return Poll::Ready(None),
-            };
-            if head.content != Content::Events {
-                while streams.next(response, now, buffer) == ResponsePart::Body {}
-                state.release_if_idle();
-            }
-            Poll::Ready(Some(head))
-        })
+        let head = state.next_head((response, now), context, buffer);
+        self.made_room(state, now);
+        head
     }
 
     /// The client has gone before the end of a response: see [`Streams::disconnected`].
@@ -239,15 +230,28 @@ impl Exchange<Server> {
 }
 
 impl State<Server> {
-    /// Gives memory back while a session has nothing to do: most of them idle most of the time.
-    fn release_if_idle(&mut self) {
-        if !self.http.responses.is_alone
-            && self.machine.counts().inbound == 0
-            // A handler that still runs may be told how its request has ended, which is forgotten by this.
-            && self.requests.release_if_idle()
-        {
-            self.machine.release();
+    fn next_head(
+        &mut self,
+        (response, now): (ResponseId, Instant),
+        context: &Context<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Poll<Option<ResponseHead>> {
+        let Some(streams) = self.streams() else { return Poll::Ready(None) };
+        let head = match streams.next(response, now, buffer) {
+            ResponsePart::Head(head) => head,
+            ResponsePart::Nothing => {
+                self.http.responses.wait(response, context.waker());
+                return Poll::Pending;
+            }
+            _ => return Poll::Ready(None),
+        };
+        if head.content != Content::Events {
+            while streams.next(response, now, buffer) == ResponsePart::Body {}
+            if !self.http.responses.is_alone {
+                self.http.release_at = Some(now + KEPT);
+            }
         }
+        Poll::Ready(Some(head))
     }
 
     fn streams(&mut self) -> Option<&mut Streams> {
@@ -265,7 +269,8 @@ impl Responses {
         let known = if first.0 == response {
             Some(&mut first.1)
         } else {
-            let others = self.others.entry(response.stream()).or_default();
+            let others = self.others.get_or_insert_default();
+            let others = others.entry(response.stream()).or_default();
             match others.iter().position(|(one, _)| *one == response) {
                 Some(at) => others.get_mut(at).map(|(_, waker)| waker),
                 None => {
@@ -281,10 +286,11 @@ impl Responses {
 
     fn forget(&mut self, response: ResponseId) {
         self.first.take_if(|(one, _)| *one == response);
-        if let Some(others) = self.others.get_mut(&response.stream()) {
+        let Some(streams) = &mut self.others else { return };
+        if let Some(others) = streams.get_mut(&response.stream()) {
             others.retain(|(one, _)| *one != response);
             if others.is_empty() {
-                self.others.remove(&response.stream());
+                streams.remove(&response.stream());
             }
         }
     }
@@ -292,8 +298,8 @@ impl Responses {
     /// Takes out those who wait for a stream.
     fn take(&mut self, stream: u32) -> impl Iterator<Item = Waker> + use<> {
         let first = self.first.take_if(|(one, _)| one.stream() == stream);
-        let others = self.others.remove(&stream).unwrap_or_default();
-        first.into_iter().chain(others).map(|(_, waker)| waker)
+        let others = self.others.as_mut().and_then(|others| others.remove(&stream));
+        first.into_iter().chain(others.into_iter().flatten()).map(|(_, waker)| waker)
     }
 }
 
@@ -306,6 +312,20 @@ impl<M: Machine> State<M> {
             if is_closed {
                 streams.finish();
             }
+        }
+        if self.http.release_at.is_some_and(|at| at <= now) {
+            self.http.release_at = None;
+            self.release_if_idle();
+        }
+    }
+
+    /// Gives memory back while a session has nothing to do: most of them idle most of the time.
+    fn release_if_idle(&mut self) {
+        if self.machine.counts().inbound == 0
+            // A handler that still runs may be told how its request has ended, which is forgotten by this.
+            && self.requests.release_if_idle()
+        {
+            self.machine.release();
         }
     }
 
