@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::handle::Handle;
 use crate::machine::Machine;
+use crate::rare::Rare;
 use crate::wire::Wire;
 
 /// How many events may wait for a handler that takes its time. Later ones are dropped.
@@ -16,7 +17,7 @@ pub(crate) struct Events<M: Machine> {
     most_bytes: usize,
     /// With the bytes of the peer that they hold. In a box, because most connections have one at the beginning and one at
     /// the end, and there may be many that idle.
-    waiting: Option<Box<VecDeque<(M::Event, usize)>>>,
+    waiting: Rare<VecDeque<(M::Event, usize)>>,
     /// How many bytes of the peer they hold together.
     bytes: usize,
     /// Somebody tells them, or is about to.
@@ -25,13 +26,13 @@ pub(crate) struct Events<M: Machine> {
 
 impl<M: Machine> Events<M> {
     pub(crate) const fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, waiting: None, bytes: 0, is_told: false }
+        Self { most_bytes, waiting: Rare::NONE, bytes: 0, is_told: false }
     }
 
     /// Takes an event in, unless there are too many and it is not one of those that must be told.
     pub(crate) fn push(&mut self, event: M::Event, bytes: usize) {
         let together = self.bytes.saturating_add(bytes);
-        let waiting = self.waiting.get_or_insert_default();
+        let waiting = self.waiting.needed();
         let is_full = MOST_WAITING <= waiting.len() || self.most_bytes < together;
         if waiting.is_empty() || !is_full || M::is_last_word(&event) {
             self.bytes = together;
@@ -52,19 +53,19 @@ impl<M: Machine> Events<M> {
     }
 
     fn has_waiting(&self) -> bool {
-        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty())
+        self.waiting.get().is_some_and(|waiting| !waiting.is_empty())
     }
 
     /// Nobody tells them any more.
     fn end(&mut self) {
         self.is_told = false;
         if !self.has_waiting() {
-            self.waiting = None;
+            self.waiting = Rare::NONE;
         }
     }
 
     fn next(&mut self) -> Option<M::Event> {
-        let (event, bytes) = self.waiting.as_mut()?.pop_front()?;
+        let (event, bytes) = self.waiting.get_mut()?.pop_front()?;
         self.bytes -= bytes;
         Some(event)
     }

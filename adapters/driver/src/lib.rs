@@ -73,6 +73,7 @@ mod output;
 mod pages;
 mod pending;
 mod pool;
+mod rare;
 mod requests;
 mod run;
 mod serialized;

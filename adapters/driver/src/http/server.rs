@@ -21,6 +21,7 @@ use crate::machine::sealed::Happening;
 use crate::options::ConnectionOptions;
 use crate::out::Out;
 use crate::output::Writing;
+use crate::rare::Rare;
 use crate::requests::Admission;
 use crate::run::Run;
 use crate::wire::{State, Wire};
@@ -34,7 +35,7 @@ pub(super) struct Responses {
     ///
     /// The first one takes no memory of its own: mostly it is the only one.
     first: Option<(ResponseId, Waker)>,
-    others: Option<Box<BTreeMap<u32, Vec<(ResponseId, Waker)>>>>,
+    others: Rare<BTreeMap<u32, Vec<(ResponseId, Waker)>>>,
     /// It serves one message, so that its end is nothing to be told.
     is_alone: bool,
 }
@@ -269,7 +270,7 @@ impl Responses {
         let known = if first.0 == response {
             Some(&mut first.1)
         } else {
-            let others = self.others.get_or_insert_default();
+            let others = self.others.needed();
             let others = others.entry(response.stream()).or_default();
             match others.iter().position(|(one, _)| *one == response) {
                 Some(at) => others.get_mut(at).map(|(_, waker)| waker),
@@ -286,7 +287,7 @@ impl Responses {
 
     fn forget(&mut self, response: ResponseId) {
         self.first.take_if(|(one, _)| *one == response);
-        let Some(streams) = &mut self.others else { return };
+        let Some(streams) = self.others.get_mut() else { return };
         if let Some(others) = streams.get_mut(&response.stream()) {
             others.retain(|(one, _)| *one != response);
             if others.is_empty() {
@@ -298,7 +299,7 @@ impl Responses {
     /// Takes out those who wait for a stream.
     fn take(&mut self, stream: u32) -> impl Iterator<Item = Waker> + use<> {
         let first = self.first.take_if(|(one, _)| one.stream() == stream);
-        let others = self.others.as_mut().and_then(|others| others.remove(&stream));
+        let others = self.others.get_mut().and_then(|others| others.remove(&stream));
         first.into_iter().chain(others.into_iter().flatten()).map(|(_, waker)| waker)
     }
 }

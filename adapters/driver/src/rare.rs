@@ -1,0 +1,30 @@
+//! What most connections never have.
+
+/// A value that takes no memory of its own until it is needed, and little room where it stands.
+#[derive(Debug)]
+pub(crate) struct Rare<T>(Option<Box<T>>);
+
+impl<T> Rare<T> {
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
+}
+
+impl<T: Default> Rare<T> {
+    /// The value, made now if there is none.
+    pub(crate) fn needed(&mut self) -> &mut T {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl<T> Default for Rare<T> {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
