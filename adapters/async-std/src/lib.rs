@@ -72,9 +72,9 @@ pub use mcp_sansio_driver::{
     Audience, Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput,
 };
 pub use mcp_sansio_driver::{
-    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages, PendingCall,
-    PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, TaskHandle, TaskInputs,
-    Waiting, new_task, random_bytes,
+    Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages,
+    PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, TaskHandle,
+    TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};

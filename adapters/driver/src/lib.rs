@@ -43,6 +43,7 @@ pub mod asynchronous;
 #[cfg(feature = "server")]
 mod audience;
 mod block;
+mod blocking;
 mod calls;
 mod changes;
 mod chores;
@@ -92,6 +93,7 @@ mod workers;
 
 #[cfg(feature = "server")]
 pub use audience::Audience;
+pub use blocking::Blocking;
 #[cfg(feature = "client")]
 pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
 pub use clock::Clock;

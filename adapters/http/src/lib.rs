@@ -37,10 +37,10 @@ pub use identify::{Identify, PeerAddress};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 pub use mcp_sansio_driver::{
-    Audience, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange, Failed, Handle,
-    Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages, ProgressUpdates,
-    PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, TaskHandle, TaskInputs,
-    ToolOutput, Waiting, new_task, random_bytes,
+    Audience, Blocking, ByName, CallFailure, Clock, Connection, ConnectionOptions, Exchange,
+    Failed, Handle, Json, Machine, Offers, OpenError, Pages, PendingCall, PendingPages,
+    ProgressUpdates, PromptOutput, Raised, Reply, ResourceOutput, Room, SharedTasks, TaskHandle,
+    TaskInputs, ToolOutput, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "schemars")]
 pub use mcp_sansio_driver::{Typed, schemars};

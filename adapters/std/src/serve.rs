@@ -81,7 +81,7 @@ pub fn serve_stdio_with(
 
 impl Handler<Server> for Offers {
     fn serve(&self, exchange: &Exchange<Server>) {
-        Waiting::new(self.serve(exchange.clone())).wait();
+        Waiting::new(self.serve_here(exchange.clone())).wait();
     }
 
     fn begin(&self, handle: &Handle<Server>) {

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::misfit::misfit;
 use super::output::Failed;
+use crate::blocking::Threads;
 use crate::exchange::Exchange;
 
 /// The result of a request, or why there is none.
@@ -19,28 +20,33 @@ type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// Serves a request for one thing.
 #[derive(Clone)]
-pub(super) struct Function {
-    run: Arc<dyn Fn(Exchange) -> Answering + Send + Sync>,
+pub(super) enum Function {
+    Blocking(Arc<dyn Fn(&Exchange) -> Answer + Send + Sync>),
+    Asynchronous(Arc<dyn Fn(Exchange) -> Answering + Send + Sync>),
 }
 
 impl Function {
     pub(super) fn blocking(run: impl Fn(&Exchange) -> Answer + Send + Sync + 'static) -> Self {
-        let run = Arc::new(run);
-        let run = move |exchange: Exchange| -> Answering {
-            let run = Arc::clone(&run);
-            Box::pin(async move { run(&exchange) })
-        };
-        Self { run: Arc::new(run) }
+        Self::Blocking(Arc::new(run))
     }
 
     pub(super) fn asynchronous<F: Future<Output = Answer> + Send + 'static>(
         run: impl Fn(Exchange) -> F + Send + Sync + 'static,
     ) -> Self {
-        Self { run: Arc::new(move |exchange| Box::pin(run(exchange))) }
+        Self::Asynchronous(Arc::new(move |exchange| Box::pin(run(exchange))))
     }
 
-    pub(super) async fn run(&self, exchange: Exchange) -> Answer {
-        (self.run)(exchange).await
+    /// Runs it; what blocks on these threads, or here if there are none.
+    pub(super) async fn run(&self, exchange: Exchange, threads: Option<&Threads>) -> Answer {
+        match (self, threads) {
+            (Self::Asynchronous(run), _) => run(exchange).await,
+            (Self::Blocking(run), None) => run(&exchange),
+            (Self::Blocking(run), Some(threads)) => {
+                let run = Arc::clone(run);
+                let answer = threads.run(move || run(&exchange)).await;
+                answer.unwrap_or_else(|| Err(Failed::panicked()))
+            }
+        }
     }
 }
 

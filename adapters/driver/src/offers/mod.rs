@@ -8,7 +8,7 @@ mod shelf;
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 #[cfg(feature = "schemars")]
 use mcp_sansio::json::Raw;
@@ -18,6 +18,7 @@ use mcp_sansio::{ChangedList, ServerConfig};
 use serde::de::DeserializeOwned;
 
 use crate::audience::Audience;
+use crate::blocking::Threads;
 use crate::exchange::Exchange;
 use function::{Function, arguments_of};
 #[cfg(feature = "schemars")]
@@ -28,8 +29,8 @@ use shelf::{Shelf, Shelves};
 /// Tools, prompts and resources, each with a function: a handler for servers that need no more.
 ///
 /// Lists, their pages, the notifications that they have changed and the errors for names that nothing has come
-/// by themselves. The functions block or give futures, whichever suits them; where handlers are tasks, only such
-/// functions should block that take no time. Clones share everything, and what is added or removed while
+/// by themselves. The functions block or give futures, whichever suits them; where handlers are tasks, functions that
+/// block run on threads of their own, as those of [`Blocking`](crate::Blocking) do. Clones share everything, and what is added or removed while
 /// clients are connected is told to them. A function that holds a clone keeps everything alive for as long as it
 /// is offered.
 ///
@@ -64,6 +65,8 @@ use shelf::{Shelf, Shelves};
 pub struct Offers {
     shared: Arc<Mutex<Shared>>,
     audience: Audience,
+    /// For functions that block where handlers are tasks.
+    threads: Arc<OnceLock<Threads>>,
 }
 
 #[derive(Default)]
@@ -303,6 +306,10 @@ impl Offers {
         }
         // What it holds is dropped here, without the lock.
         removed.is_some()
+    }
+
+    fn threads(&self) -> &Threads {
+        self.threads.get_or_init(Threads::new)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

@@ -28,9 +28,15 @@ pub(super) enum Reason {
     Needs(Box<InputRequired<'static>>),
     /// The URI is not of the template.
     NotMine,
+    /// There is no result, nor will there be one.
+    Panicked,
 }
 
 impl Failed {
+    pub(super) const fn panicked() -> Self {
+        Self { reason: Reason::Panicked }
+    }
+
     /// With a text that says what has gone wrong: a tool gives a result that tells so to the model, everything
     /// else the error `-32603`.
     pub fn new(text: impl Into<String>) -> Self {
@@ -72,6 +78,7 @@ impl fmt::Debug for Failed {
             Reason::Refused(..) => "refused",
             Reason::Needs(_) => "needs",
             Reason::NotMine => "not mine",
+            Reason::Panicked => "panicked",
         };
         formatter.debug_tuple("Failed").field(&kind).finish()
     }

@@ -12,14 +12,20 @@ use super::function::Function;
 use super::output::{Failed, Reason};
 use super::shelf::{Listing, Named};
 use crate::asynchronous::Handler;
+use crate::blocking::Threads;
 use crate::exchange::Exchange;
 use crate::handle::Handle;
 
 impl Offers {
-    /// Serves a request: what a [`Handler`] does with it.
+    /// Serves a request: what a [`Handler`] does with it. Functions that block run on threads of their own.
     pub async fn serve(&self, exchange: Exchange) {
         // What can go wrong is that nobody wants the answer any more.
-        _ = self.answer(exchange).await;
+        _ = self.answer(exchange, Some(self.threads())).await;
+    }
+
+    /// The same where functions may block: they run on the thread that polls this.
+    pub async fn serve_here(&self, exchange: Exchange) {
+        _ = self.answer(exchange, None).await;
     }
 
     /// Takes a connection in that is to be told of changes: what a [`Handler`] does when it begins.
@@ -27,7 +33,11 @@ impl Offers {
         self.audience.add(handle);
     }
 
-    async fn answer(&self, exchange: Exchange) -> Result<(), RespondError> {
+    async fn answer(
+        &self,
+        exchange: Exchange,
+        threads: Option<&Threads>,
+    ) -> Result<(), RespondError> {
         let (code, missing) = (ErrorCode::INVALID_PARAMS, "there is no such");
         match &exchange.request().call {
             Call::ListTools(page) => {
@@ -49,34 +59,39 @@ impl Offers {
             Call::CallTool(call) => {
                 let function = self.lock().shelves.tools.function(&call.name.to_str());
                 match function {
-                    Some(function) => run(&function, &exchange).await,
+                    Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} tool: {}", call.name)),
                 }
             }
             Call::GetPrompt(prompt) => {
                 let function = self.lock().shelves.prompts.function(&prompt.name.to_str());
                 match function {
-                    Some(function) => run(&function, &exchange).await,
+                    Some(function) => run(&function, &exchange, threads).await,
                     None => exchange.reject(code, &format!("{missing} prompt: {}", prompt.name)),
                 }
             }
-            Call::ReadResource { uri } => self.read(&exchange, &uri.to_str()).await,
+            Call::ReadResource { uri } => self.read(&exchange, &uri.to_str(), threads).await,
             // The machine keeps the subscriptions.
             Call::Subscribe { .. } | Call::Unsubscribe { .. } => exchange.respond(&()),
             _ => exchange.reject(ErrorCode::METHOD_NOT_FOUND, "method not found"),
         }
     }
 
-    async fn read(&self, exchange: &Exchange, uri: &str) -> Result<(), RespondError> {
+    async fn read(
+        &self,
+        exchange: &Exchange,
+        uri: &str,
+        threads: Option<&Threads>,
+    ) -> Result<(), RespondError> {
         let (resource, templates) = {
             let shelves = &self.lock().shelves;
             (shelves.resources.function(uri), shelves.templates.functions())
         };
         if let Some(resource) = resource {
-            return run(&resource, exchange).await;
+            return run(&resource, exchange, threads).await;
         }
         for template in templates {
-            match template.run(exchange.clone()).await {
+            match template.run(exchange.clone(), threads).await {
                 Err(Failed { reason: Reason::NotMine }) => {}
                 Err(failed) => return fail(exchange, failed.reason),
                 Ok(result) => return give(exchange, &result),
@@ -87,8 +102,12 @@ impl Offers {
     }
 }
 
-async fn run(function: &Function, exchange: &Exchange) -> Result<(), RespondError> {
-    match function.run(exchange.clone()).await {
+async fn run(
+    function: &Function,
+    exchange: &Exchange,
+    threads: Option<&Threads>,
+) -> Result<(), RespondError> {
+    match function.run(exchange.clone(), threads).await {
         Ok(result) => give(exchange, &result),
         Err(failed) => fail(exchange, failed.reason),
     }
@@ -127,6 +146,8 @@ fn fail(exchange: &Exchange, reason: Reason) -> Result<(), RespondError> {
         Reason::Failed(text) => exchange.reject(ErrorCode::INTERNAL_ERROR, &text),
         Reason::Refused(code, message) => exchange.reject(code, &message),
         Reason::Needs(required) => exchange.require_input(&required),
+        // The exchange is dropped, and answers for itself.
+        Reason::Panicked => Ok(()),
         Reason::NotMine => {
             exchange.reject(ErrorCode::RESOURCE_NOT_FOUND, "there is no such resource")
         }

@@ -76,6 +76,7 @@ suite! {
         nothing_is_left_of_a_connection
         everything_can_be_dropped_by_anybody;
     offers:
+        functions_that_block_hold_up_nobody
         lists_come_by_themselves
         functions_of_every_kind
         what_is_not_there_is_refused

@@ -1,5 +1,7 @@
 //! Servers that are made of functions.
 
+use std::sync::{Arc, Barrier};
+
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, CreateMessageParams, GetPromptResult, InputRequired,
@@ -108,6 +110,39 @@ impl<A: Adapter> OnPipes<A> {
 }
 
 const BOTH: [RevisionSet; 2] = [RevisionSet::HANDSHAKE, RevisionSet::STATELESS];
+
+/// Functions that wait for one another run at the same time, of one client and of several, and hold up nobody else: also
+/// on a runtime with one thread.
+pub(crate) fn functions_that_block_hold_up_nobody<A: Adapter>() {
+    const CLIENTS: usize = 3;
+    const CALLS: usize = 20;
+    let offers = offers();
+    let barrier = Arc::new(Barrier::new(CLIENTS * CALLS + 1));
+    let waited = Arc::clone(&barrier);
+    offers.tool_with(tool("block"), move |_: Value, _| {
+        waited.wait();
+        "together"
+    });
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|_| OnPipes::<A>::new(&offers, RevisionSet::STATELESS)).collect();
+    let params = json!({"name": "block", "arguments": {}});
+    let call = |client: &OnPipes<A>| {
+        client.connection.handle().call_method("tools/call", &params, CallOptions::new())
+    };
+    let calls: Vec<_> =
+        clients.iter().flat_map(|client| (0..CALLS).map(|_| call(client))).collect();
+    let others = [json!({"a": 1, "b": 2}), json!({"a": 3, "b": 4})];
+    for (client, arguments) in clients.iter().zip(&others) {
+        assert!(client.call("add_later", arguments).is_ok());
+        assert!(client.call("add", arguments).is_ok());
+    }
+    barrier.wait();
+    for call in calls {
+        let reply: Value = call.wait().unwrap().parse_as().unwrap();
+        assert_eq!(reply["content"][0]["text"], "together");
+    }
+    clients.into_iter().for_each(OnPipes::end);
+}
 
 pub(crate) fn lists_come_by_themselves<A: Adapter>() {
     for (revisions, pages) in BOTH.into_iter().zip([1, 3]) {

@@ -1,0 +1,122 @@
+//! Handlers that block, where handlers are tasks.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_sansio::{RespondError, Server};
+
+use crate::asynchronous::Handler;
+use crate::exchange::Exchange;
+use crate::machine::Machine;
+use crate::pool::Pool;
+use crate::signal::Signal;
+
+/// A handler that runs a function that may block on threads of its own, where handlers are tasks of a runtime.
+///
+/// There are as many threads as requests are served by it at the same time and block, and those are bounded for each
+/// client: by [`ConnectionOptions::handlers`](crate::ConnectionOptions::handlers) on a stream, and by the options of an
+/// endpoint over HTTP. So no client takes threads from others, and the runtime goes on whatever the function does.
+///
+/// ```
+/// use std::{thread, time::Duration};
+///
+/// use mcp_sansio::model::CallToolResult;
+/// use mcp_sansio_driver::{Blocking, Exchange};
+///
+/// let handler = Blocking::new(|exchange: &Exchange| {
+///     thread::sleep(Duration::from_millis(10));
+///     exchange.respond(&CallToolResult::text("done"))
+/// });
+///
+/// fn is_handler(_: impl mcp_sansio_driver::asynchronous::Handler) {}
+/// is_handler(handler);
+/// ```
+pub struct Blocking<M: Machine = Server> {
+    pool: Pool<Exchange<M>>,
+}
+
+impl<M: Machine> Blocking<M> {
+    /// Runs this function for each request. It has no threads yet.
+    pub fn new(
+        serve: impl Fn(&Exchange<M>) -> Result<(), RespondError> + Send + Sync + 'static,
+    ) -> Self {
+        let run = move |exchange: Exchange<M>| {
+            // What can go wrong is that nobody wants the answer any more, or that it cannot be written; in the latter
+            // case the exchange answers for itself.
+            _ = serve(&exchange);
+        };
+        Self { pool: Pool::new("mcp handler", run) }
+    }
+}
+
+impl<M: Machine> Handler<M> for Blocking<M> {
+    async fn serve(&self, exchange: Exchange<M>) {
+        // The request counts among those that are served as long as the exchange is there.
+        self.pool.push(exchange);
+    }
+}
+
+impl<M: Machine> fmt::Debug for Blocking<M> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Blocking").field("pool", &self.pool).finish()
+    }
+}
+
+/// Threads for functions of which a task waits for the result.
+pub(crate) struct Threads {
+    pool: Pool<Box<dyn FnOnce() + Send>>,
+}
+
+impl Threads {
+    pub(crate) fn new() -> Self {
+        Self { pool: Pool::new("mcp handler", |run: Box<dyn FnOnce() + Send>| run()) }
+    }
+
+    /// Runs a function. `None` if it has panicked, or if the system has no thread for it.
+    pub(crate) fn run<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
+        &self,
+        run: F,
+    ) -> impl Future<Output = Option<T>> + Send + use<T, F> {
+        let shared = Arc::new(Shared { done: Signal::default(), result: Mutex::new(None) });
+        let running = Running(Arc::clone(&shared));
+        self.pool.push(Box::new(move || {
+            let result = run();
+            // It panics nowhere while it is locked.
+            *running.0.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        }));
+        async move {
+            shared.done.raised().await;
+            shared.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+        }
+    }
+}
+
+struct Shared<T> {
+    /// It has run, or will not run any more.
+    done: Signal,
+    result: Mutex<Option<T>>,
+}
+
+/// Dropped, it says that the function is done with, however that came about.
+struct Running<T>(Arc<Shared<T>>);
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.0.done.raise();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::block_on;
+
+    #[test]
+    fn a_task_gets_the_result_and_finds_out_about_a_panic() {
+        let threads = Threads::new();
+        assert_eq!(block_on(threads.run(|| 7)), Some(7));
+        assert_eq!(block_on(threads.run(|| -> u8 { panic!("as asked") })), None);
+        assert_eq!(block_on(threads.run(|| "again")), Some("again"));
+    }
+}
