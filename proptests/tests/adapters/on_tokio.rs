@@ -2,8 +2,8 @@
 
 use std::future::pending;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use mcp_sansio::model::{CallToolResult, ListChanged};
@@ -13,8 +13,8 @@ use mcp_sansio::{
     RevisionSet, Server, ServerConfig, Timeout,
 };
 use mcp_sansio_tokio::{
-    CallFailure, Connection, Exchange, Handler, OpenError, Reader, RefuseAll, SharedTasks, Writer,
-    clock, connect, serve,
+    Blocking, CallFailure, Connection, Exchange, Handler, OpenError, Reader, RefuseAll,
+    SharedTasks, Writer, clock, connect, serve,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
@@ -251,4 +251,40 @@ async fn exchanges_that_are_given_away_count() {
     connection.handle().call_method("ping", &(), CallOptions::new()).await.unwrap();
     assert_eq!(running.load(Ordering::SeqCst), 2);
     drop(third);
+}
+
+/// Handlers that wait for one another, on a runtime with one thread; one that panics is answered as ever.
+#[tokio::test]
+async fn functions_that_block() {
+    const CALLS: usize = 10;
+    let barrier = Arc::new(Barrier::new(CALLS));
+    let handler = Blocking::new(move |exchange: &Exchange| {
+        if exchange
+            .request()
+            .params
+            .as_ref()
+            .is_some_and(|params| params.get("arguments").is_some())
+        {
+            panic!("as asked");
+        }
+        barrier.wait();
+        exchange.respond(&CallToolResult::text("together"))
+    });
+    let (ours, theirs) = duplex(64);
+    let (reader, writer) = split(theirs);
+    let server = tokio::spawn(serve(server_config(), reader, writer, handler));
+    let (reader, writer) = split(ours);
+    let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
+    let call = |params| connection.handle().call_method("tools/call", params, CallOptions::new());
+    let params = json!({"name": "any"});
+    let calls: Vec<_> = (0..CALLS).map(|_| call(&params)).collect();
+    match call(&json!({"name": "any", "arguments": {}})).await {
+        Err(CallFailure::PeerError(error)) => assert_eq!(error.code.get(), -32603),
+        other => panic!("{other:?}"),
+    }
+    for call in calls {
+        assert!(call.await.is_ok());
+    }
+    connection.close(Duration::from_secs(30)).await.unwrap();
+    server.await.unwrap().unwrap();
 }
