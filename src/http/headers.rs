@@ -50,11 +50,13 @@ impl<'a> From<&'a [(&'a str, &'a [u8])]> for Headers<'a> {
 impl<'a> Headers<'a> {
     /// The header of this name, whatever the case of its letters.
     pub fn get(self, name: &str) -> Field<'a> {
-        let mut values = self.all(name);
-        let Some(value) = values.next() else { return Field::Absent };
-        if values.next().is_some() {
-            return Field::Repeated;
+        let mut found = None;
+        for (key, value) in self.fields {
+            if is_name(key, name) && found.replace(*value).is_some() {
+                return Field::Repeated;
+            }
         }
+        let Some(value) = found else { return Field::Absent };
         text(value).map_or(Field::NotText, Field::Once)
     }
 
@@ -91,7 +93,7 @@ impl<'a> Headers<'a> {
 
     /// The values of all headers of this name in their order, untouched.
     pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        let is_it = move |(key, _): &&(&str, &[u8])| key.eq_ignore_ascii_case(name);
+        let is_it = move |(key, _): &&(&str, &[u8])| is_name(key, name);
         self.fields.iter().filter(is_it).map(|(_, value)| *value)
     }
 }
@@ -101,12 +103,34 @@ impl<'a> Headers<'a> {
 /// [RFC 9110, section 5.5](https://www.rfc-editor.org/rfc/rfc9110#section-5.5) has bytes beyond ASCII
 /// for what is obsolete, and control characters for nothing.
 pub(super) fn text(value: &[u8]) -> Option<&str> {
-    let is_text = value.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
-    if !is_text {
+    // Mostly eight bytes at a time tell that they are text, and otherwise each is looked at.
+    let (words, rest) = value.as_chunks();
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
+    if !words.iter().all(|word| is_visible(*word) || word.iter().all(is_text))
+        || !rest.iter().all(is_text)
+    {
         return None;
     }
     // Of the white space that this takes off there are only spaces and tabs.
     core::str::from_utf8(value.trim_ascii()).ok()
+}
+
+/// Whether eight bytes are all visible ASCII, or spaces.
+const fn is_visible(bytes: [u8; 8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_ne_bytes(bytes);
+    // The first bit of a byte tells in `word` that it is beyond ASCII, in the difference that it is below a space, and
+    // in the sum that it is a DEL. Carries come only from bytes that have told already.
+    (word | word.wrapping_sub(ONES * b' ' as u64) | word.wrapping_add(ONES)) & HIGH == 0
+}
+
+/// Whether two names are the same, whatever the case of their letters. Nearly all names differ in their length or in
+/// their first letter.
+#[inline]
+fn is_name(key: &str, name: &str) -> bool {
+    let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_lowercase);
+    key.len() == name.len() && first(key) == first(name) && key.eq_ignore_ascii_case(name)
 }
 
 /// A value of a list without the white space around it, whatever bytes it has: see [`Headers::combined`].
@@ -139,6 +163,7 @@ impl fmt::Debug for Field<'_> {
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::vec;
     use alloc::vec::Vec;
 
     use super::*;
@@ -179,6 +204,40 @@ mod tests {
         for value in table {
             assert_eq!(get(&[("a", value)], "a"), Field::NotText, "{value:?}");
         }
+    }
+
+    #[test]
+    fn every_byte_counts_wherever_it_stands() {
+        for length in 1..=18 {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut value = vec![b'~'; length];
+                    if let Some(place) = value.get_mut(at) {
+                        *place = byte;
+                    }
+                    let is_text = matches!(byte, b'\t' | b' '..=b'~');
+                    assert_eq!(text(&value).is_some(), is_text, "{byte} at {at} of {length}");
+                }
+            }
+        }
+        assert_eq!(text(b"12345678\t \t\t \t \t"), Some("12345678"));
+        assert_eq!(text(b"\x1f\x20\x20\x20\x20\x20\x20\x20"), None);
+    }
+
+    #[test]
+    fn names_differ_in_any_letter() {
+        let name = "MCP-Protocol-Version";
+        for at in 0..name.len() {
+            for byte in [b'x', b'-', b'M' ^ 0x80, b'@', b'`', b'[', b'{'] {
+                let mut other = Vec::from(name);
+                let Some(place) = other.get_mut(at) else { continue };
+                let is_same = place.eq_ignore_ascii_case(&byte);
+                *place = byte;
+                let Ok(other) = core::str::from_utf8(&other) else { continue };
+                assert_eq!(get(&[(other, b"")], name) == Field::Once(""), is_same, "{other}");
+            }
+        }
+        assert_eq!(get(&[("", b"x")], ""), Field::Once("x"));
     }
 
     #[test]

@@ -18,6 +18,8 @@ use crate::version::{Revision, RevisionSet};
 pub(super) struct Body<'g> {
     pub(super) gate: &'g Gate,
     pub(super) headers: Headers<'g>,
+    /// `MCP-Protocol-Version`, which several checks look at.
+    pub(super) version: Field<'g>,
     pub(super) tool: &'g dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
 }
 
@@ -91,7 +93,7 @@ impl Body<'_> {
 
     fn request(&self, asked: &Asked<'_, '_>) -> Result<Destination, Reply> {
         let claim = self.claim(asked.meta.as_ref());
-        let names_stateless = names_stateless(self.headers);
+        let names_stateless = names_stateless(self.version);
         if asked.method == "initialize" && !matches!(claim, Some(Claim::Sound(_))) {
             return self.initialize(asked, names_stateless);
         }
@@ -127,7 +129,7 @@ impl Body<'_> {
             return Err(mismatch(asked, &text));
         }
         if self.gate.assumes_sessions() {
-            self.gate.check_version(self.headers, Some(&asked.id))?;
+            self.gate.check_version(self.version, Some(&asked.id))?;
             return Ok(Destination::Assumed(None));
         }
         if !self.gate.has_sessions() {
@@ -147,7 +149,7 @@ impl Body<'_> {
                 return Err(Reply::error(400, Some(&asked.id), ErrorCode::INVALID_REQUEST, &text));
             }
         }
-        self.gate.check_version(self.headers, Some(&asked.id))?;
+        self.gate.check_version(self.version, Some(&asked.id))?;
         Ok(Destination::Opening)
     }
 
@@ -180,7 +182,7 @@ impl Body<'_> {
 
     /// Whether the header fields of a notification speak of something other than a session.
     fn is_of_stateless_header(&self) -> bool {
-        match self.headers.get(name::PROTOCOL_VERSION) {
+        match self.version {
             Field::Once(version) => Revision::from_name(version).is_none_or(Revision::is_stateless),
             _ => false,
         }
@@ -206,8 +208,8 @@ impl Body<'_> {
         otherwise: impl FnOnce() -> Result<Destination, Reply>,
     ) -> Result<Destination, Reply> {
         if self.gate.assumes_sessions() {
-            self.gate.check_version(self.headers, id)?;
-            let named = match self.headers.get(name::PROTOCOL_VERSION) {
+            self.gate.check_version(self.version, id)?;
+            let named = match self.version {
                 Field::Once(version) => Revision::from_name(version),
                 _ => None,
             };
@@ -217,7 +219,7 @@ impl Body<'_> {
             return otherwise();
         }
         let session = self.gate.session_of(self.headers, id)?;
-        self.gate.check_version(self.headers, id)?;
+        self.gate.check_version(self.version, id)?;
         Ok(Destination::Session(session))
     }
 
@@ -228,7 +230,7 @@ impl Body<'_> {
     }
 
     fn named_version(&self) -> Result<Option<&str>, Reply> {
-        match self.headers.get(name::PROTOCOL_VERSION) {
+        match self.version {
             Field::Absent => Ok(None),
             Field::Once(version) => Ok(Some(version)),
             Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION, None)),
@@ -244,7 +246,7 @@ impl Body<'_> {
         asked: &Asked<'_, '_>,
         is_it: impl FnOnce(&str) -> bool,
     ) -> Result<(), Reply> {
-        match self.headers.get(name::PROTOCOL_VERSION) {
+        match self.version {
             Field::Once(named) if is_it(named) => Ok(()),
             other => Err(mismatch(asked, &Complaint(name::PROTOCOL_VERSION, other))),
         }

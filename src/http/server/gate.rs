@@ -126,6 +126,7 @@ impl Gate {
     /// The [`Reply`] that refuses it: 403, 405, 406, 415, or for a session that cannot be 400 or 404.
     pub fn admit<'a>(&self, head: &RequestHead<'a>) -> Result<Admitted<'a>, Reply> {
         self.check_access(head)?;
+        let version = || head.headers.get(name::PROTOCOL_VERSION);
         match head.method {
             "POST" => {
                 if !is_json(head.headers) {
@@ -134,12 +135,12 @@ impl Gate {
                 self.check_accept(head.headers, &["application/json", "text/event-stream"])?;
                 Ok(Admitted::Post)
             }
-            "GET" | "DELETE" if self.has_sessions() && !names_stateless(head.headers) => {
+            "GET" | "DELETE" if self.has_sessions() && !names_stateless(version()) => {
                 if head.method == "GET" {
                     self.check_accept(head.headers, &["text/event-stream"])?;
                 }
                 let session = self.session_of(head.headers, None)?;
-                self.check_version(head.headers, None)?;
+                self.check_version(version(), None)?;
                 if head.method == "DELETE" {
                     return Ok(Admitted::End { session });
                 }
@@ -230,11 +231,11 @@ impl Gate {
     /// that of its request.
     pub(super) fn check_version(
         &self,
-        headers: Headers<'_>,
+        version: Field<'_>,
         id: Option<&Id<'_>>,
     ) -> Result<(), Reply> {
         let spoken = self.server.revisions.and(RevisionSet::HANDSHAKE);
-        match headers.get(name::PROTOCOL_VERSION) {
+        match version {
             Field::Absent => Ok(()),
             Field::Once(version) => match Revision::from_name(version) {
                 Some(revision) if spoken.contains(revision) => Ok(()),
@@ -260,7 +261,8 @@ impl Gate {
         if self.config.body_bytes < body.len() {
             return Err(self.too_large());
         }
-        Body { gate: self, headers, tool }.destination(body)
+        let version = headers.get(name::PROTOCOL_VERSION);
+        Body { gate: self, headers, version, tool }.destination(body)
     }
 
     /// Whether a body is a single request, and not a `ping`.
@@ -310,8 +312,8 @@ fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
 }
 
 /// Whether the version that a request names is one without sessions.
-pub(super) fn names_stateless(headers: Headers<'_>) -> bool {
-    let Field::Once(version) = headers.get(name::PROTOCOL_VERSION) else { return false };
+pub(super) fn names_stateless(version: Field<'_>) -> bool {
+    let Field::Once(version) = version else { return false };
     Revision::from_name(version).is_some_and(Revision::is_stateless)
 }
 
