@@ -35,7 +35,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw, WrittenResult};
+use crate::json::{Prepared, Raw, ScannedFrame, WrittenResult};
 use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
@@ -230,7 +230,7 @@ impl Client {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let mut scanned = None;
+        let mut scanned = ScannedFrame::unread(frame.bytes());
         let config = &self.config.connection;
         let Some(incoming) = self.peer.receive(config, frame, arrival, &mut scanned, out) else {
             self.peer.end_reception(out);

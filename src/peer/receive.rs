@@ -11,7 +11,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
-use crate::json::{Envelope, Member, Object, Raw, Str, shown};
+use crate::json::{Envelope, Member, Object, Raw, ScannedFrame, Str, shown};
 use crate::rpc::{Defective, Id, Intent, Message, ResultType, Versions, classify, defect_kind};
 use crate::session::Phase;
 
@@ -88,7 +88,7 @@ impl Peer {
         config: &ConnectionConfig,
         frame: Frame<'a>,
         arrival: Arrival,
-        scanned: &'e mut Option<Envelope<'a>>,
+        scanned: &'e mut ScannedFrame<'a>,
         out: &mut dyn Outlets,
     ) -> Option<Incoming<'e, 'a>> {
         if self.phase == Phase::Closed {
@@ -155,7 +155,7 @@ impl Peer {
         &mut self,
         frame: Frame<'a>,
         element: Element,
-        scanned: &'e mut Option<Envelope<'a>>,
+        scanned: &'e mut ScannedFrame<'a>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'e, 'a>> {
         let Some(session) = self.session else {
@@ -209,7 +209,7 @@ impl Peer {
     fn message<'e, 'a>(
         &mut self,
         frame: Frame<'a>,
-        scanned: &'e mut Option<Envelope<'a>>,
+        scanned: &'e mut ScannedFrame<'a>,
         reception: &mut Reception<'_, '_>,
     ) -> Option<Incoming<'e, 'a>> {
         let config = reception.config;
@@ -217,9 +217,7 @@ impl Peer {
         if mutant!("receiving_allocates") {
             drop(alloc::boxed::Box::new(0_u8));
         }
-        let envelope = scanned.insert(Envelope::unread(bytes));
-        envelope.read(config.limits.depth);
-        let envelope: &'e _ = envelope;
+        let envelope: &'e _ = scanned.read(bytes, config.limits.depth);
         let classified = classify(envelope, &config.limits, config.versions());
         let (method, id) = match &classified {
             Ok(message) => message.shown(),

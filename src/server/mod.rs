@@ -32,7 +32,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw, WrittenResult};
+use crate::json::{Prepared, Raw, ScannedFrame, WrittenResult};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 #[cfg(feature = "http")]
 use crate::peer::Identity;
@@ -164,7 +164,23 @@ impl Server {
         arrival: impl Into<Arrival>,
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'f>> {
-        self.take_in(frame.into(), arrival.into(), out)
+        let frame = frame.into();
+        self.take_in(frame, &mut ScannedFrame::unread(frame.bytes()), arrival.into(), out)
+    }
+
+    /// The same as [`receive`](Self::receive) for a frame that may have been scanned before.
+    ///
+    /// The event and the output are those of `receive`, whatever `scanned` holds; only the work differs. Over HTTP,
+    /// `Gate::post_scanned` scans a body that is a single message.
+    #[must_use = "a request in the event must be answered"]
+    pub fn receive_scanned<'f>(
+        &mut self,
+        frame: impl Into<Frame<'f>>,
+        scanned: &mut ScannedFrame<'f>,
+        arrival: impl Into<Arrival>,
+        out: &mut impl Outlets,
+    ) -> Option<ServerEvent<'f>> {
+        self.take_in(frame.into(), scanned, arrival.into(), out)
     }
 
     /// Does the next thing that time, or the end of the connection, has brought about.
@@ -197,15 +213,15 @@ impl Server {
     fn take_in<'f>(
         &mut self,
         frame: Frame<'f>,
+        scanned: &mut ScannedFrame<'f>,
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         if self.peer.is_anonymous() {
             self.identify();
         }
-        let mut scanned = None;
         let config = &self.config.connection;
-        let Some(incoming) = self.peer.receive(config, frame, arrival, &mut scanned, out) else {
+        let Some(incoming) = self.peer.receive(config, frame, arrival, scanned, out) else {
             self.peer.end_reception(out);
             return None;
         };

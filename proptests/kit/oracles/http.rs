@@ -15,6 +15,8 @@ use mcp_sansio::{
     Principal, ServerConfig, ServerEvent,
 };
 
+use super::scanned::Scans;
+
 const METHODS: &[&str] = &["POST", "POST", "POST", "GET", "DELETE", "PUT", ""];
 
 const FIELDS: &[(&str, &[&str])] = &[
@@ -70,7 +72,8 @@ fn text(choices: &mut Choices, texts: &[&str]) -> Vec<u8> {
 ///
 /// # Panics
 ///
-/// If the server does, or if its responses do not come in their parts.
+/// If the server does, if its responses do not come in their parts, or if a body that is scanned once is not dealt with
+/// like one that is scanned twice.
 pub fn ask_anything(choices: &mut Choices) {
     let mut config = ServerConfig::new("server", "1");
     config.capabilities.tools = Some(ListChanged::notified());
@@ -144,10 +147,13 @@ fn ask(http: &mut HttpServer, choices: &mut Choices, now: Instant) -> Option<Htt
             let mut random = [0; 16];
             random[15] = choices.below(3) as u8;
             let headers = Headers::from(&*fields);
+            let mut scans = Scans::new(&body);
+            scans.check_post(http.gate(), headers, &|_| None);
             let exchange =
                 http.post(headers, &body, principal, random, now, &|_| None).ok().flatten()?;
             let limits = http.limits().clone();
             for frame in Frames::of(&body, &limits) {
+                scans.check_frame(http, exchange, frame, principal.into(), now);
                 let (meter, length) = (WorkMeter::start(), frame.bytes().len());
                 let event = http.receive(exchange, frame, now);
                 assert_eq!(meter.check(length), Ok(()));

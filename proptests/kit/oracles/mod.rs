@@ -7,5 +7,6 @@ pub mod json;
 pub mod model;
 pub mod owners;
 pub mod replay;
+pub mod scanned;
 pub mod sse;
 pub mod tasks;

@@ -8,7 +8,7 @@ use super::reply::Reply;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
-use crate::json::{Envelope, Object, Raw, Str};
+use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};
 use crate::limits::Limits;
 use crate::peer::{Claim, Detail};
 use crate::rpc::{Fault, Id, Message, Versions, classify};
@@ -39,17 +39,22 @@ impl<'a> Asked<'_, 'a> {
 }
 
 impl Body<'_> {
-    pub(super) fn destination(&self, body: &[u8]) -> Result<Destination, Reply> {
+    pub(super) fn destination<'b>(
+        &self,
+        body: &'b [u8],
+        scanned: &mut ScannedFrame<'b>,
+    ) -> Result<Destination, Reply> {
         let limits = &self.gate.server.connection.limits;
         let first = first_frame(self.gate, body)?;
         if first.is_in_batch() {
             return self.batch(Frames::of(body, limits), limits);
         }
-        self.message(first, limits)
+        let envelope = scanned.read(first.bytes(), limits.depth);
+        self.message(read(envelope, limits)?)
     }
 
-    fn message(&self, frame: Frame<'_>, limits: &Limits) -> Result<Destination, Reply> {
-        match read(&Envelope::scan(frame.bytes(), limits.depth), limits)? {
+    fn message(&self, message: Message<'_, '_>) -> Result<Destination, Reply> {
+        match message {
             Message::Request { id, method, params, meta } => {
                 self.request(&Asked { id, method, params, meta })
             }
@@ -353,12 +358,15 @@ pub(super) fn is_request(gate: &Gate, body: &[u8]) -> bool {
 }
 
 /// Whether a body is a message, or several.
-pub(super) fn check_shape(gate: &Gate, body: &[u8]) -> Result<(), Reply> {
+pub(super) fn check_shape<'b>(
+    gate: &Gate,
+    body: &'b [u8],
+    scanned: &mut ScannedFrame<'b>,
+) -> Result<(), Reply> {
     let limits = &gate.server.connection.limits;
     first_frame(gate, body)?;
-    Frames::of(body, limits).try_for_each(|frame| {
-        read(&Envelope::scan(frame.bytes(), limits.depth), limits).map(|_| ())
-    })
+    Frames::of(body, limits)
+        .try_for_each(|frame| read(scanned.read(frame.bytes(), limits.depth), limits).map(|_| ()))
 }
 
 fn read<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Result<Message<'e, 'a>, Reply> {

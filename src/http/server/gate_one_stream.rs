@@ -7,6 +7,7 @@ use super::reply::Reply;
 use super::session_id::SessionId;
 use crate::error::ErrorCode;
 use crate::http::is_json;
+use crate::json::ScannedFrame;
 
 /// # With one event stream
 ///
@@ -63,9 +64,24 @@ impl Gate {
     ///
     /// The [`Reply`] that refuses it: 400 or 413.
     pub fn message(&self, body: &[u8]) -> Result<(), Reply> {
+        self.message_scanned(body, &mut ScannedFrame::new())
+    }
+
+    /// The same as [`message`](Self::message), and leaves in `scanned` what
+    /// [`Server::receive_scanned`](crate::Server::receive_scanned) can use again: the message, if the body is a single
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`message`](Self::message).
+    pub fn message_scanned<'b>(
+        &self,
+        body: &'b [u8],
+        scanned: &mut ScannedFrame<'b>,
+    ) -> Result<(), Reply> {
         if self.config.body_bytes < body.len() {
             return Err(self.too_large());
         }
-        check_shape(self, body)
+        check_shape(self, body, scanned)
     }
 }

@@ -12,6 +12,7 @@ mod message;
 mod one_stream;
 mod own_store;
 mod resuming;
+mod scanned;
 mod sessions;
 mod site;
 mod standalone;

@@ -15,6 +15,7 @@ use mcp_sansio::{
     ServerConfig, ServerEvent,
 };
 use mcp_sansio_proptests::config;
+use mcp_sansio_proptests::oracles::scanned::Scans;
 
 /// What came out of a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,8 +110,8 @@ impl Site {
         let tools = self.tools.clone();
         let tool = |name: &str| tools.get(name).cloned();
         let (random, now) = (self.random(), self.now);
-        let source = RequestSource::from(self.principal);
-        let source = self.address.map_or(source, |address| source.address(address));
+        let source = self.source();
+        Scans::new(body).check_post(self.http.gate(), headers, &tool);
         match self.http.post(headers, body, source, random, now, &tool)? {
             Some(exchange) => {
                 self.hand_in(exchange, body);
@@ -118,6 +119,11 @@ impl Site {
             }
             None => Ok(Err(Reply::empty(202))),
         }
+    }
+
+    fn source(&self) -> RequestSource {
+        let source = RequestSource::from(self.principal);
+        self.address.map_or(source, |address| source.address(address))
     }
 
     /// As random as a test can be.
@@ -133,7 +139,11 @@ impl Site {
     /// Hands the messages of a body to the machine.
     pub(crate) fn hand_in(&mut self, exchange: HttpExchange, body: &[u8]) {
         let limits = self.http.limits().clone();
+        let mut scans = Scans::new(body);
+        scans.check_message(self.http.gate());
         for frame in Frames::of(body, &limits) {
+            let source = self.source();
+            scans.check_frame(&mut self.http, exchange, frame, source, self.now);
             let event = self.http.receive(exchange, frame, self.now);
             self.events.extend(event.map(ServerEvent::into_owned));
         }

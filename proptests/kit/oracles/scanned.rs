@@ -1,0 +1,100 @@
+//! A body that is scanned once: the gate and the machine do the same as if each had scanned it.
+
+use std::sync::Arc;
+
+use mcp_sansio::http::{Gate, Headers, HttpExchange, HttpServer, ParamHeaders, RequestSource};
+use mcp_sansio::json::ScannedFrame;
+use mcp_sansio::{Frame, Instant, ServerConfig, ServerEvent};
+
+/// A body, and what several gates have left of it: none, the gate that it is for, and one with another limit of the
+/// depth.
+#[derive(Debug)]
+pub struct Scans<'b> {
+    body: &'b [u8],
+    scans: [ScannedFrame<'b>; 3],
+}
+
+/// Like the argument of [`Gate::post`].
+pub type Tools<'t> = &'t dyn Fn(&str) -> Option<Arc<ParamHeaders>>;
+
+impl<'b> Scans<'b> {
+    /// Of this body, which nobody has scanned.
+    pub const fn new(body: &'b [u8]) -> Self {
+        Self { body, scans: [const { ScannedFrame::new() }; 3] }
+    }
+
+    /// Has a body of a POST looked at in each way.
+    ///
+    /// # Panics
+    ///
+    /// If the ways differ.
+    pub fn check_post(&mut self, gate: &Gate, headers: Headers<'_>, tools: Tools<'_>) {
+        let expected = gate.post(headers, self.body, tools);
+        let mut post =
+            |gate: &Gate, scan: &mut _| gate.post_scanned(headers, self.body, scan, tools);
+        self.scans = looked_at(gate, &mut post, &expected);
+    }
+
+    /// Has a body of a client of 2024-11-05 looked at in each way.
+    ///
+    /// # Panics
+    ///
+    /// If the ways differ.
+    pub fn check_message(&mut self, gate: &Gate) {
+        let expected = gate.message(self.body);
+        let mut look = |gate: &Gate, scan: &mut _| gate.message_scanned(self.body, scan);
+        self.scans = looked_at(gate, &mut look, &expected);
+    }
+
+    /// Has copies of a machine take a frame of the body in, in each way, and once as if nobody had scanned it.
+    ///
+    /// # Panics
+    ///
+    /// If the events, the output, or the machines differ.
+    pub fn check_frame(
+        &mut self,
+        http: &mut HttpServer,
+        exchange: HttpExchange,
+        frame: Frame<'b>,
+        source: RequestSource,
+        now: Instant,
+    ) {
+        http.with(exchange.connection(), now, |server, streams| {
+            let arrival = streams.arrival(exchange.response(), source, now);
+            let (mut plain, mut out) = (server.clone(), streams.clone());
+            let event = plain.receive(frame, arrival, &mut out).map(ServerEvent::into_owned);
+            for scan in &mut self.scans {
+                let (mut server, mut streams) = (server.clone(), streams.clone());
+                let scanned = server.receive_scanned(frame, scan, arrival, &mut streams);
+                assert_eq!(scanned, event);
+                assert!((server, streams) == (plain.clone(), out.clone()), "{event:?}");
+            }
+        });
+    }
+}
+
+/// What is left of a body that was looked at in each way.
+fn looked_at<'b, T: std::fmt::Debug + PartialEq>(
+    gate: &Gate,
+    look: &mut dyn FnMut(&Gate, &mut ScannedFrame<'b>) -> T,
+    expected: &T,
+) -> [ScannedFrame<'b>; 3] {
+    let mut scans = [const { ScannedFrame::new() }; 3];
+    let [_, usual, shallow] = &mut scans;
+    // The second time nothing is scanned, and then everything is.
+    for gate in [gate, gate, &shallow_gate(), gate] {
+        let found = look(gate, usual);
+        let fresh = look(gate, &mut ScannedFrame::new());
+        assert_eq!(found, fresh);
+    }
+    assert_eq!(look(gate, usual), *expected);
+    _ = look(&shallow_gate(), shallow);
+    scans
+}
+
+/// A gate that lets nothing nest.
+fn shallow_gate() -> Gate {
+    let mut config = ServerConfig::new("shallow", "1");
+    config.connection.limits.depth = 1;
+    Gate::new(Arc::default(), Arc::new(config))
+}

@@ -1,0 +1,119 @@
+//! The envelope of one frame, kept for a second reader of the same frame.
+
+use core::fmt;
+
+use super::envelope::Envelope;
+
+/// The [`Envelope`] of the frame that was scanned last.
+///
+/// It saves a scan where two look at the same frame. Over HTTP these are `Gate::post_scanned`, which finds out where a
+/// body belongs, and [`Server::receive_scanned`](crate::Server::receive_scanned), which takes it in.
+///
+/// It changes nothing but the work: the result is the same with any value of this type. The envelope is used again only
+/// for the same bytes, at the same place in memory, under the same limit of the depth. Any other frame is scanned, and
+/// its envelope replaces the last one.
+///
+/// The value holds no bytes of its own, allocates nothing, and takes less than 512 bytes.
+#[derive(Clone)]
+pub struct ScannedFrame<'a> {
+    envelope: Envelope<'a>,
+    /// The limit that the envelope was read under; `None` if it has not been read.
+    depth: Option<u8>,
+}
+
+impl<'a> ScannedFrame<'a> {
+    /// Of no frame yet.
+    pub const fn new() -> Self {
+        Self::unread(&[])
+    }
+
+    /// Of a frame with these bytes, which are going to be scanned. The envelope is large, so it is made where it stays.
+    #[inline]
+    pub(crate) const fn unread(bytes: &'a [u8]) -> Self {
+        Self { envelope: Envelope::unread(bytes), depth: None }
+    }
+
+    /// The envelope of a frame that may nest `depth` levels deep, see [`Envelope::scan`].
+    #[inline]
+    pub(crate) fn read(&mut self, bytes: &'a [u8], depth: u8) -> &Envelope<'a> {
+        // Shared bytes do not change while they are borrowed, so those at the same place are the same.
+        let is_same = core::ptr::eq(self.envelope.bytes(), bytes);
+        if !is_same || self.depth.is_some_and(|known| known != depth) {
+            *self = Self::unread(bytes);
+        }
+        if self.depth.is_none() {
+            self.envelope.read(depth);
+            self.depth = Some(depth);
+        }
+        &self.envelope
+    }
+}
+
+impl Default for ScannedFrame<'_> {
+    /// [`ScannedFrame::new`]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows what the envelope shows: kinds and lengths, and no payload.
+impl fmt::Debug for ScannedFrame<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("ScannedFrame").field(&self.envelope).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::{JsonErrorKind, Member};
+
+    #[test]
+    fn the_same_bytes_are_scanned_once() {
+        let text = br#"{"id":1,"params":{"a":[[]]}}"#;
+        let mut scanned = ScannedFrame::new();
+        assert_eq!(*scanned.read(text, 128), Envelope::scan(text, 128));
+        // What another scan would undo is still there.
+        scanned.envelope = Envelope::scan(text, 1);
+        assert_eq!(*scanned.read(text, 128), Envelope::scan(text, 1));
+    }
+
+    #[test]
+    fn another_depth_is_another_scan() {
+        let text = br#"{"id":1,"params":{"a":[[]]}}"#;
+        let mut scanned = ScannedFrame::new();
+        for depth in [128, 2, 2, 3, 128, 4, 0] {
+            assert_eq!(*scanned.read(text, depth), Envelope::scan(text, depth), "{depth}");
+        }
+        let defect = |depth| {
+            let mut scanned = ScannedFrame::new();
+            assert_eq!(scanned.read(text, 128).defect(), None);
+            scanned.read(text, depth).defect().map(|defect| defect.kind())
+        };
+        assert_eq!(defect(3), Some(JsonErrorKind::TooDeep));
+        assert_eq!(defect(4), None);
+    }
+
+    #[test]
+    fn other_bytes_are_another_scan() {
+        let (first, second) = (*br#"{"id":1,"method":"a"}"#, *br#"{"id":2,"method":"a"}"#);
+        let mut scanned = ScannedFrame::new();
+        assert_eq!(scanned.read(&first, 128).get(Member::Id), Some("1"));
+        assert_eq!(scanned.read(&second, 128).get(Member::Id), Some("2"));
+        assert_eq!(scanned.read(&first, 128).get(Member::Id), Some("1"));
+        // At the same place, and shorter.
+        let shorter = first.get(..first.len() - 1).unwrap_or_default();
+        assert!(scanned.read(shorter, 128).defect().is_some());
+        assert_eq!(*scanned.read(b"", 128), Envelope::scan(b"", 128));
+        assert_eq!(*ScannedFrame::new().read(b"", 128), Envelope::scan(b"", 128));
+    }
+
+    #[test]
+    fn it_is_small_and_shows_no_payload() {
+        assert!(size_of::<ScannedFrame<'_>>() < 512, "{}", size_of::<ScannedFrame<'_>>());
+        let mut scanned = ScannedFrame::default();
+        scanned.read(br#"{"id":1,"method":"m","params":{"a":"secret"}}"#, 128);
+        let shown = alloc::format!("{scanned:?}");
+        assert!(shown.contains("\"m\"") && !shown.contains("secret"), "{shown}");
+    }
+}
