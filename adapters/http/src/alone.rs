@@ -3,9 +3,13 @@
 use std::sync::{Arc, Weak};
 
 use mcp_sansio::Server;
-use mcp_sansio_driver::Wire;
+use mcp_sansio::http::{Gate, Reply};
+use mcp_sansio_driver::{PostEntry, Wire};
 
+use crate::budget::Share;
 use crate::endpoint::{Inner, lock};
+use crate::exchange::Carried;
+use crate::open_requests::Posted;
 
 /// How many connections are kept for requests to come.
 const MOST_SPARE: usize = 64;
@@ -67,6 +71,37 @@ impl Alone {
 }
 
 impl Inner {
+    /// A message that belongs to no session that is known has a connection of its own.
+    pub(crate) fn alone(
+        self: &Arc<Self>,
+        connect: impl FnOnce() -> Arc<Wire<Server>>,
+        posted: Posted<'_, '_>,
+        share: Share,
+    ) -> Result<Carried, Reply> {
+        // What is refused is not begun.
+        let (_, _, source) = posted;
+        let open = self.admit(source)?;
+        let wire = connect();
+        let mut alone = lock(&self.alone);
+        // Whoever shuts down finds it in there, or it finds that out here.
+        if self.is_closing() {
+            drop(alone);
+            wire.end_now();
+            return Err(Gate::closing());
+        }
+        let place = alone.insert(&wire);
+        drop(alone);
+        let permit = Some(Arc::clone(&open));
+        let begun = self.hand_over(&wire, posted, permit, PostEntry::Always);
+        let Ok((response, _)) = begun else {
+            lock(&self.alone).remove(place);
+            return Err(Gate::closing());
+        };
+        // A subscription has no handler, and counts as well.
+        let carried = Carried::alone(wire, response, share).holding(Some(open));
+        Ok(carried.listed(Arc::downgrade(self), place))
+    }
+
     /// A connection for a message that stands alone, which may have served others.
     pub(crate) fn connect_alone(&self) -> Arc<Wire<Server>> {
         let spare = lock(&self.alone).take_spare();

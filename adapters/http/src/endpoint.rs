@@ -17,6 +17,7 @@ use mcp_sansio::http::{
     Admitted, Destination, Gate, Headers, Reply, RequestHead, RequestSource, SessionId, Sessions,
     Streams,
 };
+use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{ConnectionNumber, ErrorCode, Limits, Phase, Principal, Server, ServerConfig};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{Clock, PostEntry, Run, Wire, random_bytes};
@@ -28,7 +29,7 @@ use crate::body::ResponseBody;
 use crate::budget::{Budget, Share};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
-use crate::open_requests::OpenRequests;
+use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
 use crate::timekeeper::Timekeeper;
 
@@ -259,18 +260,20 @@ impl Inner {
         body: &[u8],
         mut share: Share,
     ) -> Result<Option<Carried>, Reply> {
+        let mut scanned = ScannedFrame::new();
         let destination = {
             let tool = |name: &str| self.options.tools.get(name).cloned();
-            self.gate.post(headers, body, &tool)?
+            self.gate.post_scanned(headers, body, &mut scanned, &tool)?
         };
         // In a session there may be something to say before it ends; its machine takes nothing new.
         if self.is_closing() && !matches!(destination, Destination::Session(_)) {
             return Err(Gate::closing());
         }
+        let posted = (body, &mut scanned, source);
         let carried = match destination {
             Destination::Alone => {
                 let connect = || self.connect_alone();
-                self.alone(connect, source, body, share)?
+                self.alone(connect, posted, share)?
             }
             Destination::Assumed(revision) => {
                 let connect = || {
@@ -278,12 +281,12 @@ impl Inner {
                     let (server, streams) = self.gate.assumed(number, revision, source, now);
                     self.connect(server, streams)
                 };
-                self.alone(connect, source, body, share)?
+                self.alone(connect, posted, share)?
             }
-            Destination::Opening => self.open(source, body, share)?,
+            Destination::Opening => self.open(posted, share)?,
             Destination::Session(session) => {
                 let wire = self.find(session, source.principal)?;
-                let (response, open) = self.hand_over_to_session(&wire, (body, source)).await?;
+                let (response, open) = self.hand_over_to_session(&wire, posted).await?;
                 // The connection counts what it keeps of the body.
                 share.shrink(body.len());
                 Carried::new(wire, response, share).holding(open)
@@ -293,44 +296,9 @@ impl Inner {
         Ok(Some(carried))
     }
 
-    /// A message that belongs to no session that is known has a connection of its own.
-    fn alone(
-        self: &Arc<Self>,
-        connect: impl FnOnce() -> Arc<Wire<Server>>,
-        source: RequestSource,
-        body: &[u8],
-        share: Share,
-    ) -> Result<Carried, Reply> {
-        // What is refused is not begun.
-        let open = self.admit(source)?;
-        let wire = connect();
-        let mut alone = lock(&self.alone);
-        // Whoever shuts down finds it in there, or it finds that out here.
-        if self.is_closing() {
-            drop(alone);
-            wire.end_now();
-            return Err(Gate::closing());
-        }
-        let place = alone.insert(&wire);
-        drop(alone);
-        let permit = Some(Arc::clone(&open));
-        let begun = self.hand_over(&wire, (body, source), permit, PostEntry::Always);
-        let Ok((response, _)) = begun else {
-            lock(&self.alone).remove(place);
-            return Err(Gate::closing());
-        };
-        // A subscription has no handler, and counts as well.
-        let carried = Carried::alone(wire, response, share).holding(Some(open));
-        Ok(carried.listed(Arc::downgrade(self), place))
-    }
-
     /// A client asks for a session.
-    fn open(
-        self: &Arc<Self>,
-        source: RequestSource,
-        body: &[u8],
-        share: Share,
-    ) -> Result<Carried, Reply> {
+    fn open(self: &Arc<Self>, posted: Posted<'_, '_>, share: Share) -> Result<Carried, Reply> {
+        let (_, _, source) = posted;
         let now = self.clock.now();
         if !self.sessions().has_room(source, now, |wire| wire.used_until(now)) {
             return Err(Gate::full());
@@ -340,7 +308,7 @@ impl Inner {
         let id = SessionId::from_random(random);
         let (server, streams) = self.gate.session(self.next_number(), id);
         let wire = self.connect(server, streams);
-        let begun = self.hand_over(&wire, (body, source), Some(open), PostEntry::Always);
+        let begun = self.hand_over(&wire, posted, Some(open), PostEntry::Always);
         let (response, _) = begun.map_err(|_| Gate::closing())?;
         if wire.phase() == Phase::Opening {
             // The machine has refused it.

@@ -9,6 +9,7 @@ use hyper::body::Body;
 use hyper::{Request, Response};
 use mcp_sansio::Phase;
 use mcp_sansio::http::{Gate, Reply, RequestSource, SessionId};
+use mcp_sansio::json::ScannedFrame;
 use mcp_sansio_driver::random_bytes;
 
 use crate::body::ResponseBody;
@@ -132,12 +133,13 @@ impl Inner {
         let source = sender.of(self.options.identify.as_ref(), &parts)?;
         let mut share = self.share()?;
         let body = self.read(body, &mut share).await?;
-        self.gate.message(&body)?;
+        let scanned = &mut ScannedFrame::new();
+        self.gate.message_scanned(&body, scanned)?;
         let now = self.clock.now();
         let wire = lock(&self.one_streams).get(id, source.principal, now).cloned();
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
-        let (response, open) = self.hand_over_to_session(&wire, (&body, source)).await?;
+        let (response, open) = self.hand_over_to_session(&wire, (&body, scanned, source)).await?;
         Ok(Carried::new(wire, response, share).holding(open))
     }
 }

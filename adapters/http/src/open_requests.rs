@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_sansio::http::{Gate, Reply, RequestSource, ResponseId};
+use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Requestor, Server};
 use mcp_sansio_driver::{Permit, PostEntry, PostRefused, Wire};
 
@@ -97,6 +98,9 @@ impl Drop for OpenRequest {
     }
 }
 
+/// A body, what is known of it since the gate has looked at it, and where it comes from.
+pub(crate) type Posted<'s, 'b> = (&'b [u8], &'s mut ScannedFrame<'b>, RequestSource);
+
 /// The response to a body, and the permit of its request if a handler has it.
 pub(crate) type Begun = (ResponseId, Option<Arc<OpenRequest>>);
 
@@ -129,15 +133,15 @@ impl Inner {
 
     /// Hands a body to its connection, with the permit for its first request if it was admitted. Gives the permit back
     /// if a handler has it, as the response holds it then as well.
-    pub(crate) fn hand_over(
+    pub(crate) fn hand_over<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
-        (body, source): (&[u8], RequestSource),
+        (body, scanned, source): Posted<'_, 'b>,
         admitted: Option<Arc<OpenRequest>>,
         entry: PostEntry,
     ) -> Result<Begun, PostRefused> {
         let (mut first, mut held) = (admitted, None);
-        let response = wire.post(body, source, entry, &mut || {
+        let response = wire.post(body, scanned, source, entry, &mut || {
             let open = match first.take() {
                 Some(open) => Arc::clone(held.insert(open)),
                 // Another one of a batch.
@@ -149,13 +153,14 @@ impl Inner {
     }
 
     /// The same for a session. A request for which its machine has no room waits; everything else is taken in at once.
-    pub(crate) async fn hand_over_to_session(
+    pub(crate) async fn hand_over_to_session<'b>(
         &self,
         wire: &Arc<Wire<Server>>,
-        (body, source): (&[u8], RequestSource),
+        (body, scanned, source): Posted<'_, 'b>,
     ) -> Result<Begun, Reply> {
         let admitted = self.admit_to_session(source, body)?;
-        let begin = |entry| self.hand_over(wire, (body, source), admitted.clone(), entry);
+        let mut begin =
+            |entry| self.hand_over(wire, (body, &mut *scanned, source), admitted.clone(), entry);
         let mut begun = begin(PostEntry::IfRoom);
         if begun.as_ref().is_err_and(|refused| *refused == PostRefused::NoRoom) {
             if self.gate.is_request(body) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
 };
+use mcp_sansio::json::ScannedFrame;
 use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server};
 
 use super::HttpOutlets;
@@ -80,7 +81,8 @@ impl Wire<Server> {
         wire
     }
 
-    /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it.
+    /// A POST has come from this client: a principal or a [`RequestSource`]. Gives the response to it. `scanned` is what
+    /// [`Gate::post_scanned`](mcp_sansio::http::Gate::post_scanned) has left of the same body; any other value is fine.
     ///
     /// `admission` is asked for a permit for each request that has to have a handler. A request without a permit is
     /// answered with `-32603`. Everything else is taken in without one: notifications, responses, and what the machine
@@ -89,9 +91,10 @@ impl Wire<Server> {
     /// # Errors
     ///
     /// [`PostRefused`] says why it was not taken in; nothing has happened.
-    pub fn post(
+    pub fn post<'b>(
         self: &Arc<Self>,
-        body: &[u8],
+        body: &'b [u8],
+        scanned: &mut ScannedFrame<'b>,
         source: impl Into<RequestSource>,
         entry: PostEntry,
         admission: &mut Admission<'_>,
@@ -108,17 +111,17 @@ impl Wire<Server> {
             let streams = state.streams().ok_or(PostRefused::Closed)?;
             let response = streams.begin(now);
             let arrival = streams.arrival(response, source, now);
-            let is_batch = self.receive_body(state, body, arrival, admission);
+            let is_batch = self.receive_body(state, (body, scanned), arrival, admission);
             state.streams().ok_or(PostRefused::Closed)?.received(response, is_batch);
             Ok(response)
         })
     }
 
     /// Hands the messages of a body to the machine. Says whether they came as a batch.
-    fn receive_body(
+    fn receive_body<'b>(
         self: &Arc<Self>,
         state: &mut State<Server>,
-        body: &[u8],
+        (body, scanned): (&'b [u8], &mut ScannedFrame<'b>),
         arrival: Arrival,
         admission: &mut Admission<'_>,
     ) -> bool {
@@ -126,7 +129,7 @@ impl Wire<Server> {
         for frame in Frames::of(body, &self.limits) {
             is_batch = frame.is_in_batch();
             let bytes = frame.bytes().len();
-            let event = state.machine.receive(frame, arrival, &mut state.out);
+            let event = state.machine.receive_scanned(frame, scanned, arrival, &mut state.out);
             if let Some(event) = event {
                 state.out.watch(&event);
                 match Happening::from(event) {
