@@ -106,7 +106,7 @@ impl Endpoint {
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        self.inner.answer(Sender::Asked, request).await.unwrap_or_else(reply)
+        self.handle_of(Sender::Asked, request).await
     }
 
     /// The same for somebody who has been found out to be this [`Principal`], or this [`RequestSource`]. Sessions, tasks
@@ -119,8 +119,24 @@ impl Endpoint {
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let sender = Sender::Known(source.into());
+        self.handle_of(Sender::Known(source.into()), request).await
+    }
+
+    /// The same for somebody who has been found out, or is to be.
+    pub(crate) async fn handle_of<B>(
+        &self,
+        sender: Sender,
+        request: Request<B>,
+    ) -> Response<ResponseBody>
+    where
+        B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+    {
         self.inner.answer(sender, request).await.unwrap_or_else(reply)
+    }
+
+    /// Whether the host finds out who sends a request.
+    pub(crate) fn has_identify(&self) -> bool {
+        self.inner.options.identify.is_some()
     }
 
     /// How many sessions there are.

@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use mcp_sansio::http::Reply;
+use mcp_sansio::http::{Reply, RequestSource};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -201,17 +201,23 @@ fn service(
     Future = impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send,
 > {
     service_fn(move |mut request: Request<Incoming>| {
+        let mut sender = Sender::Asked;
         if let Some(address) = address {
-            request.extensions_mut().insert(PeerAddress::new(address));
+            if endpoint.has_identify() {
+                request.extensions_mut().insert(PeerAddress::new(address));
+            } else {
+                // Nobody looks at the extensions, which take three allocations.
+                sender = Sender::Known(RequestSource::default().address(address.ip()));
+            }
         }
         let endpoint = endpoint.clone();
         let place = Place::of(&endpoint, &path, request.uri().path());
         let busy = activity.begin();
         async move {
             let response = match place {
-                Place::Endpoint => endpoint.handle(request).await,
-                Place::EventStream => endpoint.event_stream(Sender::Asked, request).await,
-                Place::Messages => endpoint.message(Sender::Asked, request).await,
+                Place::Endpoint => endpoint.handle_of(sender, request).await,
+                Place::EventStream => endpoint.event_stream(sender, request).await,
+                Place::Messages => endpoint.message(sender, request).await,
                 Place::Nowhere => reply(Reply::empty(404)),
             };
             Ok(response.map(|body| body.during(busy)))

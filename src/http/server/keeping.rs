@@ -1,6 +1,5 @@
 //! Which responses carry which streams, and what becomes of a stream without one.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::events::{EventId, EventStore};
@@ -232,14 +231,12 @@ impl<E: EventStore> Streams<E> {
     /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.
     pub(super) fn forget(&mut self, number: u32) {
         self.set_deadline(number, None);
-        if self.streams.remove(&number).is_some_and(|stream| stream.latest.is_some()) {
+        let Some(stream) = self.streams.remove(&number) else { return };
+        if stream.latest.is_some() {
             self.forget_kept(number);
             self.events.forget(number);
         }
-        if self.streams.is_empty() {
-            // An empty map keeps a node.
-            self.streams = BTreeMap::new();
-        }
+        self.spare.keep(stream, self.outbox());
     }
 
     /// Forgets what nobody will ever ask for: a stream without a response, of which the client knows no event.

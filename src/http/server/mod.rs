@@ -15,6 +15,7 @@ mod respond;
 mod session_id;
 mod sessions;
 mod source;
+mod spare_stream;
 mod stream;
 mod streams;
 

@@ -149,6 +149,11 @@ impl Stream {
         }
     }
 
+    /// A new stream begins now.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.response = Some(Response::new(now));
+    }
+
     /// Nothing more will be put on it.
     pub(super) const fn finish(&mut self) {
         (self.has_arrived, self.open, self.purpose) = (true, 0, Purpose::Requests);

@@ -11,6 +11,7 @@ use super::events::{EventStore, MemoryEvents};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use super::source::RequestSource;
+use super::spare_stream::SpareStream;
 use super::stream::{Purpose, Stream};
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
@@ -44,6 +45,8 @@ pub struct Streams<E = MemoryEvents> {
     session: Option<SessionId>,
     /// In boxes, because a node of the map has room for eleven, and most sessions have one.
     pub(super) streams: BTreeMap<u32, Box<Stream>>,
+    /// The memory of a stream that has been forgotten, for the next one.
+    pub(super) spare: SpareStream,
     /// The stream of each request that has not ended, by its index.
     requests: Vec<Option<(InboundId, u32)>>,
     /// The stream with which a message is being received.
@@ -166,6 +169,7 @@ impl<E: EventStore> Streams<E> {
             manner,
             session: None,
             streams: BTreeMap::new(),
+            spare: SpareStream::default(),
             requests: Vec::new(),
             current: None,
             next_number: STANDALONE + 1,
@@ -207,6 +211,15 @@ impl<E: EventStore> Streams<E> {
     /// How many bytes have not been sent, on all streams together.
     pub fn unsent_bytes(&self) -> usize {
         self.streams.values().map(|stream| stream.outbox.len()).sum()
+    }
+
+    /// Gives back memory that is kept for the next request: for sessions that do nothing for a while.
+    pub fn release(&mut self) {
+        self.spare = SpareStream::default();
+        if self.streams.is_empty() {
+            // An empty map keeps a node.
+            self.streams = BTreeMap::new();
+        }
     }
 
     /// How many streams there are, with and without a response.
@@ -271,7 +284,8 @@ impl<E: EventStore> Streams<E> {
     pub fn begin(&mut self, now: Instant) -> ResponseId {
         let stream = self.next_number;
         self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
-        self.streams.insert(stream, Box::new(Stream::new(self.outbox(), now)));
+        let new = self.spare.take(now).unwrap_or_else(|| Box::new(Stream::new(self.outbox(), now)));
+        self.streams.insert(stream, new);
         self.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }

@@ -330,6 +330,9 @@ impl<M: Machine> State<M> {
             && self.requests.release_if_idle()
         {
             self.machine.release();
+            if let Out::Http(HttpOutlets::Responses(streams)) = &mut self.out {
+                streams.release();
+            }
         }
     }
 
