@@ -186,7 +186,8 @@ pub(crate) mod sealed {
 macro_rules! machine {
     (
         $Machine:ident, $Event:ident, $Request:ident,
-        opening: $opening:pat, reads to the end: $reads_to_the_end:literal, last write: $last_write:expr
+        opening: $opening:pat, reads to the end: $reads_to_the_end:literal,
+        last write: $last_write:expr
     ) => {
         impl Machine for $Machine {
             type Request = $Request<'static>;

@@ -3,6 +3,7 @@
 
 pub mod client;
 mod http_client;
+mod hyper_floor;
 mod ours;
 pub mod pairs;
 mod rmcp_http;
@@ -31,6 +32,8 @@ named! {
         Rmcp = "rmcp",
         /// The official SDK: a runtime of one thread, on a socket.
         RmcpHttp = "rmcp-http",
+        /// Hyper and serde_json, and nothing of MCP: a runtime of one thread, on a socket.
+        Hyper = "hyper",
     }
 }
 
@@ -47,6 +50,7 @@ impl HelloServer {
             Self::Http => Ok(ours::http()?),
             Self::Rmcp => rmcp_hello::main(),
             Self::RmcpHttp => Ok(rmcp_http::serve()?),
+            Self::Hyper => Ok(hyper_floor::serve()?),
         }
     }
 }

@@ -1,0 +1,72 @@
+//! The floor over HTTP: what the same requests cost a server of hyper that does nothing of MCP.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use serde_json::json;
+
+use super::until_closed::{listen, runtime, until_closed};
+
+/// What is read of a message.
+#[derive(serde::Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Option<&'a serde_json::value::RawValue>,
+    params: Option<Params<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    arguments: Option<Greeting<'a>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Greeting<'a> {
+    name: &'a str,
+}
+
+/// Serves on a socket, with the kind of hyper's server that the adapter has, and its timeout for heads.
+pub(super) fn serve() -> io::Result<()> {
+    runtime()?.block_on(async {
+        let listener = listen().await?;
+        let mut stop = pin!(until_closed());
+        loop {
+            let stream = tokio::select! {
+                accepted = listener.accept() => accepted?.0,
+                () = &mut stop => return Ok(()),
+            };
+            _ = stream.set_nodelay(true);
+            tokio::spawn(async move {
+                let mut builder = Builder::new(TokioExecutor::new());
+                builder.http1().timer(TokioTimer::new());
+                // A client that breaks off is no failure of the server.
+                _ = builder.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+            });
+        }
+    })
+}
+
+/// Answers whatever it is as the tool does, in a session if somebody wants one.
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let Ok(Message { id: Some(id), params }) = serde_json::from_slice(&body) else {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        return Ok(response);
+    };
+    let name = params.and_then(|params| params.arguments).map_or("", |arguments| arguments.name);
+    let result = json!({"content": [{"type": "text", "text": format!("Hello, {name}!")}]});
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    let response = Response::builder().header("content-type", "application/json");
+    let response = response.header("mcp-session-id", "0123456789abcdef").body(text.into());
+    Ok(response.unwrap_or_default())
+}
