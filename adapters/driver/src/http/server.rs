@@ -10,7 +10,7 @@ use mcp_sansio::http::{
     Content, Reply, RequestSource, ResponseHead, ResponseId, ResponsePart, Streams,
 };
 use mcp_sansio::json::ScannedFrame;
-use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server};
+use mcp_sansio::{Arrival, Cause, Frames, Instant, Limits, Phase, Server, ServerEvent};
 
 use super::HttpOutlets;
 use super::kept_bytes::KeptBytes;
@@ -132,11 +132,13 @@ impl Wire<Server> {
             let event = state.machine.receive_scanned(frame, scanned, arrival, &mut state.out);
             if let Some(event) = event {
                 state.out.watch(&event);
-                match Happening::from(event) {
-                    Happening::Request(id, request) => {
-                        self.ask(state, (id, request), Some(admission));
+                match event {
+                    // What comes most often is not moved more than it has to be.
+                    ServerEvent::Request(request) => {
+                        let asked = (request.id, request.into_owned());
+                        self.ask(state, asked, Some(admission));
                     }
-                    happening => self.deliver(state, happening, bytes),
+                    event => self.deliver(state, Happening::from(event), bytes),
                 }
             }
         }
