@@ -40,12 +40,15 @@ fn an_idle_session_over_http_is_small() {
     let open = || {
         let session = endpoint.open();
         endpoint.call(Some(&session), 1);
-        endpoint.settle();
+        session
     };
-    open();
+    drop(open());
     endpoint.idle();
     let open_all = || {
-        (0..100).for_each(|_| open());
+        let sessions: Vec<String> = (0..100).map(|_| open()).collect();
+        endpoint.idle();
+        // They give it back again and again.
+        sessions.iter().for_each(|session| endpoint.call(Some(session), 1));
         endpoint.idle();
     };
     let ((), heap) = held(open_all);

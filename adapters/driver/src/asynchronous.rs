@@ -95,6 +95,11 @@ pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub trait Spawn: Send + Sync + 'static {
     /// Runs a future to its end, in a task of its own. It is called on any thread, and returns at once.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static);
+
+    /// Whether tasks can run at the same time, on several threads.
+    fn is_parallel(&self) -> bool {
+        true
+    }
 }
 
 impl<S: Fn(Work) + Send + Sync + 'static> Spawn for S {

@@ -17,7 +17,8 @@ use crate::signal::Signal;
 /// There are as many threads as requests are served by it at the same time and block, and those are bounded for each
 /// client: by [`ConnectionOptions::handlers`](crate::ConnectionOptions::handlers) on a stream, and by the options of an
 /// endpoint over HTTP. So no client takes threads from others, and the runtime goes on whatever the function does.
-/// A runtime whose time stands still in a test does not know of these threads: its time may go on while they work.
+/// The runtime does not know these threads: a function that needs it, to spawn a task for example, takes a handle of it
+/// along, and time that stands still in a test may go on while they work.
 ///
 /// ```
 /// use std::{thread, time::Duration};

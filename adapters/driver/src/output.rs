@@ -92,19 +92,26 @@ impl<M: Machine> Wire<M> {
     }
 
     /// Does what follows from there being more room for output, and gives the lock back.
-    pub(crate) fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
+    fn made_room(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Instant) {
+        if !self.settle_room(&mut state, now) {
+            self.release(state);
+        }
+    }
+
+    /// Does what follows from there being more room for output. Says whether nobody waits for that, so that no more than
+    /// output of the machine can have come of it.
+    pub(crate) fn settle_room(self: &Arc<Self>, state: &mut State<M>, now: Instant) -> bool {
         let is_due = state.machine.poll_timeout().is_some_and(|due| due <= now);
         if state.is_open() && !is_due && self.tasks.is_none() && !state.waits_for_room() {
-            self.set_limit(&mut state);
-            let State { machine, out, .. } = &mut *state;
+            self.set_limit(state);
             // What the machine holds back until there is room leaves by this. Nothing else can come of it.
-            match machine.handle_timeout(now, out) {
-                None => return state.count_kept_bytes(),
-                Some(happening) => self.deliver(&mut state, happening, 0),
+            match state.machine.handle_timeout(now, &mut state.out) {
+                None => return true,
+                Some(happening) => self.deliver(state, happening, 0),
             }
         }
-        self.settle(&mut state, now);
-        self.release(state);
+        self.settle(state, now);
+        false
     }
 
     /// The peer has taken something of a chunk. Says whether it is to get more.

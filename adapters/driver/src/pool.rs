@@ -92,7 +92,7 @@ impl<J: Send + 'static> Pool<J> {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Has a job run. Without any thread, because the system has none, the job is dropped.
+    /// Has a job run. Without any thread, because the system has none, all jobs that wait are dropped.
     pub fn push(&self, job: J) {
         let mut state = self.shared.lock();
         state.waiting.push_back(job);
@@ -144,7 +144,8 @@ impl<J: Send + 'static> Shared<J> {
             state.threads -= 1;
             // The next job tries again.
             (state.called, state.watch) = (0, Watch::Nobody);
-            let lost = if state.threads == 0 { state.waiting.pop_front() } else { None };
+            let is_lost = state.threads == 0;
+            let lost = if is_lost { std::mem::take(&mut state.waiting) } else { VecDeque::new() };
             drop(state);
             drop(lost);
         }

@@ -15,16 +15,19 @@ const MOST_IN_A_ROW: u32 = 16;
 
 /// Tasks of a runtime that share the jobs of one handler.
 ///
-/// A task takes a job, calls another task if more jobs wait, and runs its own. So jobs run at the same time if the runtime
-/// has threads for them or if they wait, and one after the other in few tasks otherwise. One task is kept while there is
-/// nothing to do.
+/// On a runtime with several threads a task is called for each job, by whoever brings the job: a task that is called by
+/// another one may have to wait for the thread of that one. On a runtime with one thread nothing runs at the same time, so
+/// a task takes a job, calls another task only then if more jobs wait, and runs its own: few tasks run all jobs that do not
+/// wait. One task is kept while there is nothing to do.
 pub(crate) struct Workers<M: Machine, H, S> {
     pub(crate) handler: H,
     spawn: S,
+    /// The runtime has several threads.
+    is_parallel: bool,
     state: Mutex<State<M>>,
 }
 
-/// Invariant: while jobs wait, a task has been called that has not looked yet.
+/// Invariant: while jobs wait, a task has been called that has not looked yet; on several threads, as many as jobs.
 struct State<M: Machine> {
     jobs: VecDeque<Job<M>>,
     is_called: bool,
@@ -39,7 +42,8 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
     pub(crate) fn new(handler: H, spawn: S) -> Arc<Self> {
         let jobs = VecDeque::new();
         let state = State { jobs, is_called: false, idle: None, latest: 0, is_over: false };
-        Arc::new(Self { handler, spawn, state: Mutex::new(state) })
+        let is_parallel = spawn.is_parallel();
+        Arc::new(Self { handler, spawn, is_parallel, state: Mutex::new(state) })
     }
 
     /// Has a job run. It is dropped if the runtime has ended.
@@ -51,7 +55,7 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Workers<M, H, S> {
 
     /// Sees to it that a task looks for jobs.
     fn call(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>) {
-        if state.is_called || state.jobs.is_empty() {
+        if state.jobs.is_empty() || state.is_called && !self.is_parallel {
             return;
         }
         state.is_called = true;
@@ -141,7 +145,11 @@ impl<M: Machine, H: Handler<M>, S: Spawn> Worker<M, H, S> {
         self.standing = Standing::Working;
         if let Some(job) = state.jobs.pop_front() {
             self.in_a_row += 1;
-            self.workers.call(state);
+            if self.workers.is_parallel {
+                drop(state);
+            } else {
+                self.workers.call(state);
+            }
             drop(old);
             return Poll::Ready(Some(job));
         }
@@ -209,9 +217,27 @@ mod tests {
         next_id: u32,
     }
 
+    /// Collects tasks, of a runtime with several threads or with one.
+    struct ByHand(Arc<Mutex<Vec<Option<Work>>>>, bool);
+
+    impl Spawn for ByHand {
+        fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+            self.0.lock().unwrap().push(Some(Box::pin(work)));
+        }
+
+        fn is_parallel(&self) -> bool {
+            self.1
+        }
+    }
+
     impl Served {
-        /// Its tool `wait` is answered when it is cancelled, `panic` is not, and the others are at once.
+        /// On one thread.
         fn new() -> Self {
+            Self::on(false)
+        }
+
+        /// Its tool `wait` is answered when it is cancelled, `panic` is not, and the others are at once.
+        fn on(is_parallel: bool) -> Self {
             let mut config = ServerConfig::new("server", "1");
             config.capabilities.tools = Some(ListChanged::default());
             let inbox = Inbox::new(&config.connection.limits);
@@ -230,9 +256,7 @@ mod tests {
                 }
             };
             let spawned = Arc::new(Mutex::new(Vec::new()));
-            let list = Arc::clone(&spawned);
-            let spawn = move |work: Work| list.lock().unwrap().push(Some(work));
-            let runner = Spawner::new(handler, spawn);
+            let runner = Spawner::new(handler, ByHand(Arc::clone(&spawned), is_parallel));
             let wire = Wire::server(config, &ConnectionOptions::new(), Clock::new(), runner);
             Self { wire, inbox, spawned, begun, next_id: 0 }
         }
@@ -316,6 +340,29 @@ mod tests {
         served.call("quick");
         served.poll_all();
         assert_eq!((served.answered(), served.tasks()), (vec![(10, false)], 2));
+    }
+
+    /// On several threads no job waits for a task that another one has to call, as that may hold its thread. A task that
+    /// is faster takes what others were called for.
+    #[test]
+    fn on_several_threads_whoever_brings_a_job_calls_a_task_for_it() {
+        let mut served = Served::on(true);
+        (0..3).for_each(|_| served.call("wait"));
+        (0..2).for_each(|_| served.call("quick"));
+        assert_eq!(served.tasks(), 5);
+        served.poll(3);
+        assert_eq!((served.begun(), served.answered()), (1, Vec::new()));
+        [4, 2, 1].into_iter().for_each(|task| served.poll(task));
+        assert_eq!((served.begun(), served.answered()), (5, vec![(3, false), (4, false)]));
+        served.poll(0);
+        assert_eq!(served.living(), 4, "one of those without work is kept");
+        served.call("quick");
+        assert_eq!(served.tasks(), 5, "it is called again");
+        served.poll_all();
+        assert_eq!(served.answered(), [(5, false)]);
+        (0..3).for_each(|id| served.cancel(id));
+        served.poll_all();
+        assert_eq!(served.living(), 1);
     }
 
     /// So that others get their turn with the thread.

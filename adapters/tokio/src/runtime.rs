@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio_driver::asynchronous::{Handler, Spawn, Spawner};
 use mcp_sansio_driver::{Clock, Machine, Sleep, Timer};
+use tokio::runtime::RuntimeFlavor;
 
 /// A clock that stands still when the time of tokio does (`tokio::time::pause`). Connections have one
 /// of their own; give one to [`SharedTasks::with_clock`](crate::SharedTasks::with_clock) in tests that stop the
@@ -33,6 +34,10 @@ pub struct RuntimeSpawn {
 impl Spawn for RuntimeSpawn {
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.runtime.spawn(work));
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.runtime.runtime_flavor() != RuntimeFlavor::CurrentThread
     }
 }
 

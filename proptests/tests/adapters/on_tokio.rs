@@ -288,3 +288,35 @@ async fn functions_that_block() {
     connection.close(Duration::from_secs(30)).await.unwrap();
     server.await.unwrap().unwrap();
 }
+
+/// Handlers that block their thread although they should not, where the runtime has others.
+#[test]
+fn handlers_that_block_their_thread() {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();
+    runtime.unwrap().block_on(async {
+        let barrier = Arc::new(Barrier::new(3));
+        let handler = move |exchange: Exchange| {
+            let barrier = Arc::clone(&barrier);
+            async move {
+                barrier.wait();
+                exchange.respond(&CallToolResult::text("together"))
+            }
+        };
+        let (ours, theirs) = duplex(4096);
+        let (reader, writer) = split(theirs);
+        let server = tokio::spawn(serve(server_config(), reader, writer, handler));
+        let (reader, writer) = split(ours);
+        let connection = connect(client_config(), reader, writer, RefuseAll::new()).await.unwrap();
+        let params = json!({"name": "any"});
+        for _ in 0..10 {
+            let call =
+                || connection.handle().call_method("tools/call", &params, CallOptions::new());
+            for call in [call(), call(), call()] {
+                assert!(timeout(Duration::from_secs(60), call).await.unwrap().is_ok());
+            }
+        }
+        connection.close(Duration::from_secs(30)).await.unwrap();
+        server.await.unwrap().unwrap();
+    });
+}

@@ -237,6 +237,9 @@ impl<E: EventStore> Streams<E> {
             self.events.forget(number);
         }
         self.spare.keep(stream, self.outbox());
+        if self.streams.is_empty() {
+            self.nowhere = None;
+        }
     }
 
     /// Forgets what nobody will ever ask for: a stream without a response, of which the client knows no event.

@@ -7,8 +7,7 @@ use mcp_sansio::{Counts, Server};
 use crate::wire::{State, Wire};
 
 impl Wire<Server> {
-    /// Whether a connection that was made for a message that stands alone can serve another one as a new connection
-    /// would.
+    /// Whether a connection that was made for a message that stands alone can serve another one.
     ///
     /// It can if nobody else has it, not even weakly, if nothing is left of what it has served, and if nothing has been
     /// wrong with that. Between messages that stand alone the machine knows nothing of its client, and its handles are

@@ -188,7 +188,9 @@ impl Wire<Server> {
         let mut state = self.lock();
         let now = self.clock.now();
         let head = state.next_head((response, now), context, buffer);
-        self.made_room(state, now);
+        self.settle_room(&mut state, now);
+        // A response that begins later than others may have set a deadline, or given another stream something to say.
+        self.release(state);
         head
     }
 

@@ -29,9 +29,11 @@ use shelf::{Shelf, Shelves};
 /// Tools, prompts and resources, each with a function: a handler for servers that need no more.
 ///
 /// Lists, their pages, the notifications that they have changed and the errors for names that nothing has come
-/// by themselves. The functions block or give futures, whichever suits them; where handlers are tasks, functions that
-/// block run on threads of their own, as those of [`Blocking`](crate::Blocking) do. Clones share everything, and what is added or removed while
-/// clients are connected is told to them. A function that holds a clone keeps everything alive for as long as it
+/// by themselves. The functions block or give futures, whichever suits them. Where handlers are tasks, functions that
+/// block run on threads of their own, which are no threads of the runtime: see [`Blocking`](crate::Blocking).
+///
+/// Clones share everything, and what is added or removed while clients are connected is told to them. A function that
+/// holds a clone keeps everything alive for as long as it
 /// is offered.
 ///
 /// ```

@@ -5,7 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, Response};
-use mcp_sansio_http::{Endpoint, EndpointOptions, RefuseAll, ResponseBody};
+use mcp_sansio::model::CallToolResult;
+use mcp_sansio_http::{Endpoint, EndpointOptions, Exchange, RefuseAll, ResponseBody};
+use tokio::time::Instant;
 
 use crate::http::kit::server_config;
 use crate::http::load::{holding, runtime, size};
@@ -90,4 +92,34 @@ fn sessions_that_idle() {
         let ((), left) = holding(&runtime, async { tokio::time::sleep(2 * idle).await });
         assert_eq!((endpoint.sessions(), left.cast_signed() <= 0), (0, true));
     }
+}
+
+/// A response begins in time however long its session was idle before: the endpoint does not sleep through its deadline.
+#[test]
+fn a_slow_answer_in_a_session_that_was_idle() {
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"any"}}"#;
+    let runtime = runtime().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let mut options = EndpointOptions::new();
+        options.http.stream_after = Some(Duration::from_secs(1));
+        let handler = |exchange: Exchange| async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            exchange.respond(&CallToolResult::text("late"))
+        };
+        let endpoint = Endpoint::with(server_config(), options, handler);
+        let answer = endpoint.handle(request("POST", None, INITIALIZE)).await;
+        let session = answer.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        drop(answer);
+        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(endpoint.handle(request("POST", Some(&session), body)).await.status(), 202);
+        for _ in 0..2 {
+            // The answer before has come, too.
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            let began = Instant::now();
+            let answer = endpoint.handle(request("POST", Some(&session), CALL)).await;
+            assert_eq!(answer.status(), 200);
+            assert_eq!(answer.headers()["content-type"], "text/event-stream");
+            assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        }
+    });
 }
