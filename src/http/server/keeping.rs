@@ -25,7 +25,7 @@ impl<E: EventStore> Streams<E> {
             return false;
         }
         match self.manner {
-            Manner::OneStream => {
+            Manner::OneStream(_) => {
                 self.forget(response.stream);
                 response.stream == STANDALONE
             }
@@ -130,7 +130,7 @@ impl<E: EventStore> Streams<E> {
                     && !self.streams.contains_key(&opening)
             }
             (Manner::Session(_), None) => false,
-            (Manner::OneStream, _) => !self.streams.contains_key(&STANDALONE),
+            (Manner::OneStream(_), _) => !self.streams.contains_key(&STANDALONE),
             (Manner::Alone | Manner::Assumed, _) => {
                 self.streams.is_empty() && STANDALONE + 1 < self.next_number
             }

@@ -15,7 +15,7 @@ use crate::session::Phase;
 /// What is said on a stream of which nobody carries on goes nowhere.
 impl<E: EventStore> Streams<E> {
     fn number_of(&mut self, lane: Lane) -> Option<u32> {
-        if self.manner == Manner::OneStream {
+        if self.is_one_stream() {
             return Some(STANDALONE);
         }
         match lane {
@@ -39,7 +39,7 @@ impl<E: EventStore> Streams<E> {
         match (self.manner, code) {
             _ if is_own && is_malformed => 400,
             (_, ErrorCode::INTERNAL_ERROR) if is_own && self.is_draining => 503,
-            (Manner::Assumed | Manner::Session(_) | Manner::OneStream, _) => 200,
+            (Manner::Assumed | Manner::Session(_) | Manner::OneStream(_), _) => 200,
             (Manner::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
             (
                 Manner::Alone,
@@ -59,10 +59,10 @@ impl<E: EventStore> Outlets for Streams<E> {
         if number == Some(STANDALONE) {
             self.begin_standalone();
         }
-        let unheard = self.outbox();
+        let (unheard, is_one_stream) = (self.outbox(), self.is_one_stream());
         match number.and_then(|number| self.streams.get_mut(&number)) {
             Some(stream) => {
-                if stream.purpose != Purpose::Standalone || self.manner == Manner::OneStream {
+                if stream.purpose != Purpose::Standalone || is_one_stream {
                     stream.outbox.set_limit(self.most_bytes);
                 }
                 &mut stream.outbox
@@ -78,9 +78,7 @@ impl<E: EventStore> Outlets for Streams<E> {
     fn observe(&mut self, observation: &Observation<'_>) {
         let (method, error, lane) = match *observation {
             Observation::Sent { method, error, lane, .. } => (method, error, lane),
-            Observation::Received { method: Some(_), id: Some(_), .. }
-                if self.manner != Manner::OneStream =>
-            {
+            Observation::Received { method: Some(_), id: Some(_), .. } if !self.is_one_stream() => {
                 let current = self.current.and_then(|current| self.streams.get_mut(&current));
                 return current.into_iter().for_each(|stream| stream.brought_request = true);
             }
@@ -124,7 +122,7 @@ impl<E: EventStore> Outlets for Streams<E> {
             stream.response.is_some() && stream.outbox.len() < self.config.standalone_bytes
         });
         match (self.manner, lane) {
-            (Manner::OneStream, _) => true,
+            (Manner::OneStream(_), _) => true,
             (Manner::Alone | Manner::Assumed, _) => false,
             (Manner::Session(_), Lane::Exchange(id)) if self.is_nobody_there(id) => false,
             (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,

@@ -8,7 +8,7 @@ use super::events::{EventId, EventStore};
 use super::reply::Reply;
 use super::session_id::SessionId;
 use super::stream::{Beginning, Form, Purpose, Response, Stream};
-use super::streams::{Manner, ResponseId, STANDALONE, Streams};
+use super::streams::{ResponseId, STANDALONE, Streams};
 use crate::frame::{Room, Tag};
 use crate::http::sse::{write_comment, write_event};
 use crate::peer::Lane;
@@ -179,7 +179,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     fn next_event(&mut self, number: u32, now: Instant, buffer: &mut Vec<u8>) -> ResponsePart {
-        let is_named = self.manner == Manner::OneStream;
+        let is_named = self.is_one_stream();
         let (retry, keep_alive) = (self.config.retry, self.config.keep_alive);
         let Self { streams, events, .. } = self;
         let Some(stream) = streams.get_mut(&number) else { return ResponsePart::End };

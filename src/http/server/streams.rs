@@ -41,8 +41,6 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) manner: Manner,
-    /// The session that owns tasks where there is no principal.
-    session: Option<SessionId>,
     /// In boxes, because a node of the map has room for eleven, and most sessions have one.
     pub(super) streams: BTreeMap<u32, Box<Stream>>,
     /// The memory of a stream that has been forgotten, for the next one.
@@ -86,8 +84,8 @@ pub(super) enum Manner {
     Assumed,
     /// As a session with this id.
     Session(SessionId),
-    /// As a session whose output goes out on one event stream, as in 2024-11-05.
-    OneStream,
+    /// As a session with this id whose output goes out on one event stream, as in 2024-11-05.
+    OneStream(SessionId),
 }
 
 /// A response of HTTP. The handle is stale once another one has taken its place.
@@ -123,8 +121,7 @@ impl Streams {
         (id, endpoint): (SessionId, String),
         now: Instant,
     ) -> (Self, ResponseId) {
-        let mut streams = Self::new(config, limits, Manner::OneStream, MemoryEvents::default());
-        streams.session = Some(id);
+        let mut streams = Self::new(config, limits, Manner::OneStream(id), MemoryEvents::default());
         let mut stream = Stream::new(streams.outbox(), now);
         (stream.purpose, stream.has_arrived) = (Purpose::Standalone, true);
         if let Some(response) = &mut stream.response {
@@ -145,7 +142,6 @@ impl<E: EventStore> Streams<E> {
         events: E,
     ) -> Self {
         let mut streams = Self::new(config, limits, Manner::Session(id), events);
-        streams.session = Some(id);
         streams.opening = Some(STANDALONE + 1);
         streams
     }
@@ -167,7 +163,6 @@ impl<E: EventStore> Streams<E> {
         Self {
             config,
             manner,
-            session: None,
             streams: BTreeMap::new(),
             spare: SpareStream::default(),
             requests: Vec::new(),
@@ -200,7 +195,7 @@ impl<E: EventStore> Streams<E> {
 
     /// Whether everything goes out on one event stream, as in 2024-11-05.
     pub fn is_one_stream(&self) -> bool {
-        self.manner == Manner::OneStream
+        matches!(self.manner, Manner::OneStream(_))
     }
 
     /// Whether nothing waits to be sent.
@@ -237,7 +232,7 @@ impl<E: EventStore> Streams<E> {
     /// for it. A response that is not read otherwise holds up its own request only.
     pub fn is_congested(&self) -> bool {
         let congests = |stream: &Stream| stream.outbox.is_congested();
-        self.manner == Manner::OneStream && self.streams.values().any(|stream| congests(stream))
+        self.is_one_stream() && self.streams.values().any(|stream| congests(stream))
     }
 
     /// Whether no response is open any more, so that nobody asks for anything unless somebody comes back.
@@ -265,14 +260,22 @@ impl<E: EventStore> Streams<E> {
     /// Whose tasks end with this session, because nobody else reaches them: those of its client, if that has no
     /// principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds them.
     pub fn session_requestor(&self) -> Option<Requestor> {
-        self.session.map(|session| RequestSource::default().requestor(Some(session)))
+        self.owner().map(|session| RequestSource::default().requestor(Some(session)))
+    }
+
+    /// The session that owns tasks where there is no principal.
+    const fn owner(&self) -> Option<SessionId> {
+        match self.manner {
+            Manner::Session(id) | Manner::OneStream(id) => Some(id),
+            Manner::Alone | Manner::Assumed => None,
+        }
     }
 
     /// The id of the session, if it has one.
     pub const fn session_id(&self) -> Option<SessionId> {
         match self.manner {
             Manner::Session(id) => Some(id),
-            Manner::Alone | Manner::Assumed | Manner::OneStream => None,
+            Manner::Alone | Manner::Assumed | Manner::OneStream(_) => None,
         }
     }
 }
@@ -301,7 +304,7 @@ impl<E: EventStore> Streams<E> {
             _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
             source => source,
         };
-        let session = self.session.filter(|_| !mutant!("sessions_share_their_tasks"));
+        let session = self.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
         let lane = Lane::Stream(response.stream);
         Arrival::from(now).lane(lane).requestor(source.requestor(session))
     }
@@ -345,7 +348,7 @@ impl<E: EventStore> Streams<E> {
     /// A request belongs to the stream with which it came.
     fn assign(&mut self, id: InboundId, is_subscription: bool) {
         // Its answer goes another way than it came.
-        if self.manner == Manner::OneStream {
+        if self.is_one_stream() {
             return;
         }
         let Some(number) = self.stream_of(id) else { return };
