@@ -253,6 +253,8 @@ mod work;
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
+#[cfg(feature = "auth")]
+pub mod auth;
 mod base64;
 mod capability;
 mod client;

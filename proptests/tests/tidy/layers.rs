@@ -88,6 +88,7 @@ const LAYERS: [&str; 21] = [
     "server",
     "client",
     "http",
+    "auth",
     "testing",
 ];
 

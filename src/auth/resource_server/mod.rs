@@ -1,0 +1,1 @@
+//! What an MCP server that takes bearer tokens checks and says, as functions.
