@@ -1,0 +1,356 @@
+//! The machine: its interface, its one way from stage to stage, and its time.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::activity::Activity;
+use super::config::AuthorizerConfig;
+use super::effect::{Effect, JobId, RequestKey, Verdict};
+use super::failure::AuthorizationFailure;
+use super::saved::{Grant, Saved};
+use super::stage::Stage;
+use crate::auth::web_url::WebUrl;
+use crate::auth::{Scopes, Secret};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// Gets access tokens for one MCP server and keeps them, without IO.
+///
+/// The host asks for a [`permit`](Self::permit) before each request to the MCP server, and hands challenges over
+/// ([`challenged`](Self::challenged)). It carries out every [`Effect`] in order, and tells what comes of it. Every request
+/// that waits is released exactly once, by [`Effect::Release`].
+///
+/// Promises: every authorization ends, after a bounded number of requests to servers; there is one at a time, and one
+/// refresh at a time; tokens are saved before they are used; nothing secret is in `Debug`; the same inputs give the same
+/// effects. Times count from the Unix epoch.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_sansio::Instant;
+/// use mcp_sansio::auth::{
+///     Authorizer, AuthorizerConfig, Challenged, Challenges, Effect, Permit, RequestKey,
+/// };
+///
+/// let config = AuthorizerConfig::new("https://mcp.example.com/mcp")?;
+/// let mut authorizer = Authorizer::new(Arc::new(config));
+/// let now = Instant::from_millis(1_800_000_000_000);
+///
+/// // The first request goes out without a token, and the server wants one.
+/// assert_eq!(authorizer.permit(RequestKey(1), "https://mcp.example.com/mcp", now), Permit::Send(None));
+/// let challenges = Challenges::parse("Bearer");
+/// authorizer.challenged(RequestKey(1), Challenged::new(401, &challenges), now);
+///
+/// let Some(Effect::Fetch(fetch)) = authorizer.poll_effect() else { panic!("a request") };
+/// assert_eq!(fetch.url, "https://mcp.example.com/.well-known/oauth-protected-resource/mcp");
+/// # Ok::<(), mcp_sansio::auth::UrlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Authorizer {
+    pub(super) config: Arc<AuthorizerConfig>,
+    pub(super) saved: Saved,
+    pub(super) activity: Activity,
+    /// What the host was asked to do last.
+    pub(super) job: JobId,
+    /// When the stage is over although nothing has come.
+    pub(super) deadline: Option<Instant>,
+    pub(super) effects: VecDeque<Effect>,
+    pub(super) waiting: Vec<RequestKey>,
+    /// The MCP server has taken the token of this generation.
+    pub(super) accepted: u64,
+    /// The token of this generation was issued here, and not read from the storage.
+    pub(super) issued: u64,
+    /// The MCP server has refused the token of this generation, which was good before.
+    pub(super) refused: u64,
+    /// The revision that the MCP server has spoken.
+    pub(super) revision: Option<Revision>,
+    /// How often more scopes were asked for, for each operation.
+    pub(super) step_ups: Vec<(String, u8)>,
+    pub(super) holds_storage: bool,
+    /// Until when a server wants to be left alone, and the failure that said so.
+    pub(super) rest: Option<(Instant, AuthorizationFailure)>,
+    /// When the next refresh ahead of time may be tried.
+    pub(super) refresh_again_at: Instant,
+}
+
+/// What the host does with a request to the MCP server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "either it is sent or it waits")]
+pub enum Permit<'a> {
+    /// Send it, with this token if there is one.
+    Send(Option<AccessToken<'a>>),
+    /// Wait for [`Effect::Release`].
+    Wait,
+}
+
+/// An access token for one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessToken<'a> {
+    token: &'a Secret,
+    generation: u64,
+}
+
+impl AccessToken<'_> {
+    /// The value of the `Authorization` field.
+    pub fn field(self) -> Secret {
+        Secret::new(alloc::format!("Bearer {}", self.token.expose()))
+    }
+
+    /// The number of the token, to tell what came of it.
+    pub const fn generation(self) -> u64 {
+        self.generation
+    }
+}
+
+/// # Starting
+impl Authorizer {
+    /// Without a token.
+    pub fn new(config: Arc<AuthorizerConfig>) -> Self {
+        Self {
+            config,
+            saved: Saved::default(),
+            activity: Activity::Idle,
+            job: JobId(0),
+            deadline: None,
+            effects: VecDeque::new(),
+            waiting: Vec::new(),
+            accepted: 0,
+            issued: 0,
+            refused: 0,
+            revision: None,
+            step_ups: Vec::new(),
+            holds_storage: false,
+            rest: None,
+            refresh_again_at: Instant::EPOCH,
+        }
+    }
+
+    /// Takes over what is in the storage: at the start, or when another process has stored something. What is older than
+    /// what is known is ignored.
+    pub fn restore(&mut self, saved: Saved) {
+        self.adopt(saved);
+    }
+
+    /// Forgets the tokens, but not the registrations. What is to be stored comes as [`Effect::Save`].
+    pub fn log_out(&mut self) {
+        if self.saved.grant.take().is_some() {
+            self.save();
+        }
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &AuthorizerConfig {
+        &self.config
+    }
+
+    /// What is to be stored, as the last [`Effect::Save`] had it.
+    pub const fn saved(&self) -> &Saved {
+        &self.saved
+    }
+
+    /// Which part of an authorization is under way.
+    pub const fn stage(&self) -> Stage {
+        self.activity.stage()
+    }
+
+    /// How many requests wait.
+    pub const fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The scopes that were granted, `None` if there is no token.
+    pub fn granted(&self) -> Option<&Scopes> {
+        self.saved.scopes()
+    }
+}
+
+/// # Requests to the MCP server
+impl Authorizer {
+    /// Asks how a request to this URL is sent. The token is given for the origin of the MCP server only.
+    pub fn permit(&mut self, request: RequestKey, url: &str, now: Instant) -> Permit<'_> {
+        let is_for_server = WebUrl::parse(url.split('#').next().unwrap_or_default())
+            .is_ok_and(|url| url.is_same_origin(&self.config.server));
+        if !is_for_server {
+            return Permit::Send(None);
+        }
+        let has_token = self.token(now).is_some();
+        if !has_token && self.activity != Activity::Idle {
+            self.wait(request);
+            return Permit::Wait;
+        }
+        let is_refreshable =
+            self.saved.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
+        if !has_token && is_refreshable {
+            self.wait(request);
+            self.begin_refresh(now);
+            return Permit::Wait;
+        }
+        Permit::Send(self.token(now))
+    }
+
+    /// The server has taken a request with the token of this generation, and speaks this revision, as far as that is
+    /// known.
+    pub fn accepted(&mut self, generation: Option<u64>, revision: Option<Revision>) {
+        self.accepted = self.accepted.max(generation.unwrap_or(0));
+        self.revision = revision.or(self.revision);
+    }
+
+    /// A request that waits is no longer wanted. It is not released any more.
+    pub fn forget(&mut self, request: RequestKey) {
+        self.waiting.retain(|waiting| *waiting != request);
+        let is_it = |effect: &Effect| matches!(effect, Effect::Release { request: it, .. } if *it == request);
+        self.effects.retain(|effect| !is_it(effect));
+    }
+
+    /// The token that can be used now.
+    pub(super) fn token(&self, now: Instant) -> Option<AccessToken<'_>> {
+        let grant = self.saved.grant.as_ref().filter(|grant| !grant.is_expired(now))?;
+        let generation = self.saved.generation;
+        (generation != self.refused)
+            .then_some(AccessToken { token: &grant.access_token, generation })
+    }
+
+    /// Lets a request wait, or releases it if there are too many.
+    pub(super) fn wait(&mut self, request: RequestKey) {
+        if self.waiting.len() < self.config.most_waiting {
+            self.waiting.push(request);
+        } else {
+            self.release(request, Verdict::Fail(AuthorizationFailure::TooManyWaiting));
+        }
+    }
+
+    pub(super) fn release(&mut self, request: RequestKey, verdict: Verdict) {
+        self.effects.push_back(Effect::Release { request, verdict });
+    }
+}
+
+/// # Effects and time
+impl Authorizer {
+    /// The next thing to do. Ask until there is nothing, after each input.
+    #[must_use = "an effect that is dropped is never carried out"]
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout) although nothing has happened.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.activity != Activity::Idle {
+            return self.deadline;
+        }
+        let grant = self.saved.grant.as_ref()?;
+        let due = grant.refresh_at(self.config.refresh_before)?.max(self.refresh_again_at);
+        // After the end of the token the next request refreshes it.
+        (!grant.is_expired(due)).then_some(due)
+    }
+
+    /// Does what time has brought about. Being early or late is harmless.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.poll_timeout().is_none_or(|due| now < due) {
+            return;
+        }
+        if self.activity == Activity::Idle {
+            if self.token(now).is_some() {
+                self.begin_refresh(now);
+            } else {
+                // The next request does it.
+                self.refresh_again_at = Instant::EPOCH + Duration::MAX;
+            }
+            return;
+        }
+        let activity = core::mem::replace(&mut self.activity, Activity::Idle);
+        let outcome = self.timed_out(activity, now);
+        self.proceed(outcome, now);
+    }
+
+    fn timed_out(
+        &mut self,
+        activity: Activity,
+        now: Instant,
+    ) -> Result<Activity, AuthorizationFailure> {
+        let purpose = match &activity {
+            Activity::NamingClient(_) | Activity::AwaitingUser { .. } => {
+                return Err(AuthorizationFailure::Abandoned);
+            }
+            Activity::Claiming(_) => return Err(AuthorizationFailure::Host("lock the storage")),
+            Activity::Signing { .. } => return Err(AuthorizationFailure::Host("sign")),
+            Activity::PreparingLogin { .. } => {
+                return Err(AuthorizationFailure::Host("make ready for a login"));
+            }
+            Activity::AwaitingAssertion(_) => {
+                return Err(AuthorizationFailure::Host("give an assertion"));
+            }
+            Activity::Idle => return Ok(Activity::Idle),
+            activity => activity.fetch_purpose(),
+        };
+        self.not_answered(activity, purpose, None, None, now)
+    }
+}
+
+/// # From stage to stage
+impl Authorizer {
+    /// Takes the stage that a step has led to. The end of an authorization releases every request that waits: this is the
+    /// only way out.
+    pub(super) fn proceed(
+        &mut self,
+        outcome: Result<Activity, AuthorizationFailure>,
+        now: Instant,
+    ) {
+        let (activity, verdict) = match outcome {
+            Ok(activity) => (activity, Verdict::Send),
+            Err(failure) => (Activity::Idle, Verdict::Fail(failure)),
+        };
+        let stage = activity.stage();
+        self.deadline = match stage {
+            Stage::Idle => None,
+            Stage::NamingClient | Stage::AwaitingUser => Some(now + self.config.user_timeout),
+            _ => Some(now + self.config.fetch_timeout),
+        };
+        if self.holds_storage && !matches!(stage, Stage::Refreshing | Stage::Signing) {
+            self.holds_storage = false;
+            self.effects.push_back(Effect::Unclaim);
+        }
+        self.activity = activity;
+        if stage == Stage::Idle {
+            for request in core::mem::take(&mut self.waiting) {
+                self.release(request, verdict.clone());
+            }
+        }
+    }
+
+    /// Takes a step out of the stage that waits for this job. `None` if the job is another one.
+    pub(super) fn answered(&mut self, job: JobId) -> Option<Activity> {
+        let is_it = job == self.job && self.activity != Activity::Idle;
+        is_it.then(|| core::mem::replace(&mut self.activity, Activity::Idle))
+    }
+
+    pub(super) const fn next_job(&mut self) -> JobId {
+        self.job.0 += 1;
+        self.job
+    }
+
+    /// Keeps tokens, and has them stored before anything else is done.
+    pub(super) fn keep(&mut self, grant: Grant) {
+        self.saved.generation += 1;
+        self.issued = self.saved.generation;
+        self.saved.grant = Some(grant);
+        self.refresh_again_at = Instant::EPOCH;
+        self.rest = None;
+        self.save();
+    }
+
+    pub(super) fn save(&mut self) {
+        self.effects.push_back(Effect::Save(self.saved.clone()));
+    }
+
+    /// Takes over what was stored if it is not older than what is known. Says whether there was anything new.
+    pub(super) fn adopt(&mut self, saved: Saved) -> bool {
+        let is_newer = saved.generation >= self.saved.generation && saved != self.saved;
+        if is_newer {
+            self.saved = saved;
+            self.refresh_again_at = Instant::EPOCH;
+        }
+        is_newer
+    }
+}

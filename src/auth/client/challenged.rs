@@ -1,0 +1,169 @@
+//! What the MCP server asks for: the beginning of every authorization but the refresh ahead of time.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use super::activity::{Activity, Attempt};
+use super::authorizer::Authorizer;
+use super::effect::{RequestKey, Verdict};
+use super::failure::AuthorizationFailure;
+use crate::auth::{Challenges, Scopes};
+use crate::time::Instant;
+use crate::version::Revision;
+
+/// A response with status 401, or with 403 and a challenge.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Challenged<'c> {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The challenges of the response.
+    pub challenges: &'c Challenges,
+    /// The generation of the token that the request was sent with, `None` if it had none.
+    pub generation: Option<u64>,
+    /// What the request does: requests with the same text, such as calls of the same tool, share the bound on how often
+    /// more scopes are asked for.
+    pub operation: &'c str,
+}
+
+impl<'c> Challenged<'c> {
+    /// A response to a request that was sent without a token.
+    pub const fn new(status: u16, challenges: &'c Challenges) -> Self {
+        Self { status, challenges, generation: None, operation: "" }
+    }
+
+    /// To one that was sent with the token of this generation, if it was.
+    #[must_use]
+    pub const fn generation(mut self, generation: Option<u64>) -> Self {
+        self.generation = generation;
+        self
+    }
+
+    /// To one that does this.
+    #[must_use]
+    pub const fn operation(mut self, operation: &'c str) -> Self {
+        self.operation = operation;
+        self
+    }
+}
+
+/// How long after the refusal of a token that had just been issued the next one is asked for.
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_secs(60);
+
+/// How many operations are remembered for which more scopes were asked for.
+const MOST_OPERATIONS: usize = 64;
+
+impl Authorizer {
+    /// The MCP server has answered a request with status 401, or with 403 and a challenge. [`Effect::Release`] says later
+    /// what becomes of the request: always, and once.
+    ///
+    /// [`Effect::Release`]: super::Effect::Release
+    pub fn challenged(&mut self, request: RequestKey, challenged: Challenged<'_>, now: Instant) {
+        match self.judged(&challenged, now) {
+            Judgement::Release(verdict) => self.release(request, verdict),
+            Judgement::Wait => self.wait(request),
+            Judgement::Begin(attempt) => {
+                self.wait(request);
+                if self.waiting.contains(&request) {
+                    let named = challenged.challenges.bearer();
+                    let named = named.and_then(|bearer| bearer.resource_metadata());
+                    let outcome = self.find_resource(attempt, named);
+                    self.proceed(outcome, now);
+                }
+            }
+        }
+    }
+
+    fn judged(&mut self, challenged: &Challenged<'_>, now: Instant) -> Judgement {
+        let has_newer = self.token(now).is_some_and(|token| {
+            challenged.generation.is_none_or(|generation| generation < token.generation())
+        });
+        if has_newer {
+            return Judgement::Release(Verdict::Send);
+        }
+        let bearer = challenged.challenges.bearer();
+        let error = bearer.and_then(|bearer| bearer.error());
+        let needed = bearer.and_then(|bearer| bearer.scopes());
+        if challenged.status == 403 {
+            return match error {
+                Some("insufficient_scope") => self.judged_scope(challenged.operation, needed),
+                _ => Judgement::Release(Verdict::Fail(AuthorizationFailure::Forbidden)),
+            };
+        }
+        if self.activity != Activity::Idle {
+            return Judgement::Wait;
+        }
+        if let Some((until, failure)) = &self.rest {
+            if now < *until {
+                return Judgement::Release(Verdict::Fail(failure.clone()));
+            }
+            self.rest = None;
+        }
+        let is_fresh = self.saved.generation == self.issued && self.accepted < self.issued;
+        if is_fresh && challenged.generation == Some(self.issued) {
+            let failure = AuthorizationFailure::FreshTokenRefused;
+            self.refused = self.issued;
+            // A user who has just logged in is not asked again at once.
+            self.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
+            return Judgement::Release(Verdict::Fail(failure));
+        }
+        if challenged.generation == Some(self.saved.generation) {
+            self.refused = self.saved.generation;
+        }
+        let grant = self.saved.grant.as_ref();
+        let earlier = grant.map(|grant| grant.requested.clone()).unwrap_or_default();
+        Judgement::Begin(Attempt { challenged: needed, earlier, ..Attempt::default() })
+    }
+
+    /// A request needs more scopes.
+    fn judged_scope(&mut self, operation: &str, needed: Option<Scopes>) -> Judgement {
+        let failed = |needed: &Option<Scopes>| {
+            let scopes = needed.as_ref().map(alloc::string::ToString::to_string);
+            let failure = AuthorizationFailure::ScopeUnavailable(scopes.unwrap_or_default());
+            Judgement::Release(Verdict::Fail(failure))
+        };
+        let Some(grant) = &self.saved.grant else { return failed(&needed) };
+        let has_all = needed.as_ref().is_some_and(|needed| grant.granted.covers(needed));
+        if !self.config.step_up || has_all {
+            return failed(&needed);
+        }
+        let requested = grant.requested.clone();
+        if self.activity != Activity::Idle {
+            return Judgement::Wait;
+        }
+        if !self.counts_step_up(operation) {
+            return failed(&needed);
+        }
+        // Before 2026-07-28 a challenge names all the scopes that are to be requested.
+        let is_union = self.revision.is_none_or(|revision| revision >= Revision::V2026_07_28);
+        let earlier = if is_union || needed.is_none() { requested } else { Scopes::none() };
+        Judgement::Begin(Attempt {
+            challenged: needed,
+            earlier,
+            is_step_up: true,
+            has_registered_anew: false,
+        })
+    }
+
+    /// Counts one more time that an operation needs more scopes; false if it has been too often.
+    fn counts_step_up(&mut self, operation: &str) -> bool {
+        let most = self.config.most_step_ups;
+        if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
+            let may = *count < most;
+            *count = count.saturating_add(1);
+            return may;
+        }
+        if self.step_ups.len() >= MOST_OPERATIONS {
+            self.step_ups.remove(0);
+        }
+        self.step_ups.push((String::from(operation), 1));
+        most > 0
+    }
+}
+
+/// What is done about a challenge.
+enum Judgement {
+    Release(Verdict),
+    Wait,
+    Begin(Attempt),
+}

@@ -1,0 +1,121 @@
+//! Which servers may be asked because another server has named them.
+
+use core::net::IpAddr;
+
+use super::web_url::WebUrl;
+
+/// Which URLs a client fetches although a server, and not its user, has named them
+/// ([SSRF](https://modelcontextprotocol.io/specification/2026-07-28/basic/security_best_practices#server-side-request-forgery-ssrf)).
+///
+/// A hostile MCP server can name any URL as that of its authorization server. By default these are fetched only if they are
+/// `https` and do not lead to this machine or to a private network. What is on the same host as the MCP server is allowed
+/// in any case, since the user has chosen that host; plain `http` is for loopback only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct FetchPolicy {
+    /// Whether URLs may lead to this machine, by `http` too. Default false.
+    pub loopback: bool,
+    /// Whether URLs may lead to addresses of private networks and to link-local ones, such as `169.254.169.254`. Default
+    /// false.
+    pub private: bool,
+}
+
+impl FetchPolicy {
+    /// Whether a URL may be fetched for a client of this MCP server, as far as its text tells. A host that resolves the
+    /// name has to ask [`allows_address`](Self::allows_address) as well.
+    pub fn allows(&self, url: &WebUrl, server: &WebUrl) -> bool {
+        let is_own_host = url.host() == server.host();
+        if url.is_loopback() {
+            return self.loopback || server.is_loopback();
+        }
+        url.is_https()
+            && (is_own_host || url.address().is_none_or(|address| self.allows_address(address)))
+    }
+
+    /// Whether a connection may be made to this address, which a name has been resolved to.
+    ///
+    /// ```
+    /// use mcp_sansio::auth::FetchPolicy;
+    ///
+    /// let policy = FetchPolicy::default();
+    /// assert!(policy.allows_address("93.184.215.14".parse()?));
+    /// assert!(!policy.allows_address("169.254.169.254".parse()?));
+    /// assert!(!policy.allows_address("::ffff:10.0.0.1".parse()?));
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    pub fn allows_address(&self, address: IpAddr) -> bool {
+        let address = embedded(address);
+        if address.is_loopback() {
+            return self.loopback;
+        }
+        match address {
+            _ if address.is_unspecified() || address.is_multicast() => false,
+            IpAddr::V4(address) => {
+                let [first, second, ..] = address.octets();
+                // 100.64.0.0/10 is between carriers and their customers, 0.0.0.0/8 is this network.
+                let is_shared = first == 100 && second & 0xc0 == 64;
+                let is_private = address.is_private() || address.is_link_local() || is_shared;
+                let is_none = first == 0 || first >= 240;
+                !is_none && (self.private || !is_private)
+            }
+            IpAddr::V6(address) => {
+                let is_private = address.is_unique_local() || address.is_unicast_link_local();
+                self.private || !is_private
+            }
+        }
+    }
+}
+
+/// The IPv4 address that a packet to this address ends at: also of one that is mapped, or translated by NAT64.
+fn embedded(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(six) = address else { return address };
+    match six.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            IpAddr::V4((u32::from(high) << 16 | u32::from(low)).into())
+        }
+        _ => address.to_canonical(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> WebUrl {
+        WebUrl::parse(text).unwrap()
+    }
+
+    /// Proves A-SEC-01, A-SEC-05.
+    #[test]
+    fn a_server_cannot_name_any_url() {
+        let far = url("https://mcp.example/mcp");
+        let here = url("http://127.0.0.1:3000/mcp");
+        // Allowed for a server elsewhere, for one on this machine, and for the first with everything allowed.
+        let table = [
+            ("https://as.example/x", true, true, true),
+            ("http://as.example", false, false, false),
+            ("http://localhost:1", false, true, true),
+            ("https://[::1]/", false, true, true),
+            ("http://a.localhost/", false, true, true),
+            ("https://10.0.0.1/", false, false, true),
+            ("https://169.254.169.254/latest/meta-data", false, false, true),
+            ("https://[fd00::1]/", false, false, true),
+            ("https://[64:ff9b::a00:1]/", false, false, true),
+            ("https://100.64.0.1/", false, false, true),
+            ("https://0.0.0.0/", false, false, false),
+            ("https://255.255.255.255/", false, false, false),
+            ("https://[ff02::1]/", false, false, false),
+        ];
+        let strict = FetchPolicy::default();
+        let lax = FetchPolicy { loopback: true, private: true };
+        for (text, of_far, of_here, of_lax) in table {
+            let target = url(text);
+            assert_eq!(strict.allows(&target, &far), of_far, "{text}");
+            assert_eq!(strict.allows(&target, &here), of_here, "{text}");
+            assert_eq!(lax.allows(&target, &far), of_lax, "{text}");
+        }
+        let intranet = url("https://10.0.0.1/mcp");
+        assert!(strict.allows(&url("https://10.0.0.1:8443/as"), &intranet));
+        assert!(!strict.allows(&url("https://10.0.0.2/as"), &intranet));
+    }
+}

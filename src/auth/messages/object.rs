@@ -1,0 +1,89 @@
+//! JSON objects as OAuth has them: flat, small, and with members that nobody knows.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::Value;
+
+/// The members of a JSON object. A member with the value `null` counts as absent.
+pub(in crate::auth) struct Object(BTreeMap<String, Value>);
+
+/// A member has a value of another type than it must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::auth) struct WrongType(pub(in crate::auth) &'static str);
+
+impl Object {
+    /// Reads a text; `None` if it is no JSON object, or has a member twice.
+    pub(in crate::auth) fn read(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok()
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(in crate::auth) fn text(&self, name: &'static str) -> Result<Option<&str>, WrongType> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_str().map(Some).ok_or(WrongType(name))
+    }
+
+    /// A list of texts.
+    pub(in crate::auth) fn texts(
+        &self,
+        name: &'static str,
+    ) -> Result<Option<Vec<String>>, WrongType> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let list = value.as_array().ok_or(WrongType(name))?;
+        let texts = list.iter().map(|text| text.as_str().map(String::from));
+        texts.collect::<Option<_>>().map(Some).ok_or(WrongType(name))
+    }
+
+    /// Whether a member is `true`; anything else is no.
+    pub(in crate::auth) fn is_true(&self, name: &str) -> bool {
+        self.get(name) == Some(&Value::Bool(true))
+    }
+
+    /// A number of seconds. Some servers write numbers as texts, and some with a fraction.
+    pub(in crate::auth) fn seconds(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            Value::String(text) => text.parse().ok(),
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it saturates"
+            )]
+            Value::Number(number) => number
+                .as_u64()
+                .or_else(|| number.as_f64().filter(|it| *it >= 0.0).map(|it| it as u64)),
+            _ => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Object;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some((name, value)) = map.next_entry()? {
+                    if members.insert(name, value).is_some() {
+                        return Err(A::Error::custom("a member is there twice"));
+                    }
+                }
+                Ok(Object(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}

@@ -1,0 +1,267 @@
+//! URLs of servers: absolute, `http` or `https`, letter by letter as they were given.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::net::IpAddr;
+
+use fluent_uri::Uri;
+use fluent_uri::component::Host as UriHost;
+
+/// An absolute URL of a server, `http` or `https`, as it was given.
+///
+/// It is a URI by [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986) with a host, without a user or a password, and without
+/// a fragment. Hosts that browsers and resolvers read in different ways, such as `0x7f.1`, are refused, so that all who
+/// handle the URL mean the same server. Two URLs are equal if their texts are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct WebUrl {
+    text: String,
+    is_https: bool,
+    /// Lower case, an IPv6 address in brackets.
+    host: String,
+    address: Option<IpAddr>,
+    port: u16,
+    /// Where the path begins in the text.
+    path: usize,
+    /// Where the path ends in the text.
+    path_end: usize,
+}
+
+/// Why a text is not a URL that can be used here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// It is not an absolute URI with a host.
+    #[error("not an absolute URL")]
+    NotAbsolute,
+    /// The scheme is another one than `http` and `https`.
+    #[error("the scheme is not http or https")]
+    Scheme,
+    /// There is a user, and perhaps a password, in front of the host.
+    #[error("there is a user in front of the host")]
+    User,
+    /// There is a fragment.
+    #[error("there is a fragment")]
+    Fragment,
+    /// The host or the port cannot be told, or not everybody would read it in the same way.
+    #[error("the host is not clear")]
+    Host,
+}
+
+impl WebUrl {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    ///
+    /// [`UrlError`] if it cannot be used.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let uri = Uri::parse(text).map_err(|_| UrlError::NotAbsolute)?;
+        let is_https = match &*uri.scheme().as_str().to_ascii_lowercase() {
+            "https" => true,
+            "http" => false,
+            _ => return Err(UrlError::Scheme),
+        };
+        let authority = uri.authority().ok_or(UrlError::NotAbsolute)?;
+        if authority.has_userinfo() {
+            return Err(UrlError::User);
+        }
+        if uri.fragment().is_some() {
+            return Err(UrlError::Fragment);
+        }
+        let host = authority.host().to_ascii_lowercase();
+        let address = match authority.host_parsed() {
+            UriHost::Ipv4(address) => Some(IpAddr::V4(address)),
+            UriHost::Ipv6(address) => Some(IpAddr::V6(address)),
+            UriHost::RegName(_) if is_name(&host) => None,
+            _ => return Err(UrlError::Host),
+        };
+        let port = authority.port_to_u16().map_err(|_| UrlError::Host)?;
+        let port = port.unwrap_or(if is_https { 443 } else { 80 });
+        let after_scheme = uri.scheme().as_str().len() + "://".len();
+        let path = after_scheme + authority.as_str().len();
+        let path_end = path + uri.path().as_str().len();
+        Ok(Self { text: text.to_owned(), is_https, host, address, port, path, path_end })
+    }
+
+    /// The text that was read.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the scheme is `https`.
+    pub const fn is_https(&self) -> bool {
+        self.is_https
+    }
+
+    /// The host in lower case, an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, also if it goes without saying.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The address, if the host is one and not a name.
+    pub const fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    /// Whether the host is this machine: `localhost`, a name below it, or a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        let is_name = self.host == "localhost" || self.host.ends_with(".localhost");
+        is_name || self.address.is_some_and(|address| address.to_canonical().is_loopback())
+    }
+
+    /// The path, empty or with a slash in front.
+    pub fn path(&self) -> &str {
+        self.text.get(self.path..self.path_end).unwrap_or_default()
+    }
+
+    /// The text after the path: nothing, or a question mark and the query.
+    pub fn query(&self) -> Option<&str> {
+        self.text.get(self.path_end..).and_then(|rest| rest.strip_prefix('?'))
+    }
+
+    /// Scheme, host and port as they were written, without a path.
+    pub fn origin_text(&self) -> &str {
+        self.text.get(..self.path).unwrap_or_default()
+    }
+
+    /// The text without the query.
+    pub fn without_query(&self) -> &str {
+        self.text.get(..self.path_end).unwrap_or_default()
+    }
+
+    /// Whether both have the same scheme, host and port.
+    pub fn is_same_origin(&self, other: &Self) -> bool {
+        (self.is_https, &self.host, self.port) == (other.is_https, &other.host, other.port)
+    }
+
+    /// Whether a resource with this URL contains the other one: the same origin, and an equal path or one that is its
+    /// parent at the end of a segment. Queries do not count
+    /// ([RFC 9728, section 3.3](https://www.rfc-editor.org/rfc/rfc9728#section-3.3)).
+    pub fn contains(&self, other: &Self) -> bool {
+        let parent = self.path().trim_end_matches('/');
+        let rest = other.path().strip_prefix(parent);
+        self.is_same_origin(other)
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The canonical form of RFC 8707 as MCP has it: scheme and host in lower case, no port that goes without saying, no
+    /// slash that is the whole path, no query.
+    pub fn canonical(&self) -> String {
+        let scheme = if self.is_https { "https" } else { "http" };
+        let is_usual = self.port == if self.is_https { 443 } else { 80 };
+        let port = if is_usual { Cow::Borrowed("") } else { format!(":{}", self.port).into() };
+        let path = if self.path() == "/" { "" } else { self.path() };
+        format!("{scheme}://{}{port}{path}", self.host)
+    }
+
+    /// The URL with more parameters of a form in its query; those that are there stay.
+    pub(super) fn with_query(&self, more: &str) -> String {
+        let separator = match self.query() {
+            None => "?",
+            Some("") => "",
+            Some(_) => "&",
+        };
+        format!("{}{separator}{more}", self.text)
+    }
+}
+
+/// Without the query, which may be confidential.
+impl fmt::Debug for WebUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.without_query())
+    }
+}
+
+/// Whether a host is the name of one: letters, digits, hyphens, underscores and dots, and no number at the end, which some
+/// read as an IPv4 address.
+fn is_name(host: &str) -> bool {
+    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    let digits = last.strip_prefix("0x").unwrap_or(last);
+    let is_number = match digits.len() == last.len() {
+        true => digits.bytes().all(|byte| byte.is_ascii_digit()),
+        false => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+    };
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !last.is_empty() && !is_number && host.bytes().all(is_letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clear_urls_of_servers_are_taken() {
+        let table = [
+            ("https://a.example/mcp?x=1", Ok(())),
+            ("HTTPS://A.example:8443", Ok(())),
+            ("http://[::1]:3000/", Ok(())),
+            ("https://xn--bcher-kva.example", Ok(())),
+            ("//a.example", Err(UrlError::NotAbsolute)),
+            ("/x", Err(UrlError::NotAbsolute)),
+            ("https:/x", Err(UrlError::NotAbsolute)),
+            ("https:\\\\a.example", Err(UrlError::NotAbsolute)),
+            ("https://a b", Err(UrlError::NotAbsolute)),
+            ("javascript:alert(1)", Err(UrlError::Scheme)),
+            ("file:///etc/passwd", Err(UrlError::Scheme)),
+            ("https://me@a.example", Err(UrlError::User)),
+            ("https://a.example/#x", Err(UrlError::Fragment)),
+            ("https:///x", Err(UrlError::Host)),
+            ("https://a%2eexample", Err(UrlError::Host)),
+            ("https://0x7f.1", Err(UrlError::Host)),
+            ("https://2130706433/", Err(UrlError::Host)),
+            ("https://127.1", Err(UrlError::Host)),
+            ("https://[v1.a]", Err(UrlError::Host)),
+            ("https://a.example:99999", Err(UrlError::Host)),
+        ];
+        for (text, expected) in table {
+            assert_eq!(WebUrl::parse(text).map(|_| ()), expected, "{text}");
+        }
+    }
+
+    /// Proves A-PRM-12.
+    #[test]
+    fn a_resource_contains_what_is_below_it() {
+        let server = WebUrl::parse("https://a.example/x/mcp?session=1").unwrap();
+        let table = [
+            ("https://a.example/x/mcp", true),
+            ("https://A.example:443/x/mcp?other", true),
+            ("https://a.example/x", true),
+            ("https://a.example/x/", true),
+            ("https://a.example", true),
+            ("https://a.example/x/mc", false),
+            ("https://a.example/x/mcp2", false),
+            ("https://a.example/x/mcp/y", false),
+            ("https://a.example/X/mcp", false),
+            ("http://a.example/x/mcp", false),
+            ("https://a.example:8443/x/mcp", false),
+            ("https://b.example/x/mcp", false),
+        ];
+        for (resource, expected) in table {
+            assert_eq!(WebUrl::parse(resource).unwrap().contains(&server), expected, "{resource}");
+        }
+    }
+
+    /// Proves A-AUTHZ-10.
+    #[test]
+    fn the_canonical_form_has_no_accidents() {
+        let table = [
+            ("https://mcp.example.com/mcp", "https://mcp.example.com/mcp"),
+            ("HTTPS://MCP.Example.com/MCP", "https://mcp.example.com/MCP"),
+            ("https://mcp.example.com", "https://mcp.example.com"),
+            ("https://mcp.example.com/", "https://mcp.example.com"),
+            ("https://mcp.example.com:443/mcp", "https://mcp.example.com/mcp"),
+            ("https://mcp.example.com:8443", "https://mcp.example.com:8443"),
+            ("https://mcp.example.com/server/mcp/", "https://mcp.example.com/server/mcp/"),
+            ("http://LOCALHOST:80/mcp?a=b", "http://localhost/mcp"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(WebUrl::parse(text).unwrap().canonical(), expected);
+        }
+    }
+}
