@@ -21,7 +21,7 @@ pub(crate) enum Note {
 /// A line of the catalogue.
 pub(crate) struct Requirement {
     pub(crate) id: String,
-    /// The word of RFC 2119 in the specification, or `derived`.
+    /// One of [`LEVELS`].
     pub(crate) level: String,
     /// Letters, see [`REVISIONS`].
     pub(crate) revisions: String,
@@ -49,8 +49,10 @@ pub(crate) const REVISIONS: [(char, &str); 5] = [
     ('E', "2026-07-28"),
 ];
 
-/// Of RFC 2119, and what follows from other rules.
-pub(crate) const LEVELS: [&str; 6] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "derived"];
+/// The words of RFC 2119; `RFC` for a rule of a standard that the specification makes binding; `derived` for one
+/// that follows from other rules; `interop` for one that only failures of other implementations ask for.
+pub(crate) const LEVELS: [&str; 8] =
+    ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "RFC", "derived", "interop"];
 
 /// The lines of a file, cut at tabs, without its heading.
 fn table<const CELLS: usize>(name: &str) -> Vec<[String; CELLS]> {

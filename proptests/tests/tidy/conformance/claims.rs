@@ -77,7 +77,7 @@ fn is_id(word: &str) -> bool {
     }
     let parts: Vec<&str> = word.split('-').collect();
     let [series, topic, number] = parts[..] else { return false };
-    matches!(series, "L" | "M" | "H")
+    matches!(series, "L" | "M" | "H" | "A")
         && !topic.is_empty()
         && topic.chars().all(|next| next.is_ascii_uppercase())
         && is_number(number.strip_suffix('a').unwrap_or(number))

@@ -7,7 +7,7 @@ use super::catalogue::{self, LEVELS, Note, REVISIONS, Requirement};
 use super::claims::{Claims, Test};
 
 /// The areas: file, title, and the beginnings of the ids.
-const AREAS: [(&str, &str, &[&str]); 10] = [
+const AREAS: [(&str, &str, &[&str]); 11] = [
     (
         "messages",
         "Messages: JSON-RPC, batches, results, errors, metadata",
@@ -43,6 +43,14 @@ const AREAS: [(&str, &str, &[&str]); 10] = [
     ("races", "Races: two messages that cross, in both orders", &["L-RACE", "M-R"]),
     ("ambiguities", "Ambiguities of the specification", &["L-AMB", "M-AMB"]),
     ("http", "HTTP: Streamable HTTP, and HTTP with SSE", &["L-HTTP", "H-HTTP", "H-HR", "H-HA"]),
+    (
+        "authorization",
+        "Authorization: OAuth 2.1 for clients and for servers",
+        &[
+            "A-GEN", "A-CHAL", "A-PRM", "A-DISC", "A-REG", "A-AUTHZ", "A-RESP", "A-TOK", "A-REF",
+            "A-USE", "A-STEP", "A-RS", "A-SEC", "A-EXT",
+        ],
+    ),
     (
         "hosts_and_guides",
         "Architecture, duties of hosts, and mistakes of guides",
@@ -147,16 +155,16 @@ The requirements are the project's own list of rules in the pages and schemas of
 [specification]({SITE}specification), one rule to a row. A row has:
 
 - its **ID**, with a link to the page that states the rule. `L` stands for the legacy revisions, `M` for 2026-07-28 and
-  for both eras, `H` for HTTP, and `SEED2` for errors in a published guide, which peers have copied;
-- its **level**: the word of RFC 2119, or *derived* if the rule follows from others, from a schema or from JSON-RPC. There
-  are: {levels};
+  for both eras, `H` for HTTP, `A` for authorization, and `SEED2` for errors in a published guide, which peers have copied;
+- its **level**: the word of RFC 2119; *RFC* for a rule of a standard that the specification makes binding; *derived* if
+  the rule follows from others, from a schema or from JSON-RPC; *interop* if no text asks for it, but failures of other
+  implementations do. There are: {levels};
 - its **revisions**: {revisions};
 - the **rule**, and the tests that fail if the rule is broken.
 
 *Ruling* marks {rulings} rows in which the specification is ambiguous or leaves a choice, or the row is narrower than the
 specification; the row states our choice. *Deviation* marks the rows that the library knowingly does not follow:
-{links}. *Host* marks the rows that only the application can keep. Authorization is not implemented, and its
-requirements are not listed.
+{links}. *Host* marks the rows that only the application can keep.
 
 [Failures of other implementations](proptests/conformance/pains.md) lists {pains} failures that users of other
 implementations reported, each with the test that shows the right behaviour.
