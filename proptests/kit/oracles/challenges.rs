@@ -1,10 +1,12 @@
 //! The value of `WWW-Authenticate`, read by its grammar, every way that the grammar allows
 //! ([RFC 9110, section 11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)).
 
+mod check;
 mod written;
 
 use std::collections::BTreeMap;
 
+pub use self::check::check;
 pub use self::written::written;
 
 /// A challenge. It has either a `token68` or parameters, or neither.

@@ -3,7 +3,7 @@
 mod table;
 
 use mcp_sansio::testing::Choices;
-use mcp_sansio_proptests::oracles::challenges::{challenges, written};
+use mcp_sansio_proptests::oracles::challenges::{challenges, check, written};
 
 use table::{MALFORMED, table};
 
@@ -18,6 +18,16 @@ fn the_oracle_reads_the_table() {
     }
 }
 
+/// Proves A-CHAL-12 for the table. Malformed values come to an end without a panic.
+#[test]
+fn the_parser_agrees_on_the_table() {
+    let table = table().into_iter().map(|(fields, _)| fields);
+    for fields in table.chain(MALFORMED.iter().map(|fields| fields.to_vec())) {
+        let fields: Vec<&[u8]> = fields.iter().map(|field| field.as_bytes()).collect();
+        check(&fields);
+    }
+}
+
 proptest::proptest! {
     /// The oracle reads whatever the grammar allows to be written.
     #[test]
@@ -27,5 +37,24 @@ proptest::proptest! {
         let (fields, expected) = written(&mut Choices::from_bytes(&choices));
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         assert_eq!(challenges(&fields), Some(expected), "{fields:?}");
+    }
+
+    /// Proves A-CHAL-12 for every form that the grammar allows.
+    #[test]
+    fn the_parser_agrees_on_every_form(
+        choices in proptest::collection::vec(proptest::num::u8::ANY, 0..400),
+    ) {
+        let (fields, _) = written(&mut Choices::from_bytes(&choices));
+        let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
+        check(&fields);
+    }
+
+    /// Proves A-CHAL-12 for any text, well-formed or not.
+    #[test]
+    fn the_parser_agrees_on_any_text(
+        fields in proptest::collection::vec("(Bearer|Basic|a|=|\"|\\\\|,|/|;|[ \t]|é|\\PC){0,16}", 0..3),
+    ) {
+        let fields: Vec<&[u8]> = fields.iter().map(String::as_bytes).collect();
+        check(&fields);
     }
 }

@@ -1,0 +1,53 @@
+//! Compares the parser of the library with the grammar.
+
+use mcp_sansio::auth::Challenges;
+
+use super::{Challenge, challenges};
+
+/// Longer fields are parsed, but not compared, because the oracle is slow.
+const MOST_COMPARED: usize = 1024;
+
+/// Parses the fields of a response, and compares the challenges if the grammar allows every field.
+///
+/// The parser recovers from what the grammar does not allow, and how is its own choice. It must not panic.
+///
+/// # Panics
+///
+/// If the two differ.
+pub fn check(fields: &[&[u8]]) {
+    let parsed = Challenges::parse(fields.iter().copied());
+    let mut found = Vec::new();
+    for challenge in parsed.iter() {
+        let params: Vec<(String, String)> = challenge
+            .params()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        for (name, value) in &params {
+            // Of parameters with one name the first one counts, however the name is written.
+            let first = params.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+            for name in [name.clone(), name.to_ascii_uppercase()] {
+                assert_eq!(challenge.param(&name), first.map(String::as_str), "{name}={value}");
+            }
+        }
+        let token68 = challenge.token68().map(str::to_owned);
+        found.push(Challenge { scheme: challenge.scheme().to_owned(), token68, params });
+    }
+    if let Some(expected) = expected(fields) {
+        assert_eq!(found, expected, "{}", fields.join(&b"\n"[..]).escape_ascii());
+    }
+}
+
+/// The challenges, if each field is a list of its own. A parser may read one field without those before it, so a
+/// quoted string or a list of parameters that goes on in the next field is not compared.
+fn expected(fields: &[&[u8]]) -> Option<Vec<Challenge>> {
+    if MOST_COMPARED < fields.concat().len() {
+        return None;
+    }
+    let fields: Option<Vec<&str>> = fields.iter().map(|field| str::from_utf8(field).ok()).collect();
+    let fields = fields?;
+    let each: Option<Vec<_>> = fields.iter().map(|field| challenges(&[*field])).collect();
+    let each = each?.concat();
+    let joined = challenges(&fields);
+    assert_eq!(joined.as_ref(), Some(&each), "fields are one list");
+    joined
+}
