@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use mcp_sansio::http::write_event;
 use mcp_sansio::testing::{Choices, Digest};
 use mcp_sansio_proptests::alone::{APPLICATION, CONFIGURATION};
+use mcp_sansio_proptests::oracles::challenges::written;
 use mcp_sansio_proptests::world::{World, schedule};
 
 /// How many sessions are simulated.
@@ -33,6 +34,8 @@ fn main() {
         for name in of_choices.into_iter().chain(["http", "http_server", "http_client"]) {
             write(&target.join(name), &noise);
         }
+        let (fields, _) = written(&mut choices);
+        write(&target.join("challenge"), fields.join("\n").as_bytes());
     }
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/schema");
     let mut found = 0;
