@@ -12,7 +12,7 @@ use crate::http::Headers;
 ///
 /// All forms are read: several challenges in one field and in several, schemes and names of parameters in any case, token68,
 /// quoted strings, white space around `=`. Text that is no challenge is skipped up to the next comma outside of quotes.
-/// At most 32 challenges with 32 parameters each are kept.
+/// At most 1024 challenges with 1024 parameters each are kept.
 ///
 /// ```
 /// use mcp_sansio::auth::Challenges;
@@ -38,7 +38,7 @@ pub struct Challenge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BearerChallenge<'c>(&'c Challenges);
 
-const MOST: usize = 32;
+const MOST: usize = 1024;
 
 impl Challenges {
     /// Reads the challenges in the fields of a response.
@@ -114,11 +114,10 @@ impl Challenge {
         self.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value of a parameter; `None` if it is absent, or if it is there more than once.
+    /// The value of a parameter, the first if it is there more than once.
     pub fn param(&self, name: &str) -> Option<&str> {
-        let mut values = self.params().filter(|(known, _)| known.eq_ignore_ascii_case(name));
-        let first = values.next()?;
-        values.next().is_none().then_some(first.1)
+        let mut params = self.params();
+        params.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// Whether the scheme is one of tokens that are sent as they are.

@@ -1,6 +1,7 @@
 //! Compares the parser of the library with the grammar.
 
 use mcp_sansio::auth::Challenges;
+use mcp_sansio::http::Headers;
 
 use super::{Challenge, challenges};
 
@@ -15,7 +16,9 @@ const MOST_COMPARED: usize = 1024;
 ///
 /// If the two differ.
 pub fn check(fields: &[&[u8]]) {
-    let parsed = Challenges::parse(fields.iter().copied());
+    let named: Vec<(&str, &[u8])> =
+        fields.iter().map(|field| ("WWW-Authenticate", *field)).collect();
+    let parsed = Challenges::of(Headers::from(&named[..]));
     let mut found = Vec::new();
     for challenge in parsed.iter() {
         let params: Vec<(String, String)> = challenge

@@ -1,0 +1,3 @@
+//! Authorization: the machine of a client, and what goes over the wire.
+
+mod challenges;
