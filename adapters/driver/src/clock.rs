@@ -1,6 +1,7 @@
 //! The time for a machine.
 
-use std::time::{Instant as Monotonic, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant as Monotonic, SystemTime};
 
 use mcp_sansio::Instant;
 
@@ -13,12 +14,30 @@ use mcp_sansio::Instant;
 /// let clock = mcp_sansio_driver::Clock::new();
 /// assert!(clock.now() <= clock.now());
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     monotonic: fn() -> Monotonic,
     started: Monotonic,
     at: Instant,
+    /// For a clock that can be stopped.
+    stops: Option<Arc<Mutex<Stops>>>,
 }
+
+/// How long a clock has stood still.
+#[derive(Debug, Default)]
+struct Stops {
+    /// How many have stopped it and not started it again.
+    holders: usize,
+    since: Option<Monotonic>,
+    before: Duration,
+}
+
+/// A clock stands still until this is dropped.
+#[derive(Debug)]
+pub struct StoppedClock(Clock);
+
+/// While a clock stands still nobody knows when a time on it will come: it is asked again this much later.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Clock {
     /// A clock that starts now.
@@ -29,22 +48,97 @@ impl Clock {
     /// A clock that takes the time from elsewhere, which has to be where the timers of its runtime have
     /// theirs: a test may stop it.
     pub fn with(monotonic: fn() -> Monotonic) -> Self {
-        Self { monotonic, started: monotonic(), at: SystemTime::now().into() }
+        Self { monotonic, started: monotonic(), at: SystemTime::now().into(), stops: None }
+    }
+
+    /// The same clock, but it can be stopped. A connection whose clock stands still has no timeouts.
+    #[must_use]
+    pub fn stoppable(mut self) -> Self {
+        self.stops = Some(Arc::default());
+        self
+    }
+
+    /// Stops the clock, if it is [stoppable](Self::stoppable), and every copy of it.
+    #[must_use = "the clock goes on when this is dropped"]
+    pub fn stop(&self) -> StoppedClock {
+        if let Some(stops) = &self.stops {
+            let mut stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
+            stops.holders += 1;
+            stops.since.get_or_insert_with(self.monotonic);
+        }
+        StoppedClock(self.clone())
     }
 
     /// What time it is.
     pub fn now(&self) -> Instant {
-        self.at + (self.monotonic)().saturating_duration_since(self.started)
+        let passed = (self.monotonic)().saturating_duration_since(self.started);
+        self.at + passed.saturating_sub(self.stood_still())
     }
 
     /// The same moment as the operating system counts. `None` if that is further away than it can count.
     pub fn monotonic(&self, at: Instant) -> Option<Monotonic> {
-        self.started.checked_add(at - self.at)
+        let known = self.started.checked_add((at - self.at).checked_add(self.stood_still())?);
+        let is_stopped = self.stops.as_ref().is_some_and(|stops| {
+            stops.lock().unwrap_or_else(PoisonError::into_inner).since.is_some()
+        });
+        if is_stopped { known.max((self.monotonic)().checked_add(ASK_AGAIN_AFTER)) } else { known }
+    }
+
+    /// How long the clock has stood still.
+    fn stood_still(&self) -> Duration {
+        let Some(stops) = &self.stops else { return Duration::ZERO };
+        let stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = stops.since.map(|since| (self.monotonic)().saturating_duration_since(since));
+        stops.before + now.unwrap_or_default()
+    }
+}
+
+impl Drop for StoppedClock {
+    fn drop(&mut self) {
+        let Some(stops) = &self.0.stops else { return };
+        let mut stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.holders = stops.holders.saturating_sub(1);
+        if stops.holders == 0
+            && let Some(since) = stops.since.take()
+        {
+            stops.before += (self.0.monotonic)().saturating_duration_since(since);
+        }
     }
 }
 
 impl Default for Clock {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_stopped_stands_still_and_goes_on() {
+        let clock = Clock::new().stoppable();
+        let (one, other) = (clock.stop(), clock.stop());
+        let then = clock.now();
+        std::thread::sleep(Duration::from_millis(2));
+        drop(one);
+        assert_eq!(clock.clone().now(), then);
+        let asked_again = clock.monotonic(then).expect("it is near");
+        assert!(asked_again > Monotonic::now());
+        drop(other);
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(clock.now() > then);
+        let reached = clock.monotonic(then).expect("it is near");
+        assert!(reached <= Monotonic::now());
+    }
+
+    #[test]
+    fn other_clocks_cannot_be_stopped() {
+        let clock = Clock::new();
+        let _stopped = clock.stop();
+        let then = clock.now();
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(clock.now() > then);
     }
 }

@@ -96,7 +96,7 @@ pub use audience::Audience;
 pub use blocking::Blocking;
 #[cfg(feature = "client")]
 pub use client::{ClientParts, Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
-pub use clock::Clock;
+pub use clock::{Clock, StoppedClock};
 pub use events::Telling;
 pub use exchange::{Exchange, Place};
 pub use failure::CallFailure;

@@ -131,7 +131,7 @@ impl SharedTasks {
     }
 
     pub(crate) fn clock(&self) -> Clock {
-        self.hub.clock
+        self.hub.clock.clone()
     }
 
     pub(crate) fn now(&self) -> Instant {

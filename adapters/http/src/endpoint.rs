@@ -368,7 +368,7 @@ impl Inner {
         let (options, runner) = (&self.options.connection, Arc::clone(&self.runner));
         let kept = self.budget.total();
         let limits = Arc::clone(&self.limits);
-        Wire::behind_http((server, streams), limits, options, self.clock, runner, kept)
+        Wire::behind_http((server, streams), limits, options, self.clock.clone(), runner, kept)
     }
 
     /// The session with this id, if there is one and it has not ended by itself.

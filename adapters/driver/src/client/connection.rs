@@ -193,7 +193,7 @@ impl Connection {
         attach: impl FnOnce(&Arc<Wire<Client>>) -> io::Result<()>,
     ) -> Result<Self, Box<Failed>> {
         let runner = Arc::clone(&parts.runner);
-        let wire = Wire::client_on(client, out, options, parts.clock, runner);
+        let wire = Wire::client_on(client, out, options, parts.clock.clone(), runner);
         let abandoned = Abandoned { wire: &wire, is_kept: false };
         parts.runner.begin(&wire.handle());
         wire.with(|client, out, now| client.connect(now, out))
