@@ -13,7 +13,7 @@ use super::web_url::WebUrl;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FetchPolicy {
-    /// Whether URLs may lead to this machine, by `http` too. Default false.
+    /// Whether URLs may lead to this machine, by `http` too. Default false, and true for an MCP server on this machine.
     pub loopback: bool,
     /// Whether URLs may lead to addresses of private networks and to link-local ones, such as `169.254.169.254`. Default
     /// false.

@@ -19,7 +19,7 @@ use mcp_sansio::http::{Action, ExchangeNumber, Headers, HttpClientConfig, HttpRe
 use mcp_sansio::{Client, ClientConfig, TransportError, TransportErrorKind};
 use mcp_sansio_driver::asynchronous::Handler;
 use mcp_sansio_driver::{
-    ClientParts, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,
+    ClientParts, Clock, Connection, ConnectionOptions, Drive, OpenError, Timer, Wire,
 };
 use mcp_sansio_tokio::runtime::{Sleeps, clock, sleep, spawner};
 use tokio::task::AbortHandle;
@@ -33,6 +33,12 @@ pub trait Transport: Clone + Send + Sync + 'static {
         &self,
         request: Request<Full<Bytes>>,
     ) -> impl Future<Output = Result<Response<Incoming>, SendError>> + Send;
+
+    /// The clock for a connection over this transport, if it is a special one: one that stands still while a user is
+    /// asked, for example.
+    fn clock(&self) -> Option<Clock> {
+        None
+    }
 }
 
 /// Why there is no response.
@@ -136,7 +142,8 @@ pub async fn connect_with(
     transport: impl Transport,
     handler: impl Handler<Client>,
 ) -> Result<Connection, OpenError> {
-    let parts = ClientParts::new(clock(), spawner(handler), sleep());
+    let parts =
+        ClientParts::new(transport.clock().unwrap_or_else(clock), spawner(handler), sleep());
     let attach = |wire: &Arc<Wire<Client>>| {
         tokio::spawn(Drive::timed(wire, Sleeps::default()));
         tokio::spawn(carry(Arc::clone(wire), transport));

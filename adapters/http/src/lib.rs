@@ -15,6 +15,8 @@
 //! hand the stream to [`serve_stream`].
 
 mod alone;
+#[cfg(feature = "auth")]
+mod authorize;
 mod body;
 mod budget;
 mod connect;
@@ -30,6 +32,11 @@ mod serve;
 mod timekeeper;
 mod transport_error;
 
+#[cfg(feature = "auth")]
+pub use authorize::{
+    Authorization, AuthorizationHost, Authorized, CheckedResolver, FileStorage, HostFuture,
+    MemoryStorage, StorageLock, TokenStorage, checked,
+};
 pub use body::ResponseBody;
 pub use connect::{SendError, Transport, connect, connect_with, plain};
 pub use endpoint::Endpoint;

@@ -36,7 +36,9 @@ pub(crate) fn transport_error(
 }
 
 /// An error and what caused it, the outermost first.
-fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+pub(crate) fn chain<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |link| cause_of(*link))
 }
 

@@ -194,6 +194,7 @@ impl AuthorizerConfig {
     pub fn new(server: &str) -> Result<Self, UrlError> {
         // Clients may have it for themselves, and no server gets to see it.
         let server = WebUrl::parse(server.split('#').next().unwrap_or_default())?;
+        let policy = FetchPolicy { loopback: server.is_loopback(), ..FetchPolicy::default() };
         Ok(Self {
             server,
             flow: Flow::AuthorizationCode,
@@ -208,7 +209,7 @@ impl AuthorizerConfig {
             step_up: true,
             most_step_ups: 2,
             fallback: Fallback::default(),
-            policy: FetchPolicy::default(),
+            policy,
             fetch_timeout: Duration::from_secs(30),
             most_bytes: 64 << 10,
             user_timeout: Duration::from_secs(600),

@@ -4,12 +4,15 @@
 //! of a client, and ends with 0 if that went well. The revision is in `MCP_CONFORMANCE_PROTOCOL_VERSION`, and what else
 //! there is to know, as JSON, in `MCP_CONFORMANCE_CONTEXT`.
 
+mod authorization;
+
 use std::env::var;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolParams, ElicitResult, GetPromptParams, ListChanged, PageParams, ReadResourceParams,
@@ -19,7 +22,10 @@ use mcp_sansio::{
     CallOptions, CapabilityPolicy, Client, ClientCall, ClientConfig, ErrorCode, RespondError,
     Revision, RevisionSet,
 };
-use mcp_sansio_http::{CallFailure, Connection, Exchange, Handle, connect};
+use mcp_sansio_http::{
+    Authorized, CallFailure, Connection, ConnectionOptions, Exchange, Handle, connect,
+    connect_with, plain,
+};
 use serde_json::{Value, json};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -145,8 +151,17 @@ async fn run(arguments: &Arguments) -> Result<(), Failure> {
     {
         config.revisions = RevisionSet::only(revision);
     }
-    let connection: Connection = connect(config, &arguments.url, answer).await?;
     let scenario = var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let connection: Connection = if scenario.starts_with("auth/") {
+        let context = var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".into());
+        let context = serde_json::from_str(&context)?;
+        let authorization = authorization::authorization(&arguments.url, &scenario, &context)?;
+        let http = HttpClientConfig::new(&arguments.url);
+        let transport = Authorized::new(plain(), authorization);
+        connect_with(config, http, &ConnectionOptions::new(), transport, answer).await?
+    } else {
+        connect(config, &arguments.url, answer).await?
+    };
     let played = play(connection.handle(), &scenario).await;
     connection.close(Duration::from_secs(1)).await?;
     played

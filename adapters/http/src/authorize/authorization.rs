@@ -1,0 +1,266 @@
+//! A machine with everything around it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use mcp_sansio::Instant;
+use mcp_sansio::auth::{
+    Authorizer, AuthorizerConfig, Effect, Redirected, RequestKey, Saved, Stage, Verdict,
+};
+use mcp_sansio_driver::{Clock, StoppedClock};
+use mcp_sansio_tokio::runtime::clock;
+use tokio::sync::{Notify, OnceCell, oneshot};
+
+use super::effects;
+use super::host::AuthorizationHost;
+use super::redirect::Listener;
+use super::storage::{MemoryStorage, TokenStorage};
+use crate::Transport;
+
+/// Gets access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, a host, and a listener for the return of
+/// the browser. Copies are one authorization; several connections can share it.
+///
+/// ```no_run
+/// use mcp_sansio_http::mcp_sansio::ClientConfig;
+/// use mcp_sansio_http::mcp_sansio::auth::{AuthorizerConfig, BrowserUrl, ClientMetadata};
+/// use mcp_sansio_http::mcp_sansio::http::HttpClientConfig;
+/// use mcp_sansio_http::{
+///     Authorization, AuthorizationHost, Authorized, ConnectionOptions, FileStorage, HostFuture, RefuseAll,
+///     connect_with, plain,
+/// };
+///
+/// struct Terminal;
+///
+/// impl AuthorizationHost for Terminal {
+///     fn open_url<'a>(&'a self, url: &'a BrowserUrl, _: &'a Authorization) -> HostFuture<'a, ()> {
+///         println!("Log in at {}", url.as_str());
+///         Box::pin(async {})
+///     }
+/// }
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let url = "http://127.0.0.1:3000/mcp";
+/// let mut config = AuthorizerConfig::new(url)?;
+/// config.registration = Some(ClientMetadata::native("Example"));
+/// let authorization = Authorization::new(config, Terminal).storage(FileStorage::new("tokens.json"));
+///
+/// let (client, http) = (ClientConfig::new("example", "1.0"), HttpClientConfig::new(url));
+/// let transport = Authorized::new(plain(), authorization);
+/// let options = ConnectionOptions::new();
+/// let connection = connect_with(client, http, &options, transport, RefuseAll::new()).await?;
+/// # drop(connection);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Authorization {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What the copies of an authorization share.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Wakes the task that carries out effects.
+    pub(super) wake: Arc<Notify>,
+    pub(super) host: Arc<dyn AuthorizationHost>,
+    pub(super) storage: Arc<dyn TokenStorage>,
+    started: OnceCell<()>,
+    /// The clock of connections, which stands still while a user is asked.
+    connections: Clock,
+    /// The clock of the machine.
+    clock: Clock,
+}
+
+pub(super) struct State {
+    authorizer: Authorizer,
+    waiting: HashMap<RequestKey, oneshot::Sender<Verdict>>,
+    requests: u64,
+    stopped: Option<StoppedClock>,
+    /// Listens for the return of the browser.
+    pub(super) listener: Option<Listener>,
+}
+
+impl Authorization {
+    /// With a storage in memory.
+    pub fn new(config: AuthorizerConfig, host: impl AuthorizationHost) -> Self {
+        let state = State {
+            authorizer: Authorizer::new(Arc::new(config)),
+            waiting: HashMap::new(),
+            requests: 0,
+            stopped: None,
+            listener: None,
+        };
+        let shared = Shared {
+            state: Mutex::new(state),
+            wake: Arc::default(),
+            host: Arc::new(host),
+            storage: Arc::new(MemoryStorage::new()),
+            started: OnceCell::new(),
+            connections: clock().stoppable(),
+            clock: clock(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// With another storage.
+    ///
+    /// # Panics
+    ///
+    /// If the authorization has been copied already: a storage cannot be changed while it is used.
+    #[must_use]
+    pub fn storage(mut self, storage: impl TokenStorage) -> Self {
+        let shared = Arc::get_mut(&mut self.shared).expect("the authorization is not shared yet");
+        shared.storage = Arc::new(storage);
+        self
+    }
+
+    /// The browser has come back with this URL. For hosts that receive that themselves.
+    pub fn redirected(&self, url: &str) -> Redirected {
+        self.with(|authorizer, now| authorizer.redirected(url, now))
+    }
+
+    /// The user has given up: the requests that wait for the login end.
+    pub fn abandon(&self) {
+        self.with(Authorizer::abandoned);
+    }
+
+    /// Forgets the tokens, also in the storage, but not the registrations.
+    pub fn log_out(&self) {
+        self.with(|authorizer, _| authorizer.log_out());
+    }
+
+    /// Which part of an authorization is under way.
+    pub fn stage(&self) -> Stage {
+        self.lock().authorizer.stage()
+    }
+
+    /// The scopes that were granted, `None` if there is no token.
+    pub fn granted(&self) -> Option<mcp_sansio::auth::Scopes> {
+        self.lock().authorizer.granted().cloned()
+    }
+
+    /// The clock for connections that use this authorization. It stands still while a user is asked.
+    pub fn clock(&self) -> Clock {
+        self.shared.connections.clone()
+    }
+
+    /// Does something with the machine, and sees to it that its effects are carried out.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Authorizer, Instant) -> T) -> T {
+        let mut state = self.lock();
+        let outcome = act(&mut state.authorizer, self.shared.clock.now());
+        let stage = state.authorizer.stage();
+        let asks_user = matches!(stage, Stage::AwaitingUser | Stage::NamingClient);
+        if !asks_user {
+            state.stopped = None;
+        } else if state.stopped.is_none() {
+            state.stopped = Some(self.shared.connections.stop());
+        }
+        if stage == Stage::Idle {
+            state.listener = None;
+        }
+        drop(state);
+        self.shared.wake.notify_one();
+        outcome
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
+    /// Begins to carry out effects, once, after what is stored has been read.
+    pub(super) async fn start(&self, transport: &impl Transport) {
+        let begin = async {
+            let storage = Arc::clone(&self.shared.storage);
+            match effects::guarded(async move { storage.load().await }).await {
+                Ok(saved) => self.restore(saved),
+                Err(error) => self.shared.host.storage_failed(error),
+            }
+            let wake = Arc::clone(&self.shared.wake);
+            tokio::spawn(effects::carry_out_all(self.downgrade(), wake, transport.clone()));
+        };
+        self.shared.started.get_or_init(|| begin).await;
+    }
+
+    fn restore(&self, saved: Option<Saved>) {
+        if let Some(saved) = saved {
+            self.with(|authorizer, _| authorizer.restore(saved));
+        }
+    }
+
+    /// A name for a request that may have to wait.
+    pub(super) fn request(&self) -> Ticket {
+        let mut state = self.lock();
+        state.requests += 1;
+        let key = RequestKey(state.requests);
+        let (sender, released) = oneshot::channel();
+        state.waiting.insert(key, sender);
+        Ticket { authorization: self.clone(), key, released }
+    }
+
+    /// The next effect that is not for a request that waits; those are carried out here.
+    pub(super) fn next_effect(&self) -> Option<Effect> {
+        let mut state = self.lock();
+        loop {
+            match state.authorizer.poll_effect()? {
+                Effect::Release { request, verdict } => {
+                    if let Some(sender) = state.waiting.remove(&request) {
+                        // Who does not wait any more does not want to know.
+                        _ = sender.send(verdict);
+                    }
+                }
+                effect => return Some(effect),
+            }
+        }
+    }
+
+    /// When time brings something about.
+    pub(super) fn deadline(&self) -> Option<std::time::Instant> {
+        let due = self.lock().authorizer.poll_timeout();
+        due.and_then(|due| self.shared.clock.monotonic(due))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The task that carries out effects ends.
+        self.wake.notify_one();
+    }
+}
+
+/// Without tokens.
+impl fmt::Debug for Authorization {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Authorization")
+            .field("stage", &self.stage())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request that may have to wait. Dropped, it is forgotten.
+pub(super) struct Ticket {
+    authorization: Authorization,
+    pub(super) key: RequestKey,
+    released: oneshot::Receiver<Verdict>,
+}
+
+impl Ticket {
+    /// Waits until the request is released.
+    pub(super) async fn released(mut self) -> Option<Verdict> {
+        (&mut self.released).await.ok()
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut state = self.authorization.lock();
+        if state.waiting.remove(&self.key).is_some() {
+            state.authorizer.forget(self.key);
+        }
+    }
+}

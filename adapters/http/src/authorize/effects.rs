@@ -1,0 +1,199 @@
+//! The task that carries out effects.
+
+use std::future::Future;
+use std::io;
+use std::sync::{Arc, Weak};
+
+use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved};
+use mcp_sansio_driver::random_bytes;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::authorization::{Authorization, Shared};
+use super::fetch::fetch;
+use super::redirect::Listener;
+use super::storage::StorageLock;
+use crate::Transport;
+
+/// Carries out the effects of an authorization one after the other, until nobody has the authorization any more.
+pub(super) async fn carry_out_all<T: Transport>(
+    shared: Weak<Shared>,
+    wake: Arc<Notify>,
+    transport: T,
+) {
+    let mut held = None;
+    loop {
+        let Some(authorization) = shared.upgrade().map(|shared| Authorization { shared }) else {
+            return;
+        };
+        while let Some(effect) = authorization.next_effect() {
+            carry_out(&authorization, &transport, effect, &mut held).await;
+        }
+        let deadline = authorization.deadline().map(Instant::from_std);
+        drop(authorization);
+        match deadline {
+            None => wake.notified().await,
+            Some(deadline) => {
+                if timeout_at(deadline, wake.notified()).await.is_err()
+                    && let Some(shared) = shared.upgrade()
+                {
+                    Authorization { shared }.with(|authorizer, now| authorizer.handle_timeout(now));
+                }
+            }
+        }
+    }
+}
+
+async fn carry_out<T: Transport>(
+    authorization: &Authorization,
+    transport: &T,
+    effect: Effect,
+    held: &mut Option<StorageLock>,
+) {
+    let (shared, host) = (&authorization.shared, Arc::clone(&authorization.shared.host));
+    match effect {
+        Effect::Fetch(what) => {
+            drop(tokio::spawn(fetch(authorization.downgrade(), transport.clone(), what)))
+        }
+        Effect::Save(saved) => {
+            let storage = Arc::clone(&shared.storage);
+            if let Err(error) = guarded(async move { storage.save(&saved).await }).await {
+                shared.host.storage_failed(error);
+            }
+        }
+        Effect::Claim { job } => claim(authorization, job, held).await,
+        Effect::Unclaim => *held = None,
+        Effect::PrepareLogin { job, registered } => {
+            prepare(authorization, job, registered.as_deref()).await;
+        }
+        Effect::OpenUrl(url) => {
+            let authorization = authorization.clone();
+            // It may take as long as the user takes.
+            drop(tokio::spawn(async move { host.open_url(&url, &authorization).await }));
+        }
+        Effect::NeedClient { job, issuer } => answer(
+            authorization,
+            job,
+            async move { host.name_client(&issuer).await },
+            move |authorization, client| {
+                authorization.with(|authorizer, now| authorizer.client_named(job, client, now));
+            },
+        ),
+        Effect::NeedAssertion { job } => answer(
+            authorization,
+            job,
+            async move { host.assertion().await },
+            move |authorization, (assertion, kind)| {
+                authorization.with(|authorizer, now| {
+                    authorizer.assertion_given(job, &assertion, &kind, now)
+                });
+            },
+        ),
+        Effect::Sign(signing) => {
+            let job = signing.job;
+            answer(
+                authorization,
+                job,
+                async move { host.sign(&signing).await },
+                move |authorization, signature: Vec<u8>| {
+                    authorization.with(|authorizer, now| authorizer.signed(job, &signature, now));
+                },
+            );
+        }
+        _ => {}
+    }
+}
+
+/// Has the host do something, and hands on what comes of it.
+fn answer<V: Send + 'static>(
+    authorization: &Authorization,
+    job: JobId,
+    work: impl Future<Output = Option<V>> + Send + 'static,
+    tell: impl FnOnce(&Authorization, V) + Send + 'static,
+) {
+    let shared = authorization.downgrade();
+    drop(tokio::spawn(async move {
+        let done = tokio::spawn(work).await.ok().flatten();
+        let Some(shared) = shared.upgrade() else { return };
+        let authorization = Authorization { shared };
+        match done {
+            Some(value) => tell(&authorization, value),
+            None => authorization.with(|authorizer, now| authorizer.job_failed(job, now)),
+        }
+    }));
+}
+
+/// Takes hold of the storage and reads it. A storage that fails is done without.
+async fn claim(authorization: &Authorization, job: JobId, held: &mut Option<StorageLock>) {
+    let storage = Arc::clone(&authorization.shared.storage);
+    let work = async move {
+        let lock = storage.lock().await?;
+        Ok((lock, storage.load().await?))
+    };
+    let within = authorization.deadline().map(Instant::from_std);
+    let work = guarded(work);
+    let claimed: io::Result<(StorageLock, Option<Saved>)> = match within {
+        Some(deadline) => match timeout_at(deadline, work).await {
+            Ok(claimed) => claimed,
+            // The machine has given up, too.
+            Err(_) => return,
+        },
+        None => work.await,
+    };
+    let saved = match claimed {
+        Ok((lock, saved)) => {
+            *held = Some(lock);
+            saved
+        }
+        Err(error) => {
+            authorization.shared.host.storage_failed(error);
+            None
+        }
+    };
+    authorization.with(|authorizer, now| authorizer.claimed(job, saved, now));
+}
+
+/// Makes ready for the return of the browser.
+async fn prepare(authorization: &Authorization, job: JobId, registered: Option<&str>) {
+    let redirect_uri = match authorization.shared.host.redirect_uri() {
+        Some(uri) => Ok(uri),
+        None => Listener::bind(authorization.downgrade(), registered).await.map(|listener| {
+            let uri = listener.uri().to_owned();
+            authorization.lock().listener = Some(listener);
+            uri
+        }),
+    };
+    let material = redirect_uri.and_then(|uri| Ok(LoginMaterial::new(random_bytes()?, uri)));
+    authorization.with(|authorizer, now| match material {
+        Ok(material) => authorizer.login_prepared(job, &material, now),
+        Err(_) => authorizer.job_failed(job, now),
+    });
+}
+
+/// Runs something of the host's that may panic.
+pub(super) async fn guarded<V: Send + 'static>(
+    work: impl Future<Output = io::Result<V>> + Send + 'static,
+) -> io::Result<V> {
+    AbortOnDrop(tokio::spawn(work)).await
+}
+
+/// A task that ends when nobody waits for it any more.
+struct AbortOnDrop<V>(tokio::task::JoinHandle<io::Result<V>>);
+
+impl<V> Future for AbortOnDrop<V> {
+    type Output = io::Result<V>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<io::Result<V>> {
+        let polled = std::pin::Pin::new(&mut self.0).poll(context);
+        polled.map(|joined| joined.unwrap_or_else(|error| Err(io::Error::other(error))))
+    }
+}
+
+impl<V> Drop for AbortOnDrop<V> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

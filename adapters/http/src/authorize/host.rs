@@ -1,0 +1,55 @@
+//! What the application does for an authorization.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+
+use mcp_sansio::auth::{BrowserUrl, ConfiguredClient, Secret, Signing};
+
+use super::Authorization;
+
+/// A future of an application.
+pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What the application does for an authorization: it speaks with the user, and it has the keys.
+pub trait AuthorizationHost: Send + Sync + 'static {
+    /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is `https`, or
+    /// `http` to this machine.
+    ///
+    /// The browser comes back to the listener of the [`Authorization`]. A user who gives up is told to it by
+    /// [`Authorization::abandon`].
+    fn open_url<'a>(
+        &'a self,
+        url: &'a BrowserUrl,
+        authorization: &'a Authorization,
+    ) -> HostFuture<'a, ()>;
+
+    /// Where the browser shall come back to, for an application that receives that itself and tells
+    /// [`Authorization::redirected`]. By default the authorization listens at a port of 127.0.0.1.
+    fn redirect_uri(&self) -> Option<String> {
+        None
+    }
+
+    /// Asks the user for a client id at this issuer. It is called only if
+    /// [`can_name_client`](mcp_sansio::auth::AuthorizerConfig::can_name_client) is set.
+    fn name_client<'a>(&'a self, issuer: &'a str) -> HostFuture<'a, Option<ConfiguredClient>> {
+        _ = issuer;
+        Box::pin(async { None })
+    }
+
+    /// Signs with the key of the client.
+    fn sign<'a>(&'a self, signing: &'a Signing) -> HostFuture<'a, Option<Vec<u8>>> {
+        _ = signing;
+        Box::pin(async { None })
+    }
+
+    /// An assertion of the identity provider for its user, and its type.
+    fn assertion(&self) -> HostFuture<'_, Option<(Secret, String)>> {
+        Box::pin(async { None })
+    }
+
+    /// The storage cannot be read or written. The authorization goes on without.
+    fn storage_failed(&self, error: io::Error) {
+        _ = error;
+    }
+}

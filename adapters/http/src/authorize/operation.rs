@@ -1,0 +1,37 @@
+//! What a request to an MCP server does, and which revision it is of.
+
+use hyper::http::request::Parts;
+use mcp_sansio::Revision;
+use mcp_sansio::http::name;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Message<'m> {
+    #[serde(borrow, default)]
+    method: Option<std::borrow::Cow<'m, str>>,
+    #[serde(borrow, default)]
+    params: Option<Params<'m>>,
+}
+
+#[derive(Deserialize)]
+struct Params<'m> {
+    #[serde(borrow, default)]
+    name: Option<std::borrow::Cow<'m, str>>,
+    #[serde(borrow, default)]
+    uri: Option<std::borrow::Cow<'m, str>>,
+}
+
+/// The method of the message and what it is about: the tool, the prompt or the resource.
+pub(super) fn of(body: &[u8]) -> String {
+    let Ok(Message { method: Some(method), params }) = serde_json::from_slice(body) else {
+        return String::new();
+    };
+    let about = params.and_then(|params| params.name.or(params.uri)).unwrap_or_default();
+    format!("{method} {about}")
+}
+
+/// The revision that the request says it is of.
+pub(super) fn revision(head: &Parts) -> Option<Revision> {
+    let value = head.headers.get(name::PROTOCOL_VERSION)?;
+    value.to_str().ok().and_then(Revision::from_name)
+}

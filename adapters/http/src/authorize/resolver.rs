@@ -1,0 +1,62 @@
+//! Names that may lead to forbidden addresses.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::rt::TokioExecutor;
+use mcp_sansio::auth::FetchPolicy;
+use tower_service::Service;
+
+use super::HostFuture;
+
+/// Resolves names as the system does, and leaves out the addresses that a [`FetchPolicy`] does not allow, so that a server
+/// cannot have a client ask machines in its private network. For [`HttpConnector::new_with_resolver`].
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedResolver {
+    policy: FetchPolicy,
+}
+
+impl CheckedResolver {
+    /// With this policy.
+    pub const fn new(policy: FetchPolicy) -> Self {
+        Self { policy }
+    }
+}
+
+/// A client of hyper without TLS that connects only to addresses which the policy allows.
+pub fn checked(policy: FetchPolicy) -> legacy::Client<HttpConnector<CheckedResolver>, Full<Bytes>> {
+    let mut connector = HttpConnector::new_with_resolver(CheckedResolver::new(policy));
+    connector.set_nodelay(true);
+    legacy::Client::builder(TokioExecutor::new()).build(connector)
+}
+
+impl Service<Name> for CheckedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = HostFuture<'static, io::Result<Self::Response>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let policy = self.policy;
+        Box::pin(async move {
+            let resolve = move || (name.as_str(), 0).to_socket_addrs();
+            let all = tokio::task::spawn_blocking(resolve).await.map_err(io::Error::other)??;
+            let allowed: Vec<SocketAddr> =
+                all.filter(|address| policy.allows_address(address.ip())).collect();
+            if allowed.is_empty() {
+                let text = "the name leads to addresses that are not allowed";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+            }
+            Ok(allowed.into_iter())
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Requests with access tokens.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode};
+use mcp_sansio::auth::{AuthorizationFailure, Challenged, Challenges, Permit, Verdict};
+use mcp_sansio::http::Headers;
+use mcp_sansio_driver::Clock;
+
+use super::authorization::Authorization;
+use super::operation;
+use crate::{SendError, Transport};
+
+/// A [`Transport`] for a server that wants an access token: requests get the token of an [`Authorization`], and what is
+/// refused with 401, or with 403 for want of scope, waits for another token and is sent again.
+///
+/// The same request of HTTP is sent again, because the server has not looked at the message in it. No other request waits
+/// for that one. A connection that uses this transport has no timeouts while a user is asked.
+///
+/// Requests to authorization servers go by the same transport, which therefore has to speak TLS in most cases. It must not
+/// follow redirects, and should resolve names by a [`CheckedResolver`](super::CheckedResolver).
+#[derive(Clone, Debug)]
+pub struct Authorized<T> {
+    transport: T,
+    authorization: Authorization,
+}
+
+/// How often a request is sent at most: without a token, with one, and with more scopes twice.
+const MOST_ATTEMPTS: usize = 4;
+
+impl<T: Transport> Authorized<T> {
+    /// With the tokens of this authorization.
+    pub const fn new(transport: T, authorization: Authorization) -> Self {
+        Self { transport, authorization }
+    }
+
+    /// The value of the `Authorization` field with the number of its token, once the request may be sent.
+    async fn permit(&self, url: &str) -> Result<Option<(HeaderValue, u64)>, AuthorizationFailure> {
+        for _ in 0..MOST_ATTEMPTS {
+            let ticket = self.authorization.request();
+            let key = ticket.key;
+            let permitted =
+                self.authorization.with(|authorizer, now| match authorizer.permit(key, url, now) {
+                    Permit::Send(token) => Some(token.and_then(|token| {
+                        let mut field = HeaderValue::from_str(token.field().expose()).ok()?;
+                        field.set_sensitive(true);
+                        Some((field, token.generation()))
+                    })),
+                    Permit::Wait => None,
+                });
+            match permitted {
+                Some(permitted) => return Ok(permitted),
+                None => wait(ticket.released().await)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Hands a refusal over, and waits for what becomes of the request. `None` if it is not about authorization.
+    async fn challenged(
+        &self,
+        response: &Response<Incoming>,
+        generation: Option<u64>,
+        body: &[u8],
+    ) -> Option<Result<(), AuthorizationFailure>> {
+        let fields: Vec<(&str, &[u8])> = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        let challenges = Challenges::of(Headers::from(&fields[..]));
+        let is_challenge = match response.status() {
+            StatusCode::UNAUTHORIZED => true,
+            StatusCode::FORBIDDEN => challenges.bearer().is_some(),
+            _ => false,
+        };
+        if !is_challenge {
+            return None;
+        }
+        let operation = operation::of(body);
+        let challenged = Challenged::new(response.status().as_u16(), &challenges)
+            .generation(generation)
+            .operation(&operation);
+        let ticket = self.authorization.request();
+        let key = ticket.key;
+        self.authorization.with(|authorizer, now| authorizer.challenged(key, challenged, now));
+        Some(wait(ticket.released().await))
+    }
+}
+
+fn wait(released: Option<Verdict>) -> Result<(), AuthorizationFailure> {
+    match released {
+        Some(Verdict::Send) => Ok(()),
+        Some(Verdict::Fail(failure)) => Err(failure),
+        None => Err(AuthorizationFailure::Abandoned),
+    }
+}
+
+impl<T: Transport> Transport for Authorized<T> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, SendError> {
+        self.authorization.start(&self.transport).await;
+        let failed = |failure: AuthorizationFailure| SendError::Unreachable(failure.into());
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let url = head.uri.to_string();
+        let revision = operation::revision(&head);
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let token = self.permit(&url).await.map_err(failed)?;
+            let (field, generation) = token.unzip();
+            let response = self.transport.send(with_field(&head, &body, field)).await?;
+            match self.challenged(&response, generation, &body).await {
+                None => {
+                    let revision = revision.filter(|_| response.status().is_success());
+                    self.authorization
+                        .with(|authorizer, _| authorizer.accepted(generation, revision));
+                    return Ok(response);
+                }
+                Some(Ok(())) if attempts < MOST_ATTEMPTS => {}
+                Some(Ok(())) => return Ok(response),
+                Some(Err(failure)) => return Err(failed(failure)),
+            }
+        }
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        Some(self.authorization.clock())
+    }
+}
+
+fn with_field(head: &Parts, body: &Bytes, field: Option<HeaderValue>) -> Request<Full<Bytes>> {
+    let mut request = Request::from_parts(head.clone(), Full::new(body.clone()));
+    if let Some(field) = field {
+        request.headers_mut().insert(AUTHORIZATION, field);
+    }
+    request
+}
