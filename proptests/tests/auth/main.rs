@@ -1,3 +1,11 @@
 //! Authorization: the machine of a client, and what goes over the wire.
 
 mod challenges;
+mod discovery;
+mod extensions;
+mod kit;
+mod login;
+mod refreshing;
+mod registration;
+mod step_up;
+mod tokens;

@@ -307,9 +307,8 @@ impl Authorizer {
             Stage::NamingClient | Stage::AwaitingUser => Some(now + self.config.user_timeout),
             _ => Some(now + self.config.fetch_timeout),
         };
-        if self.holds_storage && !matches!(stage, Stage::Refreshing | Stage::Signing) {
-            self.holds_storage = false;
-            self.effects.push_back(Effect::Unclaim);
+        if !matches!(stage, Stage::Refreshing | Stage::Signing) {
+            self.let_go();
         }
         self.activity = activity;
         if stage == Stage::Idle {
@@ -323,6 +322,13 @@ impl Authorizer {
     pub(super) fn answered(&mut self, job: JobId) -> Option<Activity> {
         let is_it = job == self.job && self.activity != Activity::Idle;
         is_it.then(|| core::mem::replace(&mut self.activity, Activity::Idle))
+    }
+
+    /// Lets go of the storage, if it is held.
+    pub(super) fn let_go(&mut self) {
+        if core::mem::take(&mut self.holds_storage) {
+            self.effects.push_back(Effect::Unclaim);
+        }
     }
 
     pub(super) const fn next_job(&mut self) -> JobId {

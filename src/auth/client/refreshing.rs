@@ -148,6 +148,8 @@ impl Authorizer {
             grant => *grant = None,
         }
         self.save();
+        // A user may take long.
+        self.let_go();
         match refresh.found.take() {
             Some(found) => self.identify(found, now),
             None if has_token || self.waiting.is_empty() => Ok(Activity::Idle),

@@ -20,6 +20,9 @@ use crate::{SendError, Transport};
 /// The same request of HTTP is sent again, because the server has not looked at the message in it. No other request waits
 /// for that one. A connection that uses this transport has no timeouts while a user is asked.
 ///
+/// A request that has an `Authorization` field already, because the host has configured one, fails: the two exclude each
+/// other.
+///
 /// Requests to authorization servers go by the same transport, which therefore has to speak TLS in most cases. It must not
 /// follow redirects, and should resolve names by a [`CheckedResolver`](super::CheckedResolver).
 #[derive(Clone, Debug)]
@@ -104,6 +107,11 @@ impl<T: Transport> Transport for Authorized<T> {
         self.authorization.start(&self.transport).await;
         let failed = |failure: AuthorizationFailure| SendError::Unreachable(failure.into());
         let (head, body) = request.into_parts();
+        if head.headers.contains_key(AUTHORIZATION) {
+            return Err(failed(AuthorizationFailure::Host(
+                "leave the Authorization field to the authorization",
+            )));
+        }
         let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
         let url = head.uri.to_string();
         let revision = operation::revision(&head);

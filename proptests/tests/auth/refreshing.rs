@@ -1,0 +1,277 @@
+//! Refreshing tokens, and what is stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::auth::{
+    AuthorizationFailure, Authorizer, Effect, FetchError, FetchPurpose, FetchedResponse, Permit,
+    Saved, Stage, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::kit::{Lab, SERVER, config, field, pairs, resource_metadata, server_metadata, tokens};
+
+fn second() -> Value {
+    json!({ "access_token": "t2", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "r2" })
+}
+
+/// A client that is logged in, at the moment at which its token is refreshed.
+fn due() -> Lab {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.wait(3540);
+    lab
+}
+
+/// Proves A-REF-01, A-REF-04, A-REF-05, A-REF-06.
+#[test]
+fn a_token_is_refreshed_before_its_end_and_saved_before_it_is_used() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let deadline = lab.authorizer.poll_timeout().expect("a refresh is planned");
+    assert_eq!((deadline - lab.now).as_secs(), 3540);
+    lab.wait(3539);
+    assert_eq!(lab.effect(), None);
+    lab.wait(1);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"), "it is good meanwhile");
+    lab.claim(None);
+    let fetch = lab.fetch();
+    assert_eq!((fetch.purpose, &*fetch.url), (FetchPurpose::Refresh, "https://as.example/token"));
+    let expected = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", "r1"),
+        ("resource", SERVER),
+        ("client_id", "c1"),
+    ];
+    assert_eq!(pairs(&fetch), expected.map(|(name, value)| (name.into(), value.into())));
+    let response = second().to_string();
+    lab.authorizer.fetched(fetch.job, FetchedResponse::new(200, response.as_bytes()), lab.now);
+    let Some(Effect::Save(saved)) = lab.authorizer.poll_effect() else { panic!("it is not saved") };
+    assert_eq!(saved.generation(), 2);
+    assert!(saved.to_text().expose().contains(r#""refresh_token":"r2""#));
+    assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.authorizer.poll_effect(), None);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
+/// Proves A-REF-05: a refresh token that is not replaced stays good.
+#[test]
+fn a_refresh_token_that_is_not_replaced_is_kept() {
+    let mut lab = due();
+    lab.claim(None);
+    let kept = json!({ "access_token": "t2", "token_type": "Bearer", "expires_in": 3600 });
+    lab.serve(200, &kept);
+    lab.released();
+    lab.wait(3540);
+    lab.claim(None);
+    assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
+}
+
+/// Proves A-REF-04, A-REF-07, A-CHAL-17, A-PRM-15: at 401 the servers are found anew, and then the token is refreshed
+/// once for all who wait.
+#[test]
+fn all_who_wait_share_one_refresh() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let mut keys: Vec<_> = (0..10).map(|_| lab.refused_with(401, "Bearer", "", Some(1))).collect();
+    lab.discover(&resource_metadata(), &server_metadata());
+    // Others wait instead of sending a token that was refused.
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    keys.push(key);
+    lab.claim(None);
+    lab.serve(200, &second());
+    let expected: Vec<_> = keys.into_iter().map(|key| (key, Verdict::Send)).collect();
+    assert_eq!(lab.released(), expected);
+    // A refusal of the old token that comes late is no reason for another one.
+    let late = lab.refused_with(401, "Bearer", "", Some(1));
+    assert_eq!(lab.released(), [(late, Verdict::Send)]);
+}
+
+/// Proves A-REF-02, A-REF-03, A-SEC-12: after a restart.
+#[test]
+fn a_token_that_ran_out_before_a_restart_is_refreshed_before_the_first_request() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let text = lab.saved.clone().expect("it is saved").to_text();
+    let saved = Saved::from_text(text.expose()).unwrap();
+    let mut later = Lab::new(config());
+    later.now = later.now + Duration::from_secs(7200);
+    later.authorizer.restore(saved.clone());
+    assert_eq!(later.field(), None);
+    let key = later.key();
+    assert_eq!(later.authorizer.permit(key, SERVER, later.now), Permit::Wait);
+    later.claim(Some(saved));
+    let fetch = later.serve(200, &second());
+    assert_eq!(fetch.url, "https://as.example/token");
+    assert_eq!(field(&fetch, "refresh_token").as_deref(), Some("r1"));
+    assert_eq!(later.released(), [(key, Verdict::Send)]);
+    assert_eq!(later.field().as_deref(), Some("Bearer t2"));
+
+    // One that is still good is used as it is, and refreshed as before.
+    let mut soon = Lab::new(config());
+    soon.authorizer.restore(Saved::from_text(text.expose()).unwrap());
+    assert_eq!(soon.field().as_deref(), Some("Bearer t1"));
+    assert_eq!(soon.authorizer.poll_timeout(), lab.authorizer.poll_timeout());
+}
+
+/// Proves A-REF-08.
+#[test]
+fn what_another_process_has_stored_is_taken_instead() {
+    let mut first = due();
+    first.claim(None);
+    first.serve(200, &second());
+    first.released();
+    let stored = first.saved.clone();
+
+    let mut lab = due();
+    lab.claim(stored.clone());
+    assert_eq!(lab.released(), []);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+
+    // It may be told at any other time, too; what is older is not taken.
+    let mut lab = due();
+    let old = lab.saved.clone().expect("it is saved");
+    lab.authorizer.restore(stored.expect("it is saved"));
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+    lab.authorizer.restore(old);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
+/// A storage that is given too late is given back.
+#[test]
+fn a_claim_that_comes_too_late_is_given_back() {
+    let mut lab = due();
+    let Some(Effect::Claim { job }) = lab.effect() else { panic!("no claim") };
+    lab.wait(30);
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+    lab.authorizer.claimed(job, None, lab.now);
+    assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.authorizer.poll_effect(), None);
+    // It is tried again, and not at once.
+    let again = lab.authorizer.poll_timeout().expect("it is tried again");
+    assert!(again - lab.now <= Duration::from_secs(30));
+}
+
+/// Proves A-REF-09.
+#[test]
+fn a_refresh_that_is_refused_leaves_the_access_token() {
+    let mut lab = due();
+    lab.claim(None);
+    lab.serve(400, &json!({ "error": "invalid_grant" }));
+    assert_eq!(lab.released(), []);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+    assert_eq!(lab.authorizer.poll_timeout(), None, "there is nothing to refresh with");
+    assert!(!lab.saved.clone().unwrap().to_text().expose().contains("r1"));
+    // At its end a request begins anew.
+    lab.wait(60);
+    assert_eq!(lab.field(), None);
+
+    // One that was needed at once leads to a login, with the scopes that there were.
+    let mut lab = Lab::new(config());
+    let opened = lab.to_browser(r#"Bearer scope="a b""#);
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    lab.released();
+    lab.now = lab.now + Duration::from_secs(3600);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.claim(None);
+    lab.serve(400, &json!({ "error": "invalid_grant" }));
+    assert_eq!(lab.effect(), Some(Effect::Unclaim), "a user takes long");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    assert_eq!(lab.opened().get("scope"), "a b");
+}
+
+/// Proves A-TOK-12, A-TOK-13: nothing is lost when a server is out of order, or an answer is lost.
+#[test]
+fn a_refresh_that_goes_wrong_for_now_forgets_nothing() {
+    for broken in [true, false] {
+        let mut lab = due();
+        lab.claim(None);
+        let fetch = lab.fetch();
+        if broken {
+            lab.fail(&fetch, FetchError::Broken);
+        } else {
+            let response = FetchedResponse::new(503, b"").retry_after(Some("20"));
+            lab.authorizer.fetched(fetch.job, response, lab.now);
+        }
+        assert_eq!(lab.released(), []);
+        assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+        let again = lab.authorizer.poll_timeout().expect("it is tried again") - lab.now;
+        assert_eq!(again.as_secs(), if broken { 30 } else { 20 });
+        lab.wait(again.as_secs());
+        lab.claim(None);
+        assert_eq!(field(&lab.fetch(), "refresh_token").as_deref(), Some("r1"));
+    }
+    // After the end of the token the requests that wait are told.
+    let mut lab = due();
+    lab.claim(None);
+    let fetch = lab.fetch();
+    lab.now = lab.now + Duration::from_secs(60);
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Wait);
+    lab.fail(&fetch, FetchError::NotSent);
+    let place = "the token endpoint";
+    let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+    assert_eq!(lab.released(), [(key, Verdict::Fail(failure))]);
+}
+
+/// Proves A-REG-19 for a refresh.
+#[test]
+fn a_refresh_of_a_forgotten_client_registers_it_again() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.claim(None);
+    lab.serve(401, &json!({ "error": "invalid_client" }));
+    assert_eq!(lab.effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.prepared(), None);
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
+}
+
+/// Proves A-REF-12, A-SEC-04: what is stored is one value, which only its text shows.
+#[test]
+fn what_is_stored_is_one_value() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let saved = lab.saved.clone().expect("it is saved");
+    let text = saved.to_text();
+    assert_eq!(Saved::from_text(text.expose()), Ok(saved.clone()));
+    assert!(text.expose().contains("t1") && text.expose().contains("r1"));
+    let shown = format!("{saved:?} {text:?}");
+    assert!(!shown.contains("t1") && !shown.contains("r1"), "{shown}");
+    for broken in [
+        "",
+        "{}",
+        "null",
+        &text.expose()[1..],
+        r#"{"version":2,"generation":0,"clients":[],"grant":null}"#,
+    ] {
+        assert!(Saved::from_text(broken).is_err(), "{broken}");
+    }
+    lab.authorizer.log_out();
+    assert_eq!(lab.effect(), None);
+    assert!(!lab.saved.clone().unwrap().to_text().expose().contains("t1"));
+    assert_eq!(lab.field(), None);
+    // The registration is kept.
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    assert!(lab.prepared().is_some());
+}
+
+/// Proves A-GEN-01: a machine that nobody challenges wants nothing.
+#[test]
+fn without_a_challenge_nothing_is_wanted() {
+    let mut authorizer = Authorizer::new(Arc::new(config()));
+    let mut lab = Lab::new(config());
+    for _ in 0..3 {
+        let key = lab.key();
+        assert_eq!(authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+        authorizer.accepted(None, None);
+    }
+    assert_eq!((authorizer.poll_effect(), authorizer.poll_timeout()), (None, None));
+}

@@ -1,0 +1,309 @@
+//! Getting a client id.
+
+use mcp_sansio::auth::{
+    AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchPurpose,
+    IssuerPlace, LoginMaterial, OAuthErrorCode, Stage, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::kit::{
+    ISSUER, Lab, REDIRECT, config, field, resource_metadata, server_metadata, tokens,
+};
+
+const DOCUMENT: &str = "https://client.example/client.json";
+
+/// Proves A-REG-01, A-REG-02, A-REG-03, A-REG-04, A-REG-10.
+#[test]
+fn the_first_way_to_a_client_id_is_taken() {
+    let mut all = config();
+    all.clients.push(ConfiguredClient::new("beforehand"));
+    all.metadata_document(DOCUMENT).unwrap();
+    all.can_name_client = true;
+    let mut server = server_metadata();
+    server["client_id_metadata_document_supported"] = json!(true);
+    let discovered = |config: &AuthorizerConfig, server: &Value| {
+        let mut lab = Lab::new(config.clone());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), server);
+        lab
+    };
+    let opened = |config: &AuthorizerConfig| {
+        let mut lab = discovered(config, &server);
+        lab.prepared();
+        lab.opened().get("client_id").to_owned()
+    };
+    assert_eq!(opened(&all), "beforehand");
+    all.clients.clear();
+    assert_eq!(opened(&all), DOCUMENT);
+    for value in [Value::Null, json!(false), json!("true")] {
+        let mut server = server.clone();
+        server["client_id_metadata_document_supported"] = value;
+        let mut lab = discovered(&all, &server);
+        lab.prepared();
+        assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
+    }
+    server["client_id_metadata_document_supported"] = Value::Null;
+    server["registration_endpoint"] = Value::Null;
+    let mut lab = discovered(&all, &server);
+    let Some(Effect::NeedClient { job, issuer }) = lab.effect() else { panic!("nobody is asked") };
+    assert_eq!(issuer, ISSUER);
+    lab.authorizer.client_named(job, ConfiguredClient::new("typed in"), lab.now);
+    lab.prepared();
+    assert_eq!(lab.opened().get("client_id"), "typed in");
+    all.can_name_client = false;
+    let failure = AuthorizationFailure::NoRegistration { issuer: ISSUER.into() };
+    assert_eq!(discovered(&all, &server).failure(), failure);
+    all.registration = None;
+    assert_eq!(discovered(&all, &server_metadata()).failure(), failure);
+}
+
+/// Proves A-REG-09, A-REG-11, A-REG-12.
+#[test]
+fn a_registration_says_what_the_client_is() {
+    let body = |client: ClientMetadata| {
+        let mut config = config();
+        config.registration = Some(client);
+        let mut lab = Lab::new(config);
+        lab.refused(401, r#"Bearer scope="a b""#);
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let fetch = lab.fetch();
+        assert_eq!((fetch.method, &*fetch.url), ("POST", "https://as.example/register"));
+        assert_eq!(fetch.content_type, Some("application/json"));
+        fetch.body.expose().to_owned()
+    };
+    assert_eq!(
+        body(ClientMetadata::native("Example")),
+        concat!(
+            r#"{"client_name":"Example","redirect_uris":["http://127.0.0.1:4000/callback"],"#,
+            r#""grant_types":["authorization_code","refresh_token"],"response_types":["code"],"#,
+            r#""token_endpoint_auth_method":"none","application_type":"native","scope":"a b"}"#
+        )
+    );
+    assert!(body(ClientMetadata::web("Example")).contains(r#""application_type":"web""#));
+}
+
+/// Proves A-REG-13, A-REG-14.
+#[test]
+fn a_refused_registration_is_told_with_its_code() {
+    let answered = |status: u16, body: Value| {
+        let mut lab = Lab::new(config());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        lab.serve(status, &body);
+        lab
+    };
+    let error = json!({ "error": "invalid_redirect_uri", "error_description": "<b>no</b>" });
+    let AuthorizationFailure::RegistrationRefused(error) = answered(400, error).failure() else {
+        panic!("it is not told");
+    };
+    assert_eq!(error.code, OAuthErrorCode::InvalidRedirectUri);
+    assert_eq!(error.description.as_deref(), Some("<b>no</b>"));
+    let failure = answered(403, json!({})).failure();
+    let place = "the registration endpoint";
+    assert_eq!(failure, AuthorizationFailure::UnexpectedStatus { place, status: 403 });
+    for body in [json!({}), json!({ "client_id": "" }), json!({ "client_id": 1 }), json!([])] {
+        let failure = answered(201, body).failure();
+        assert!(matches!(failure, AuthorizationFailure::RegistrationRefused(_)), "{failure}");
+    }
+    let other = json!({ "client_id": "c", "redirect_uris": ["https://evil.example"] });
+    let failure = answered(201, other).failure();
+    assert_eq!(failure.to_string(), "the registration was refused: invalid_redirect_uri");
+    for status in [200, 201] {
+        let mut lab = answered(status, json!({ "client_id": "c", "client_secret_expires_at": 0 }));
+        assert_eq!(lab.opened().get("client_id"), "c");
+    }
+}
+
+/// Proves A-REG-14: a secret has an end, and then the client is registered again.
+#[test]
+fn a_client_whose_secret_has_run_out_is_registered_again() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    let expires = lab.now.since_epoch().as_secs() + 100;
+    let client =
+        json!({ "client_id": "c1", "client_secret": "s", "client_secret_expires_at": expires });
+    lab.serve(201, &client);
+    lab.opened();
+    lab.authorizer.abandoned(lab.now);
+    assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
+    let again = |lab: &mut Lab| {
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared()
+    };
+    assert_eq!(again(&mut lab).as_deref(), Some(REDIRECT), "it is known");
+    lab.opened();
+    lab.authorizer.abandoned(lab.now);
+    lab.failure();
+    lab.wait(100);
+    assert_eq!(again(&mut lab), None, "it has run out");
+    assert_eq!(lab.fetch().purpose, FetchPurpose::Registration);
+}
+
+/// Proves A-REG-08, A-REG-15.
+#[test]
+fn what_the_server_has_changed_in_a_registration_counts() {
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    let changed = json!({
+        "client_id": "c1", "client_secret": "s", "token_endpoint_auth_method": "client_secret_post",
+    });
+    lab.serve(201, &changed);
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    assert_eq!(field(&fetch, "client_secret").as_deref(), Some("s"));
+    assert_eq!(fetch.authorization, None);
+
+    let mut config = config();
+    config.metadata_document(DOCUMENT).unwrap();
+    let mut server = server_metadata();
+    server["client_id_metadata_document_supported"] = json!(true);
+    let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    assert_eq!(field(&fetch, "client_id").as_deref(), Some(DOCUMENT));
+    assert_eq!((field(&fetch, "client_secret"), fetch.authorization), (None, None));
+}
+
+/// Proves A-REG-17.
+#[test]
+fn a_configured_client_of_another_issuer_is_an_error() {
+    let mismatch = AuthorizationFailure::IssuerMismatch {
+        place: IssuerPlace::Client,
+        expected: ISSUER.into(),
+    };
+    let mut config = config();
+    config.clients.push(ConfiguredClient::new("c").issuer("https://old.example"));
+    let mut lab = Lab::new(config.clone());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server_metadata());
+    assert_eq!(lab.failure(), mismatch);
+
+    // Without an issuer it belongs to the first one that it was used with.
+    config.clients = vec![ConfiguredClient::new("c")];
+    let mut lab = Lab::new(config);
+    lab.log_in(&tokens());
+    lab.refused(401, "Bearer");
+    let two = "https://two.example";
+    lab.serve(200, &json!({ "resource": crate::kit::SERVER, "authorization_servers": [two] }));
+    let mut second = server_metadata();
+    second["issuer"] = json!(two);
+    lab.serve(200, &second);
+    let expected = two.into();
+    let failure = AuthorizationFailure::IssuerMismatch { place: IssuerPlace::Client, expected };
+    assert_eq!(lab.failure(), failure);
+}
+
+/// Proves A-REG-18.
+#[test]
+fn a_metadata_document_identifies_the_client_to_every_issuer() {
+    let mut config = config();
+    config.metadata_document(DOCUMENT).unwrap();
+    let mut lab = Lab::new(config);
+    for issuer in [ISSUER, "https://two.example"] {
+        lab.refused(401, "Bearer");
+        lab.serve(
+            200,
+            &json!({ "resource": crate::kit::SERVER, "authorization_servers": [issuer] }),
+        );
+        let mut server = server_metadata();
+        server["issuer"] = json!(issuer);
+        server["client_id_metadata_document_supported"] = json!(true);
+        lab.serve(200, &server);
+        lab.prepared();
+        let opened = lab.opened();
+        assert_eq!(opened.get("client_id"), DOCUMENT);
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &tokens());
+        lab.released();
+        let generation = lab.generation();
+        lab.authorizer.accepted(generation, None);
+    }
+}
+
+/// Proves A-REG-19.
+#[test]
+fn a_client_that_the_server_has_forgotten_is_registered_again_once() {
+    for code in ["invalid_client", "unauthorized_client"] {
+        let mut lab = Lab::new(config());
+        let opened = lab.to_browser("Bearer");
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 401, &json!({ "error": code }));
+        assert_eq!(lab.prepared(), None);
+        let registration = lab.serve(201, &json!({ "client_id": "c2" }));
+        assert_eq!(registration.purpose, FetchPurpose::Registration);
+        let opened = lab.opened();
+        assert_eq!(opened.get("client_id"), "c2");
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 401, &json!({ "error": code }));
+        let AuthorizationFailure::TokenRefused(error) = lab.failure() else { panic!("it goes on") };
+        assert_eq!(error.code.as_str(), code);
+    }
+}
+
+/// Proves A-REG-20, A-CHAL-17.
+#[test]
+fn the_client_is_registered_once_although_several_requests_wait() {
+    let mut lab = Lab::new(config());
+    let mut keys = vec![lab.refused(401, "Bearer")];
+    lab.discover(&resource_metadata(), &server_metadata());
+    keys.extend((0..4).map(|_| lab.refused_with(401, "Bearer", "", None)));
+    lab.prepared();
+    lab.serve(201, &json!({ "client_id": "c1" }));
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    let expected: Vec<_> = keys.into_iter().map(|key| (key, Verdict::Send)).collect();
+    assert_eq!(lab.released(), expected);
+    // One that was sent before the token was there is sent again with it.
+    let late = lab.refused_with(401, "Bearer", "", None);
+    assert_eq!(lab.released(), [(late, Verdict::Send)]);
+}
+
+/// Proves A-AUTHZ-18, A-SEC-02.
+#[test]
+fn a_redirect_uri_is_loopback_or_https_and_as_it_was_registered() {
+    let prepared = |uri: &str| {
+        let mut lab = Lab::new(config());
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        let (job, _) = lab.prepare();
+        lab.authorizer.login_prepared(job, &LoginMaterial::new([1; 64], uri), lab.now);
+        lab
+    };
+    for uri in ["http://example.com/cb", "myapp://cb", "/cb", "http://10.0.0.1/cb"] {
+        assert!(matches!(prepared(uri).failure(), AuthorizationFailure::Host(_)), "{uri}");
+    }
+    for uri in ["https://example.com/cb", "http://localhost:1/cb", "http://[::1]:1/cb"] {
+        let mut lab = prepared(uri);
+        assert!(lab.fetch().body.expose().contains(&format!(r#""redirect_uris":["{uri}"]"#)));
+    }
+    // A known client uses the URI that it was registered with; only the port of a loopback address may be another.
+    let reused = |first: &str, second: &str| {
+        let mut lab = prepared(first);
+        lab.serve(201, &json!({ "client_id": "c1" }));
+        assert_eq!(lab.opened().get("redirect_uri"), first);
+        lab.authorizer.abandoned(lab.now);
+        lab.failure();
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        let (job, registered) = lab.prepare();
+        assert_eq!(registered.as_deref(), Some(first));
+        lab.authorizer.login_prepared(job, &LoginMaterial::new([2; 64], second), lab.now);
+        lab.authorizer.stage() == Stage::AwaitingUser
+    };
+    assert!(reused("http://127.0.0.1:1/cb", "http://127.0.0.1:2/cb"));
+    assert!(!reused("http://127.0.0.1:1/cb", "http://127.0.0.1:1/other"));
+    assert!(!reused("http://localhost:1/cb", "http://localhost:2/cb"));
+    assert!(reused("https://example.com/cb", "https://example.com/cb"));
+    assert!(!reused("https://example.com/cb", "https://example.com:444/cb"));
+}

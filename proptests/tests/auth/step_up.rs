@@ -1,0 +1,118 @@
+//! More scopes for some operations.
+
+use mcp_sansio::Revision;
+use mcp_sansio::auth::{AuthorizationFailure, Redirected, Stage, Verdict};
+use serde_json::json;
+
+use crate::kit::{Lab, Opened, config, resource_metadata, server_metadata, tokens};
+
+const MORE: &str = r#"Bearer error="insufficient_scope", scope="write""#;
+
+/// A client that is logged in with the scope `read`.
+fn logged_in(config: mcp_sansio::auth::AuthorizerConfig) -> Lab {
+    let mut lab = Lab::new(config);
+    let opened = lab.to_browser(r#"Bearer scope="read""#);
+    assert_eq!(opened.get("scope"), "read");
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    lab.released();
+    lab.authorizer.accepted(Some(1), None);
+    lab
+}
+
+/// The login that a challenge leads to.
+fn stepped(lab: &mut Lab, challenge: &str, operation: &str) -> Opened {
+    lab.refused_for(403, challenge, operation);
+    lab.discover(&resource_metadata(), &server_metadata());
+    lab.prepared();
+    lab.opened()
+}
+
+/// Proves A-STEP-01, A-STEP-02, A-REF-10: a login and no refresh, with the old scopes and then the new ones.
+#[test]
+fn more_scopes_are_asked_of_the_user() {
+    let challenge = r#"Bearer error="insufficient_scope", scope="write read""#;
+    for (revision, scopes) in [
+        (None, "read write"),
+        (Some(Revision::V2026_07_28), "read write"),
+        (Some(Revision::V2025_11_25), "write read"),
+    ] {
+        let mut lab = logged_in(config());
+        lab.authorizer.accepted(Some(1), revision);
+        let opened = stepped(&mut lab, challenge, "tools/call x");
+        assert_eq!(opened.get("scope"), scopes, "{revision:?}");
+        // Other requests go on with the token that there is.
+        assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &json!({ "access_token": "t2", "token_type": "Bearer" }));
+        assert_eq!(lab.released().pop().map(|(_, verdict)| verdict), Some(Verdict::Send));
+        assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+    }
+}
+
+/// Proves A-STEP-04, A-STEP-05: with the first login there are three in all, and another operation has its own.
+#[test]
+fn an_operation_has_a_bounded_number_of_tries() {
+    let mut lab = logged_in(config());
+    for round in 0..2 {
+        let challenge = format!(r#"Bearer error="insufficient_scope", scope="more{round}""#);
+        let opened = stepped(&mut lab, &challenge, "tools/call x");
+        let fetch = lab.agree(&opened);
+        lab.answer(&fetch, 200, &json!({ "access_token": "t", "token_type": "Bearer" }));
+        lab.released();
+    }
+    lab.refused_for(403, MORE, "tools/call x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+    lab.refused_for(403, MORE, "tools/call x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+    stepped(&mut lab, MORE, "tools/call y");
+}
+
+/// Proves A-STEP-04: what was granted already cannot be had once more.
+#[test]
+fn what_was_granted_already_is_not_asked_for() {
+    let mut lab = logged_in(config());
+    lab.refused_for(403, r#"Bearer error="insufficient_scope", scope="read""#, "x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("read".into()));
+    assert_eq!(lab.authorizer.stage(), Stage::Idle);
+}
+
+/// Proves A-STEP-06.
+#[test]
+fn a_challenge_without_scopes_means_those_of_the_resource() {
+    let challenge = r#"Bearer error="insufficient_scope""#;
+    let mut lab = logged_in(config());
+    lab.refused_for(403, challenge, "x");
+    let mut resource = resource_metadata();
+    resource["scopes_supported"] = json!(["read", "write"]);
+    lab.discover(&resource, &server_metadata());
+    lab.prepared();
+    assert_eq!(lab.opened().get("scope"), "read write");
+
+    let mut lab = logged_in(config());
+    lab.refused_for(403, challenge, "x");
+    resource["scopes_supported"] = json!(["read"]);
+    lab.discover(&resource, &server_metadata());
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable(String::new()));
+}
+
+/// Proves A-STEP-03, A-STEP-07.
+#[test]
+fn a_host_can_do_without() {
+    let mut config = config();
+    config.step_up = false;
+    let mut lab = logged_in(config);
+    lab.refused_for(403, MORE, "x");
+    assert_eq!(lab.failure(), AuthorizationFailure::ScopeUnavailable("write".into()));
+}
+
+/// Proves A-STEP-08.
+#[test]
+fn a_user_who_says_no_keeps_what_there_was() {
+    let mut lab = logged_in(config());
+    let opened = stepped(&mut lab, MORE, "x");
+    let query = format!("error=access_denied&state={}", opened.get("state"));
+    assert_eq!(lab.back(&query), Redirected::Failed);
+    assert!(matches!(lab.failure(), AuthorizationFailure::Denied(_)));
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}

@@ -1,0 +1,240 @@
+//! Requesting tokens and using them.
+
+use mcp_sansio::auth::{
+    AuthorizationFailure, ConfiguredClient, FetchError, OAuthErrorCode, Permit, Stage, Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::kit::{ISSUER, Lab, SERVER, config, field, resource_metadata, server_metadata, tokens};
+
+/// The token request of a client with these methods, as one that the server has registered with this method.
+fn authenticated(
+    methods: Value,
+    registered: Value,
+) -> (Option<String>, Option<String>, Option<String>) {
+    let mut server = server_metadata();
+    server["token_endpoint_auth_methods_supported"] = methods;
+    let mut lab = Lab::new(config());
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    lab.serve(201, &registered);
+    let opened = lab.opened();
+    let fetch = lab.agree(&opened);
+    let method = fetch.authorization.as_ref().map(|field| field.expose().to_owned());
+    (method, field(&fetch, "client_id"), field(&fetch, "client_secret"))
+}
+
+/// Proves A-TOK-03, A-TOK-05.
+#[test]
+fn a_client_authenticates_as_it_was_registered_or_as_the_server_wants_it() {
+    let basic = Some("Basic YzE6cw==".to_owned());
+    let id = Some("c1".to_owned());
+    let secret = Some("s".to_owned());
+    let with = json!({ "client_id": "c1", "client_secret": "s" });
+    let without = json!({ "client_id": "c1" });
+    let mut post = with.clone();
+    post["token_endpoint_auth_method"] = json!("client_secret_post");
+    let all = json!(["client_secret_basic", "client_secret_post", "none"]);
+    let only_basic = json!(["client_secret_basic"]);
+    let post_first = json!(["private_key_jwt", "client_secret_post", "client_secret_basic"]);
+    assert_eq!(authenticated(all.clone(), with.clone()), (basic.clone(), None, None));
+    assert_eq!(authenticated(all.clone(), post.clone()), (None, id.clone(), secret.clone()));
+    assert_eq!(authenticated(only_basic, post), (basic.clone(), None, None));
+    assert_eq!(authenticated(post_first, with.clone()), (None, id.clone(), secret));
+    assert_eq!(authenticated(all, without.clone()), (None, id.clone(), None));
+    assert_eq!(authenticated(Value::Null, with.clone()), (basic, None, None));
+    assert_eq!(authenticated(Value::Null, without), (None, id.clone(), None));
+    assert_eq!(authenticated(json!(["none"]), with), (None, id, None));
+}
+
+/// A token request that was answered in this way.
+fn answered(status: u16, body: &Value) -> Lab {
+    let mut lab = Lab::new(config());
+    let opened = lab.to_browser(r#"Bearer scope="a b""#);
+    let fetch = lab.agree(&opened);
+    assert_eq!(
+        (fetch.method, fetch.content_type),
+        ("POST", Some("application/x-www-form-urlencoded"))
+    );
+    lab.answer(&fetch, status, body);
+    lab
+}
+
+/// Proves A-TOK-07, A-USE-06 for the whole flow: `messages` has the tables.
+#[test]
+fn a_token_of_another_type_is_refused() {
+    let mac = json!({ "access_token": "t", "token_type": "mac" });
+    assert_eq!(answered(200, &mac).failure(), AuthorizationFailure::InvalidToken("token_type"));
+    let broken = json!({ "access_token": "t\n", "token_type": "Bearer" });
+    assert_eq!(
+        answered(200, &broken).failure(),
+        AuthorizationFailure::InvalidToken("access_token")
+    );
+}
+
+/// Proves A-TOK-08, A-TOK-10: a token without an end is used until it is refused.
+#[test]
+fn a_lifetime_that_is_not_known_is_neither_zero_nor_everything() {
+    let mut lab = answered(200, &json!({ "access_token": "t", "token_type": "bearer" }));
+    lab.released();
+    lab.authorizer.accepted(Some(1), None);
+    assert_eq!(lab.authorizer.poll_timeout(), None);
+    lab.wait(1_000_000);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t"));
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+
+    let mut lab =
+        answered(200, &json!({ "access_token": "t", "token_type": "bearer", "expires_in": "60" }));
+    lab.released();
+    lab.wait(59);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t"));
+    lab.wait(1);
+    assert_eq!(lab.field(), None, "it has run out, and there is no refresh token");
+    let key = lab.key();
+    assert_eq!(lab.authorizer.permit(key, SERVER, lab.now), Permit::Send(None));
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+}
+
+/// Proves A-TOK-09.
+#[test]
+fn the_scopes_that_were_granted_are_known() {
+    let granted = |scope: Value| {
+        let mut lab =
+            answered(200, &json!({ "access_token": "t", "token_type": "Bearer", "scope": scope }));
+        lab.released();
+        lab.authorizer.granted().map(ToString::to_string)
+    };
+    assert_eq!(granted(Value::Null).as_deref(), Some("a b"));
+    assert_eq!(granted(json!("a")).as_deref(), Some("a"));
+}
+
+/// Proves A-TOK-11, A-CHAL-18.
+#[test]
+fn a_refusal_is_told_with_its_code() {
+    let codes = [
+        ("invalid_request", OAuthErrorCode::InvalidRequest),
+        ("invalid_grant", OAuthErrorCode::InvalidGrant),
+        ("unsupported_grant_type", OAuthErrorCode::UnsupportedGrantType),
+        ("invalid_scope", OAuthErrorCode::InvalidScope),
+        ("invalid_target", OAuthErrorCode::InvalidTarget),
+        ("access_denied", OAuthErrorCode::AccessDenied),
+        ("server_error", OAuthErrorCode::ServerError),
+        ("something_else", OAuthErrorCode::Other("something_else".into())),
+    ];
+    for (text, code) in codes {
+        for status in [400, 401] {
+            let body = json!({ "error": text, "error_description": "<a href=x>", "error_uri": "javascript:1" });
+            let AuthorizationFailure::TokenRefused(error) = answered(status, &body).failure()
+            else {
+                panic!("{text} is not told");
+            };
+            assert_eq!(
+                (error.code, error.description.as_deref()),
+                (code.clone(), Some("<a href=x>"))
+            );
+        }
+    }
+    let place = "the token endpoint";
+    let unexpected = AuthorizationFailure::UnexpectedStatus { place, status: 400 };
+    assert_eq!(answered(400, &json!({})).failure(), unexpected);
+}
+
+/// Proves A-TOK-13, A-TOK-14, A-TOK-15.
+#[test]
+fn a_code_is_used_once() {
+    let place = "the token endpoint";
+    let mut lab = Lab::new(config());
+    let opened = lab.to_browser("Bearer");
+    let fetch = lab.agree(&opened);
+    lab.fail(&fetch, FetchError::Broken);
+    let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+    assert_eq!(lab.failure(), failure);
+    let again = lab.to_browser("Bearer");
+    assert_ne!(again.get("state"), opened.get("state"), "it is another login");
+    assert_eq!(
+        answered(307, &tokens()).failure(),
+        AuthorizationFailure::UnexpectedStatus { place, status: 307 }
+    );
+    let mut lab = Lab::new(config());
+    let opened = lab.to_browser("Bearer");
+    let fetch = lab.agree(&opened);
+    lab.answer_text(&fetch, 200, &" ".repeat((64 << 10) + 1));
+    assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
+}
+
+/// Proves A-USE-02, A-USE-03, A-USE-04: the token goes to the origin of the server and nowhere else.
+#[test]
+fn the_token_goes_to_its_server_only() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let key = lab.key();
+    let mut is_sent =
+        |url: &str| matches!(lab.authorizer.permit(key, url, lab.now), Permit::Send(Some(_)));
+    assert!(is_sent(SERVER) && is_sent("https://mcp.example/messages?x=1"));
+    for url in [
+        "https://evil.example/mcp",
+        "http://mcp.example/mcp",
+        "https://mcp.example:8443/mcp",
+        "https://mcp.example@evil.example/",
+        "nonsense",
+        ISSUER,
+    ] {
+        assert!(!is_sent(url), "{url}");
+    }
+}
+
+/// Proves A-USE-08.
+#[test]
+fn a_fresh_token_that_is_refused_ends_the_request() {
+    let mut lab = Lab::new(config());
+    let opened = lab.to_browser("Bearer");
+    let fetch = lab.agree(&opened);
+    lab.answer(&fetch, 200, &tokens());
+    lab.released();
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
+    // The next request does not open a browser at once, but after a while it does.
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.failure(), AuthorizationFailure::FreshTokenRefused);
+    lab.wait(60);
+    lab.refused(401, "Bearer");
+    assert_eq!(lab.authorizer.stage(), Stage::FindingResource);
+}
+
+/// Proves A-CHAL-15.
+#[test]
+fn a_forbidden_request_is_final() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    for challenge in ["Bearer", r#"Bearer error="invalid_token""#, r#"Bearer scope="x""#] {
+        lab.refused(403, challenge);
+        assert_eq!(lab.failure(), AuthorizationFailure::Forbidden);
+    }
+    assert_eq!(lab.field().as_deref(), Some("Bearer t1"));
+}
+
+/// So many requests wait at most.
+#[test]
+fn requests_that_wait_are_bounded() {
+    let mut config = config();
+    config.most_waiting = 2;
+    config.clients.push(ConfiguredClient::new("c1"));
+    let mut lab = Lab::new(config);
+    let keys = [lab.refused(401, ""), lab.refused_with(401, "", "", None)];
+    lab.discover(&resource_metadata(), &server_metadata());
+    let late = lab.refused_with(401, "", "", None);
+    lab.prepared();
+    let failure = Verdict::Fail(AuthorizationFailure::TooManyWaiting);
+    let Some(effect) = lab.effect() else { panic!("nothing") };
+    let released = mcp_sansio::auth::Effect::Release { request: late, verdict: failure };
+    // It is told before the browser opens.
+    assert_eq!(effect, released);
+    lab.opened();
+    lab.authorizer.forget(keys[0]);
+    lab.authorizer.abandoned(lab.now);
+    let failure = Verdict::Fail(AuthorizationFailure::Abandoned);
+    assert_eq!(lab.released(), [(keys[1], failure)], "who does not wait any more is not released");
+}
