@@ -34,6 +34,8 @@ fn main() {
         for name in of_choices.into_iter().chain(["http", "http_server", "http_client"]) {
             write(&target.join(name), &noise);
         }
+        let long: Vec<u8> = (0..1000).map(|_| choices.below(256) as u8).collect();
+        write(&target.join("authorizer"), &long);
         let (fields, _) = written(&mut choices);
         write(&target.join("challenge"), fields.join("\n").as_bytes());
     }

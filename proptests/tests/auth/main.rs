@@ -9,3 +9,4 @@ mod refreshing;
 mod registration;
 mod step_up;
 mod tokens;
+mod worlds;

@@ -275,3 +275,26 @@ fn without_a_challenge_nothing_is_wanted() {
     }
     assert_eq!((authorizer.poll_effect(), authorizer.poll_timeout()), (None, None));
 }
+
+/// Proves A-REG-01, A-REF-08: another process has lost the client id, and the server takes no registrations any more.
+#[test]
+fn a_client_id_that_another_process_has_dropped_is_asked_for() {
+    let mut config = config();
+    config.can_name_client = true;
+    let mut lab = Lab::new(config.clone());
+    lab.log_in(&tokens());
+    let mut other = Lab::new(config);
+    other.now = lab.now;
+    other.authorizer.restore(lab.saved.clone().expect("it is saved"));
+    other.wait(3540);
+    other.claim(lab.saved.clone());
+    other.serve(401, &json!({ "error": "invalid_client" }));
+    assert_eq!(other.effect(), Some(Effect::Unclaim));
+
+    lab.refused_with(401, "Bearer", "", Some(1));
+    let mut server = server_metadata();
+    server.as_object_mut().expect("an object").remove("registration_endpoint");
+    lab.discover(&resource_metadata(), &server);
+    lab.claim(other.saved.clone());
+    assert_eq!(lab.authorizer.stage(), Stage::NamingClient);
+}

@@ -65,7 +65,7 @@ pub(in crate::auth) const TRANSITIONS: [(Stage, &[Stage]); 13] = {
         (AwaitingAssertion, &[Idle, ExchangingAssertion]),
         (ExchangingAssertion, &[Idle, Signing, RequestingToken]),
         (Signing, &[Idle, RequestingToken, Refreshing]),
-        (RequestingToken, &[Idle, PreparingLogin]),
+        (RequestingToken, &[Idle, NamingClient, PreparingLogin]),
         (Refreshing, &[Idle, FindingResource, NamingClient, PreparingLogin]),
     ]
 };

@@ -1,0 +1,11 @@
+//! Any world of clients that need tokens: servers, users, processes and failures by the bytes. The promises hold.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mcp_sansio::testing::Choices;
+use mcp_sansio_proptests::authorization_world::World;
+
+fuzz_target!(|bytes: &[u8]| {
+    World::play(&mut Choices::from_bytes(bytes));
+});

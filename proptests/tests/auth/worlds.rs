@@ -1,0 +1,52 @@
+//! Whatever servers, users and other processes do.
+
+use std::collections::BTreeSet;
+
+use mcp_sansio::auth::Stage;
+use mcp_sansio::testing::Choices;
+use mcp_sansio_proptests::authorization_world::{Moves, World};
+
+/// How many worlds are played out at least: so many show every move of the table but the rarest.
+const SEEDS: u64 = 3000;
+
+/// This move needs two processes and a server that stops to take registrations: a test of `refreshing` has it.
+const RAREST: (Stage, Stage) = (Stage::Claiming, Stage::NamingClient);
+
+/// How many worlds are played out: a tenth of `SIMULATED_SEEDS`, which counts faster ones.
+fn seeds() -> u64 {
+    let given = std::env::var("SIMULATED_SEEDS").ok();
+    let given = given.map_or(0, |seeds| seeds.parse().expect("SIMULATED_SEEDS is a number"));
+    SEEDS.max(given / 10)
+}
+
+/// Proves A-SEC-03, A-SEC-07, A-SEC-11, A-SEC-12, A-REF-06, A-REF-07, A-REF-12, A-USE-02, A-DISC-28, A-AUTHZ-22: every
+/// request that waits is released once, every authorization ends after a bounded number of requests, no secret goes where
+/// it does not belong, tokens are saved before they are used. Each move of the table of stages is seen.
+#[test]
+fn whatever_happens_the_promises_hold() {
+    let mut seen = Moves::new();
+    for seed in 0..seeds() {
+        let played = std::panic::catch_unwind(|| World::play(&mut Choices::seeded(seed)));
+        seen.extend(played.unwrap_or_else(|panic| {
+            eprintln!("this was the world of seed {seed}");
+            std::panic::resume_unwind(panic)
+        }));
+    }
+    let stages: BTreeSet<Stage> = seen.iter().map(|(from, _)| *from).collect();
+    let missing: Vec<_> = stages
+        .iter()
+        .flat_map(|from| from.next().iter().map(|to| (*from, *to)))
+        .filter(|(from, to)| from != to && !seen.contains(&(*from, *to)))
+        .filter(|step| *step != RAREST)
+        .collect();
+    assert_eq!(missing, [], "these are in the table and do not happen");
+    assert_eq!(stages.len(), 13);
+}
+
+proptest::proptest! {
+    /// Proves A-SEC-11 for any choices.
+    #[test]
+    fn any_choices_hold_the_promises(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..2000)) {
+        World::play(&mut Choices::from_bytes(&bytes));
+    }
+}
