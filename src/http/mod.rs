@@ -53,7 +53,7 @@ mod headers;
 mod media;
 mod origin;
 mod param_headers;
-mod server;
+pub(crate) mod server;
 mod sse;
 mod value;
 

@@ -8,6 +8,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use mcp_sansio::http::ResponsePart;
+#[cfg(feature = "auth")]
+use tokio::time::Instant;
+use tokio::time::Sleep;
 
 use crate::exchange::Carried;
 use crate::idle::Busy;
@@ -20,6 +23,8 @@ pub struct ResponseBody {
     kind: Kind,
     /// Its connection is in use for as long.
     _busy: Option<Busy>,
+    /// When it ends at the latest.
+    until: Option<Pin<Box<Sleep>>>,
 }
 
 enum Kind {
@@ -29,16 +34,24 @@ enum Kind {
 
 impl ResponseBody {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self { kind: Kind::Whole(bytes.into()), _busy: None }
+        Self { kind: Kind::Whole(bytes.into()), _busy: None, until: None }
     }
 
     pub(crate) fn events(carried: Carried) -> Self {
-        Self { kind: Kind::Events(Box::new(carried)), _busy: None }
+        Self { kind: Kind::Events(Box::new(carried)), _busy: None, until: None }
     }
 
     /// The same on a connection that is in use until it ends.
     pub(crate) fn during(self, busy: Busy) -> Self {
         Self { _busy: Some(busy), ..self }
+    }
+
+    /// The same, but events end at this moment, as if the client had gone.
+    #[cfg(feature = "auth")]
+    pub(crate) fn until(self, end: Instant) -> Self {
+        let is_stream = matches!(self.kind, Kind::Events(_));
+        let until = is_stream.then(|| Box::pin(tokio::time::sleep_until(end)));
+        Self { until, ..self }
     }
 }
 
@@ -50,6 +63,11 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(end) = &mut self.until
+            && end.as_mut().poll(context).is_ready()
+        {
+            self.kind = Kind::Whole(Bytes::new());
+        }
         let data = match &mut self.kind {
             Kind::Whole(bytes) if bytes.is_empty() => None,
             Kind::Whole(bytes) => Some(std::mem::take(bytes)),

@@ -31,6 +31,7 @@ use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
 use crate::open_requests::{OpenRequests, Posted};
 use crate::options::EndpointOptions;
+use crate::protect::permit;
 use crate::timekeeper::Timekeeper;
 
 /// How long a client may pause while it sends a body.
@@ -52,7 +53,7 @@ pub(crate) struct Inner {
     pub(crate) gate: Gate,
     pub(crate) options: EndpointOptions,
     /// Those of every connection.
-    limits: Arc<Limits>,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) runner: Arc<dyn Run<Server>>,
     pub(crate) clock: Clock,
     sessions: Mutex<Sessions<Arc<Wire<Server>>>>,
@@ -131,12 +132,17 @@ impl Endpoint {
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        self.inner.answer(sender, request).await.unwrap_or_else(reply)
+        let (parts, body) = request.into_parts();
+        let exposed = match self.inner.exposed(&parts, "GET, POST, DELETE") {
+            Ok(exposed) => exposed,
+            Err(response) => return *response,
+        };
+        exposed.expose(self.inner.answer(sender, parts, body).await.unwrap_or_else(reply))
     }
 
-    /// Whether the host finds out who sends a request.
+    /// Whether it is found out who sends a request.
     pub(crate) fn has_identify(&self) -> bool {
-        self.inner.options.identify.is_some()
+        self.inner.options.identify.is_some() || self.inner.has_protection()
     }
 
     /// How many sessions there are.
@@ -172,40 +178,45 @@ impl Inner {
     async fn answer<B>(
         self: &Arc<Self>,
         sender: Sender,
-        request: Request<B>,
+        parts: Parts,
+        body: B,
     ) -> Result<Response<ResponseBody>, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
     {
-        let (parts, body) = request.into_parts();
         let fields = fields(&parts);
         let head = head(&parts, &fields);
         let headers = head.headers;
+        let access = self.authenticate(&sender, &head).await?;
         let admitted = self.gate.admit(&head)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts)?;
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
+        let until = |response: Response<ResponseBody>| self.until_expiry(response, access.as_ref());
         let principal = source.principal;
         match admitted {
             Admitted::Post => {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
+                self.permit_body(access.as_ref(), &body)?;
                 // The body is not kept while it is answered.
                 let begun = self.post(source, headers, &body, share).await?;
                 drop(body);
                 match begun {
-                    Some(carried) => Ok(carried.respond().await),
+                    Some(carried) => Ok(until(carried.respond().await)),
                     None => Ok(reply(Reply::empty(202))),
                 }
             }
             Admitted::Listen { session, last_event } => {
+                permit(access.as_ref())?;
                 let wire = self.find(session, principal)?;
                 if self.is_closing() {
                     return Err(Gate::closing());
                 }
                 let share = self.share()?;
                 let response = wire.listen(last_event)?;
-                Ok(Carried::new(wire, response, share).respond().await)
+                Ok(until(Carried::new(wire, response, share).respond().await))
             }
             Admitted::End { session } => {
+                permit(access.as_ref())?;
                 self.find(session, principal)?;
                 // Not under the lock, because that wakes others.
                 let removed = self.sessions().remove(session, principal);

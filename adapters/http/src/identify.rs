@@ -7,6 +7,8 @@ use std::sync::Arc;
 use hyper::http::request::Parts;
 use mcp_sansio::http::{Reply, RequestSource};
 
+use crate::protect::Access;
+
 /// The address that a connection comes from, among the extensions of its requests. [`serve`](crate::serve) and
 /// [`serve_stream_from`](crate::serve_stream_from) put it there, and so may any other stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,16 +61,21 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
+    /// Who sends the request: whoever has shown a token, else by the function of the options.
     pub(crate) fn of(
         self,
         identify: Option<&Identify>,
         parts: &Parts,
+        access: Option<&Access>,
     ) -> Result<RequestSource, Reply> {
-        let source = match (self, identify) {
+        let mut source = match (self, identify) {
             (Self::Known(source), _) => source,
             (Self::Asked, Some(Identify(identify))) => identify(parts)?,
             (Self::Asked, None) => RequestSource::default(),
         };
+        if let Some(access) = access {
+            source.principal = access.principal;
+        }
         let peer = parts.extensions.get::<PeerAddress>().map(|PeerAddress(address)| address.ip());
         Ok(match source.address.or(peer) {
             Some(address) => source.address(address),

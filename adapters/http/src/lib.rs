@@ -28,6 +28,11 @@ mod one_stream;
 mod open_requests;
 mod options;
 mod prompt;
+#[cfg(feature = "auth")]
+mod protect;
+#[cfg(not(feature = "auth"))]
+#[path = "no_protection.rs"]
+mod protect;
 mod serve;
 mod timekeeper;
 mod transport_error;
@@ -53,4 +58,8 @@ pub use mcp_sansio_driver::{
 pub use mcp_sansio_driver::{Typed, schemars};
 pub use one_stream::OneStreamPaths;
 pub use options::EndpointOptions;
+#[cfg(feature = "jwt")]
+pub use protect::{JwtVerifier, KeySource};
+#[cfg(feature = "auth")]
+pub use protect::{Protection, TokenVerifier, Verification, VerificationFuture};
 pub use serve::{serve, serve_stream, serve_stream_from};

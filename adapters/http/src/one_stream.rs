@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Buf;
 use hyper::body::Body;
+use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use mcp_sansio::Phase;
 use mcp_sansio::http::{Gate, Reply, RequestSource, SessionId};
@@ -16,6 +17,7 @@ use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, fields, head, lock};
 use crate::exchange::{Carried, reply};
 use crate::identify::Sender;
+use crate::protect::permit;
 
 /// The paths for clients that know nothing newer than 2024-11-05.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,12 +56,15 @@ impl Endpoint {
         sender: Sender,
         request: Request<B>,
     ) -> impl Future<Output = Response<ResponseBody>> + Send + use<B> {
-        let begun = self.inner.event_stream(sender, request);
+        // Nothing waits for the body, which need not be `Send`.
+        let (parts, _) = request.into_parts();
+        let inner = Arc::clone(&self.inner);
         async move {
-            match begun {
-                Ok(carried) => carried.respond().await,
-                Err(refusal) => reply(refusal),
-            }
+            let exposed = match inner.exposed(&parts, "GET") {
+                Ok(exposed) => exposed,
+                Err(response) => return *response,
+            };
+            exposed.expose(inner.event_stream(sender, parts).await.unwrap_or_else(reply))
         }
     }
 
@@ -83,23 +88,27 @@ impl Endpoint {
     where
         B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
     {
-        match self.inner.message(sender, request).await {
-            Ok(carried) => carried.respond().await,
-            Err(refusal) => reply(refusal),
-        }
+        let (parts, body) = request.into_parts();
+        let exposed = match self.inner.exposed(&parts, "POST") {
+            Ok(exposed) => exposed,
+            Err(response) => return *response,
+        };
+        exposed.expose(self.inner.message(sender, parts, body).await.unwrap_or_else(reply))
     }
 }
 
 impl Inner {
-    fn event_stream<B>(
+    async fn event_stream(
         self: &Arc<Self>,
         sender: Sender,
-        request: Request<B>,
-    ) -> Result<Carried, Reply> {
-        let (parts, _) = request.into_parts();
+        parts: Parts,
+    ) -> Result<Response<ResponseBody>, Reply> {
         let fields = fields(&parts);
-        self.gate.admit_event_stream(&head(&parts, &fields))?;
-        let source = sender.of(self.options.identify.as_ref(), &parts)?;
+        let head = head(&parts, &fields);
+        let access = self.authenticate(&sender, &head).await?;
+        self.gate.admit_event_stream(&head)?;
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
+        permit(access.as_ref())?;
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
@@ -109,30 +118,34 @@ impl Inner {
         let wire = self.connect(server, streams);
         self.enter(&self.one_streams, id, source, &wire)?;
         let (inner, principal) = (Arc::downgrade(self), source.principal);
-        Ok(Carried::new(wire, response, share).then(move || {
+        let carried = Carried::new(wire, response, share).then(move || {
             let wire =
                 inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
             wire.into_iter().for_each(|wire| wire.end_now());
-        }))
+        });
+        Ok(self.until_expiry(carried.respond().await, access.as_ref()))
     }
 
     async fn message<B>(
         self: &Arc<Self>,
         sender: Sender,
-        request: Request<B>,
-    ) -> Result<Carried, Reply>
+        parts: Parts,
+        body: B,
+    ) -> Result<Response<ResponseBody>, Reply>
     where
         B: Body<Data: Buf, Error: Into<Box<dyn Error + Send + Sync>>>,
     {
-        let (parts, body) = request.into_parts();
         let fields = fields(&parts);
+        let head = head(&parts, &fields);
+        let access = self.authenticate(&sender, &head).await?;
         let session = parts.uri.query().and_then(|query| {
             query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
         });
-        let id = self.gate.admit_message(&head(&parts, &fields), session)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts)?;
+        let id = self.gate.admit_message(&head, session)?;
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
         let mut share = self.share()?;
         let body = self.read(body, &mut share).await?;
+        self.permit_body(access.as_ref(), &body)?;
         let scanned = &mut ScannedFrame::new();
         self.gate.message_scanned(&body, scanned)?;
         let now = self.clock.now();
@@ -140,6 +153,7 @@ impl Inner {
         let wire =
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
         let (response, open) = self.hand_over_to_session(&wire, (&body, scanned, source)).await?;
-        Ok(Carried::new(wire, response, share).holding(open))
+        let carried = Carried::new(wire, response, share).holding(open);
+        Ok(self.until_expiry(carried.respond().await, access.as_ref()))
     }
 }

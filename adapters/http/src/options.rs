@@ -10,6 +10,8 @@ use mcp_sansio_driver::ConnectionOptions;
 
 use crate::identify::Identify;
 use crate::one_stream::OneStreamPaths;
+#[cfg(feature = "auth")]
+use crate::protect::Protection;
 
 /// How an endpoint is run, apart from what its [`ServerConfig`](mcp_sansio::ServerConfig) says of the protocol.
 #[derive(Clone, Debug)]
@@ -57,6 +59,9 @@ pub struct EndpointOptions {
     pub one_stream: Option<OneStreamPaths>,
     /// Finds out who sends a request. By default nobody is known by more than an address.
     pub identify: Option<Identify>,
+    /// Lets only those in who show an access token. By default everybody is let in.
+    #[cfg(feature = "auth")]
+    pub protection: Option<Protection>,
 }
 
 impl Default for EndpointOptions {
@@ -72,6 +77,8 @@ impl Default for EndpointOptions {
             most_connections: 10_000,
             one_stream: None,
             identify: None,
+            #[cfg(feature = "auth")]
+            protection: None,
         }
     }
 }
@@ -80,6 +87,14 @@ impl EndpointOptions {
     /// As it is usual.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// With access tokens. Who asks is the principal of their claims, whatever [`identify`](Self::identify) gives.
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn protect(mut self, protection: Protection) -> Self {
+        self.protection = Some(protection);
+        self
     }
 
     /// With a function that finds out from the head of a request who sends it: from a bearer token, for example. Where

@@ -42,7 +42,9 @@ const HEAD: Duration = Duration::from_secs(30);
 /// A client has 30 s to send the head of a request, also that of the next one on the same connection. A connection of
 /// HTTP/2 ends when there has been no request on it for a minute.
 ///
-/// Who sends a request is found out by [`EndpointOptions::identify`](crate::EndpointOptions::identify).
+/// Who sends a request is found out by [`EndpointOptions::identify`](crate::EndpointOptions::identify), or by its access
+/// token ([`EndpointOptions::protect`](crate::EndpointOptions::protect)). The metadata of a protected endpoint are at their
+/// well-known paths.
 ///
 /// # Errors
 ///
@@ -174,6 +176,7 @@ enum Place {
     Endpoint,
     EventStream,
     Messages,
+    Metadata,
     Nowhere,
 }
 
@@ -184,6 +187,7 @@ impl Place {
             _ if wanted == path => Self::Endpoint,
             _ if paths.is_some_and(|paths| paths.events == wanted) => Self::EventStream,
             _ if paths.is_some_and(|paths| paths.messages == wanted) => Self::Messages,
+            _ if endpoint.has_metadata_at(wanted) => Self::Metadata,
             _ => Self::Nowhere,
         }
     }
@@ -218,6 +222,7 @@ fn service(
                 Place::Endpoint => endpoint.handle_of(sender, request).await,
                 Place::EventStream => endpoint.event_stream(sender, request).await,
                 Place::Messages => endpoint.message(sender, request).await,
+                Place::Metadata => endpoint.handle_metadata(&request),
                 Place::Nowhere => reply(Reply::empty(404)),
             };
             Ok(response.map(|body| body.during(busy)))

@@ -7,6 +7,7 @@ mod kit;
 mod login;
 mod refreshing;
 mod registration;
+mod resource_server;
 mod step_up;
 mod tokens;
 mod worlds;

@@ -206,10 +206,12 @@ impl Authorizer {
             Some(grant) if grant.refresh_token.is_some() && !found.attempt.is_step_up => {
                 return Ok(self.claim(Refresh { found: Some(Box::new(found)) }));
             }
-            Some(grant) if found.attempt.is_step_up && found.attempt.challenged.is_none() => {
-                if grant.requested.covers(&self.wanted_scopes(&found)) {
-                    return Err(AuthorizationFailure::ScopeUnavailable(String::new()));
-                }
+            Some(grant)
+                if found.attempt.is_step_up
+                    && found.attempt.challenged.is_none()
+                    && grant.requested.covers(&self.wanted_scopes(&found)) =>
+            {
+                return Err(AuthorizationFailure::ScopeUnavailable(String::new()));
             }
             _ => {}
         }

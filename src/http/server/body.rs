@@ -302,7 +302,7 @@ impl Body<'_> {
 
 /// The member of the params that `Mcp-Name` repeats
 /// ([standard headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
-pub(in crate::http) fn name_source(method: &Str<'_>) -> Option<&'static str> {
+pub(crate) fn name_source(method: &Str<'_>) -> Option<&'static str> {
     const SOURCES: [(&str, &str); 6] = [
         ("tools/call", "name"),
         ("prompts/get", "name"),

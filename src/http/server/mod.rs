@@ -19,7 +19,7 @@ mod spare_stream;
 mod stream;
 mod streams;
 
-pub(super) use body::name_source;
+pub(crate) use body::name_source;
 pub use config::{HttpServerConfig, ResponseMode, SessionMode};
 pub use events::{EventStore, MemoryEvents};
 pub use gate::{Admitted, Destination, Gate, RequestHead};

@@ -10,6 +10,7 @@ mod meeting;
 mod mishaps;
 mod open_requests;
 mod owners;
+mod protected;
 mod raw;
 mod sessions;
 mod stopping;

@@ -3,9 +3,13 @@
 //! Usage: `cargo run -p mcp-sansio-http --example everything_http -- --port 3000`, then point a client at
 //! `http://127.0.0.1:3000/mcp`. It has what `everything_server` has on standard input and output, for clients with
 //! a session and for those without one.
+//!
+//! `--protected ISSUER` lets only those in who have an access token of that authorization server:
+//! `cargo run --example authorization_server` is one to try it with.
 
-#[path = "../../../examples/everything_server/everything/mod.rs"]
+#[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
+mod protected;
 
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -33,6 +37,12 @@ struct Arguments {
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp")]
     path: String,
+    /// Let only those in who have an access token of this authorization server
+    #[arg(long, value_name = "ISSUER")]
+    protected: Option<String>,
+    /// The URL that clients know the endpoint by, with `--protected` [default: that of this address]
+    #[arg(long, requires = "protected")]
+    url: Option<String>,
 }
 
 /// Its tools block, so each runs on a thread of its own.
@@ -73,10 +83,16 @@ async fn run(arguments: Arguments) -> std::io::Result<()> {
     socket.bind((Ipv4Addr::LOCALHOST, arguments.port).into())?;
     let listener = socket.listen(1024)?;
     let address = listener.local_addr()?;
+    let url = format!("http://{address}{}", arguments.path);
+    let mut options = options();
+    if let Some(issuer) = &arguments.protected {
+        let known_as = arguments.url.as_ref().unwrap_or(&url);
+        options = options.protect(protected::protection(known_as, issuer)?);
+    }
     // Whoever would read this may be gone.
-    _ = writeln!(std::io::stdout(), "http://{address}{}", arguments.path);
+    _ = writeln!(std::io::stdout(), "{url}");
     let everything = Blocking(Arc::new(everything::Everything::default()));
-    let endpoint = Endpoint::with(everything::config(), options(), everything);
+    let endpoint = Endpoint::with(everything::config(), options, everything);
     let stop = async { _ = tokio::signal::ctrl_c().await };
     serve(endpoint, &arguments.path, listener, stop, Duration::from_secs(5)).await
 }

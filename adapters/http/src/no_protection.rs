@@ -1,0 +1,72 @@
+//! Stands in for access tokens in a build without them.
+
+use hyper::Response;
+use hyper::http::request::Parts;
+use mcp_sansio::Principal;
+use mcp_sansio::http::{Reply, RequestHead};
+
+use crate::body::ResponseBody;
+use crate::endpoint::{Endpoint, Inner};
+use crate::identify::Sender;
+
+/// There is none.
+pub(crate) struct Access {
+    pub(crate) principal: Principal,
+}
+
+/// Nothing to add.
+pub(crate) struct Exposed;
+
+impl Exposed {
+    pub(crate) fn expose(self, response: Response<ResponseBody>) -> Response<ResponseBody> {
+        response
+    }
+}
+
+pub(crate) const fn permit(_: Option<&Access>) -> Result<(), Reply> {
+    Ok(())
+}
+
+impl Endpoint {
+    pub(crate) const fn has_metadata_at(&self, _: &str) -> bool {
+        false
+    }
+
+    pub(crate) fn handle_metadata<B>(&self, _: &hyper::Request<B>) -> Response<ResponseBody> {
+        crate::exchange::reply(Reply::empty(404))
+    }
+}
+
+impl Inner {
+    pub(crate) const fn has_protection(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn exposed(
+        &self,
+        _: &Parts,
+        _: &'static str,
+    ) -> Result<Exposed, Box<Response<ResponseBody>>> {
+        Ok(Exposed)
+    }
+
+    pub(crate) async fn authenticate(
+        &self,
+        _: &Sender,
+        _: &RequestHead<'_>,
+    ) -> Result<Option<Access>, Reply> {
+        Ok(None)
+    }
+
+    pub(crate) const fn permit_body(&self, _: Option<&Access>, _: &[u8]) -> Result<(), Reply> {
+        Ok(())
+    }
+
+    pub(crate) fn until_expiry(
+        &self,
+        response: Response<ResponseBody>,
+        _: Option<&Access>,
+    ) -> Response<ResponseBody> {
+        response
+    }
+}

@@ -1,0 +1,63 @@
+//! Scripts of other origins
+//! ([CORS](https://fetch.spec.whatwg.org/#http-cors-protocol)).
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
+use mcp_sansio::http::Reply;
+
+use crate::body::ResponseBody;
+use crate::exchange::reply;
+
+/// What scripts may read of a response, beside what all may.
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("WWW-Authenticate, Mcp-Session-Id, Retry-After");
+
+/// How long a browser may remember the answer to a preflight request, in seconds.
+const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
+
+/// Whether a browser asks if a script may send a request.
+pub(super) fn is_preflight(parts: &Parts) -> bool {
+    parts.method == Method::OPTIONS
+        && parts.headers.contains_key(ORIGIN)
+        && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// The answer: it may, with these methods. Whether the origin may ask at all has been checked.
+pub(super) fn preflight(
+    asked: &HeaderMap,
+    origin: &HeaderValue,
+    methods: &'static str,
+) -> Response<ResponseBody> {
+    let mut response = reply(Reply::empty(204));
+    let fields = response.headers_mut();
+    fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    fields.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
+    // All that the protocol has: `Mcp-Param-…` is a whole family.
+    if let Some(wanted) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        fields.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    fields.insert(ACCESS_CONTROL_MAX_AGE, REMEMBERED);
+    fields.insert(VARY, HeaderValue::from_name(ORIGIN));
+    response
+}
+
+/// The origin whose scripts may read the response to a request, if there is one.
+pub(crate) struct Exposed(pub(super) Option<HeaderValue>);
+
+impl Exposed {
+    /// Lets them read it.
+    pub(crate) fn expose(self, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
+        if let Some(origin) = self.0 {
+            let fields = response.headers_mut();
+            fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+            fields.append(VARY, HeaderValue::from_name(ORIGIN));
+        }
+        response
+    }
+}

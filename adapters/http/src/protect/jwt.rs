@@ -1,0 +1,234 @@
+//! Access tokens that are JSON Web Tokens
+//! ([RFC 9068](https://www.rfc-editor.org/rfc/rfc9068)).
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse};
+use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, Validation, decode, decode_header};
+use mcp_sansio::Instant;
+use mcp_sansio::auth::Scopes;
+use mcp_sansio::auth::resource_server::Claims;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant as Monotonic;
+
+use super::verifier::{TokenVerifier, Verification, VerificationFuture};
+
+/// Verifies tokens that are JSON Web Tokens, by the keys of their issuer.
+///
+/// It takes signatures with RSA, ECDSA on P-256 and P-384, and Ed25519, and nothing that is signed with a secret. It reads
+/// `iss`, `sub`, `aud`, `exp`, `nbf`, `client_id` (or `azp`), and `scope` (or `scp`). A token without `iss` or `sub` is
+/// refused.
+///
+/// With several issuers, each whose keys are in the set vouches for the tokens of all: give each issuer an endpoint of its
+/// own, or write a [`TokenVerifier`] that looks at `iss` first.
+///
+/// ```
+/// use mcp_sansio_http::JwtVerifier;
+///
+/// let keys = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"1","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+/// let verifier = JwtVerifier::new(keys).unwrap();
+/// assert!(JwtVerifier::new("no keys").is_err());
+/// ```
+pub struct JwtVerifier {
+    source: Option<Box<dyn KeySource>>,
+    fetched: Mutex<Fetched>,
+}
+
+/// Where the keys of an issuer come from: the document that `jwks_uri` of its metadata names.
+///
+/// A function that gives a future is one.
+pub trait KeySource: Send + Sync + 'static {
+    /// Fetches the JSON Web Key Set
+    /// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)). It has to have a timeout, and a bound on
+    /// the size.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong. It is tried again after a few seconds.
+    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<String>> + Send + '_>>;
+}
+
+impl<F, R> KeySource for F
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Future<Output = io::Result<String>> + Send + 'static,
+{
+    fn fetch(&self) -> Pin<Box<dyn Future<Output = io::Result<String>> + Send + '_>> {
+        Box::pin(self())
+    }
+}
+
+/// The keys, and when they were asked for.
+#[derive(Default)]
+struct Fetched {
+    keys: Option<Arc<JwkSet>>,
+    tried: Option<Monotonic>,
+    succeeded: Option<Monotonic>,
+}
+
+/// A key that is not in the set is a reason to fetch the set anew, but not more often than this: everybody can name keys.
+const FETCH_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
+/// How long a set is good. Keys that were withdrawn are not taken for longer.
+const GOOD_FOR: Duration = Duration::from_secs(3600);
+
+/// How many keys a token without a key id is tried with.
+const MOST_KEYS: usize = 16;
+
+impl JwtVerifier {
+    /// With these keys: the text of a JSON Web Key Set.
+    ///
+    /// # Errors
+    ///
+    /// If the text is none.
+    pub fn new(keys: &str) -> io::Result<Self> {
+        let fetched = Fetched { keys: Some(Arc::new(read(keys)?)), ..Fetched::default() };
+        Ok(Self { source: None, fetched: Mutex::new(fetched) })
+    }
+
+    /// With keys that are fetched when the first token comes, every hour, and when a token names a key that is not known,
+    /// but not more often than every 10 s. Keys that cannot be fetched anew are kept for another hour.
+    pub fn fetching(source: impl KeySource) -> Self {
+        Self { source: Some(Box::new(source)), fetched: Mutex::default() }
+    }
+
+    /// The keys, fetched again if they are old or if the key with this id is not among them. Everybody waits for one fetch.
+    async fn keys(&self, id: Option<&str>) -> Option<Arc<JwkSet>> {
+        let mut fetched = self.fetched.lock().await;
+        let Some(source) = &self.source else { return fetched.keys.clone() };
+        let now = Monotonic::now();
+        let age = |at: Option<Monotonic>| at.map(|at| now.saturating_duration_since(at));
+        let lacks = |keys: &Arc<JwkSet>| id.is_some_and(|id| keys.find(id).is_none());
+        let is_old = age(fetched.succeeded).is_none_or(|age| age >= GOOD_FOR);
+        let is_wanted = is_old || fetched.keys.as_ref().is_none_or(lacks);
+        if is_wanted && age(fetched.tried).is_none_or(|age| age >= FETCH_AGAIN_AFTER) {
+            fetched.tried = Some(now);
+            if let Ok(keys) = source.fetch().await.and_then(|text| read(&text)) {
+                fetched.keys = Some(Arc::new(keys));
+                fetched.succeeded = Some(now);
+            } else if age(fetched.succeeded).is_none_or(|age| age >= 2 * GOOD_FOR) {
+                fetched.keys = None;
+            }
+        }
+        fetched.keys.clone()
+    }
+}
+
+impl TokenVerifier for JwtVerifier {
+    fn verify<'a>(&'a self, token: &'a str) -> VerificationFuture<'a> {
+        Box::pin(async move {
+            let Ok(header) = decode_header(token) else { return Verification::Invalid };
+            let is_access_token = header.typ.as_deref().is_none_or(|kind| {
+                let kind = kind.strip_prefix("application/").unwrap_or(kind);
+                kind.eq_ignore_ascii_case("JWT") || kind.eq_ignore_ascii_case("at+jwt")
+            });
+            let is_signed_by_key = header.alg.family() != AlgorithmFamily::Hmac;
+            if !is_access_token || !is_signed_by_key || header.crit.is_some() {
+                return Verification::Invalid;
+            }
+            let id = header.kid.as_deref();
+            let Some(keys) = self.keys(id).await else { return Verification::Unavailable };
+            let may_be = |key: &&Jwk| id.is_none() || key.common.key_id.as_deref() == id;
+            let payload = keys
+                .keys
+                .iter()
+                .filter(may_be)
+                .take(MOST_KEYS)
+                .find_map(|key| verified(token, header.alg, key));
+            match payload.and_then(Payload::claims) {
+                Some(claims) => Verification::Valid(claims),
+                None => Verification::Invalid,
+            }
+        })
+    }
+}
+
+fn read(keys: &str) -> io::Result<JwkSet> {
+    serde_json::from_str(keys).map_err(io::Error::from)
+}
+
+/// What the token says, if this key has signed it.
+fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
+    let is_for_signatures =
+        key.common.public_key_use.as_ref().is_none_or(|it| *it == PublicKeyUse::Signature);
+    let is_for_this =
+        key.common.key_algorithm.is_none_or(|it| it.to_string().parse() == Ok(algorithm));
+    let decoding = DecodingKey::from_jwk(key).ok()?;
+    if !is_for_signatures || !is_for_this || decoding.family() != algorithm.family() {
+        return None;
+    }
+    let mut validation = Validation::new(algorithm);
+    // What it says is compared by the resource.
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    match decode(token, &decoding, &validation) {
+        Ok(decoded) => Some(decoded.claims),
+        Err(error) => {
+            debug_assert!(!matches!(error.kind(), ErrorKind::ExpiredSignature), "not looked at");
+            None
+        }
+    }
+}
+
+/// What is read of a token.
+#[derive(Deserialize)]
+struct Payload {
+    iss: Option<String>,
+    sub: Option<String>,
+    aud: Option<OneOrMore>,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    scope: Option<String>,
+    scp: Option<OneOrMore>,
+    client_id: Option<String>,
+    azp: Option<String>,
+}
+
+/// A text or a list of texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    fn into_list(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::More(texts) => texts,
+        }
+    }
+}
+
+impl Payload {
+    fn claims(self) -> Option<Claims> {
+        let mut claims = Claims::new(self.iss?, self.sub?);
+        claims.client = self.client_id.or(self.azp);
+        claims.audience = self.aud.map(OneOrMore::into_list).unwrap_or_default();
+        claims.expires_at = self.exp.map(instant);
+        claims.not_before = self.nbf.map(instant);
+        let scopes = self.scope.or_else(|| self.scp.map(|scopes| scopes.into_list().join(" ")));
+        claims.scopes = Scopes::parse(&scopes.unwrap_or_default());
+        Some(claims)
+    }
+}
+
+/// Seconds since the epoch. What is before it or too far away is moved to where it can be counted.
+fn instant(seconds: f64) -> Instant {
+    Instant::EPOCH + Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
+}
+
+impl fmt::Debug for JwtVerifier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("JwtVerifier").finish_non_exhaustive()
+    }
+}

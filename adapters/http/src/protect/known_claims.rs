@@ -1,0 +1,39 @@
+//! The claims of those who ask, for handlers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mcp_sansio::Principal;
+use mcp_sansio::auth::resource_server::Claims;
+
+/// The newest claims of each principal, of the last [`MOST`] at least.
+#[derive(Default)]
+pub(super) struct KnownClaims {
+    by_principal: BTreeMap<Principal, (u64, Arc<Claims>)>,
+    /// When each was seen last: the smallest number is the oldest.
+    by_age: BTreeSet<(u64, Principal)>,
+    seen: u64,
+}
+
+/// How many principals are known at a time.
+const MOST: usize = 10_000;
+
+impl KnownClaims {
+    pub(super) fn see(&mut self, principal: Principal, claims: &Arc<Claims>) {
+        self.seen += 1;
+        let entry = (self.seen, Arc::clone(claims));
+        if let Some((before, _)) = self.by_principal.insert(principal, entry) {
+            self.by_age.remove(&(before, principal));
+        }
+        self.by_age.insert((self.seen, principal));
+        if self.by_principal.len() > MOST
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.by_principal.remove(&oldest);
+        }
+    }
+
+    pub(super) fn get(&self, principal: Principal) -> Option<Arc<Claims>> {
+        self.by_principal.get(&principal).map(|(_, claims)| Arc::clone(claims))
+    }
+}

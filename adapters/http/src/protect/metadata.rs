@@ -1,0 +1,98 @@
+//! What an endpoint with a protection serves beside messages.
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response};
+use mcp_sansio::http::{Reply, RequestHead};
+
+use super::access::Access;
+use super::cors::{self, Exposed};
+use crate::body::ResponseBody;
+use crate::endpoint::{Endpoint, Inner, fields, head};
+use crate::exchange::reply;
+use crate::identify::Sender;
+
+/// How long the document may be kept. A change of issuers is to be noticed.
+const KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// # Protection
+impl Endpoint {
+    /// Answers a request for the metadata of the protected resource, whatever path it is for: those of
+    /// [`ProtectedResource::metadata_paths`](mcp_sansio::auth::resource_server::ProtectedResource::metadata_paths) have to
+    /// lead here. [`serve`](crate::serve) sees to that by itself. Without a protection the response is 404.
+    pub fn handle_metadata<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
+        let Some(protection) = &self.inner.options.protection else {
+            return reply(Reply::empty(404));
+        };
+        let anybody = HeaderValue::from_static("*");
+        match *request.method() {
+            Method::GET | Method::HEAD => {
+                let mut response =
+                    Response::new(ResponseBody::whole(protection.resource().metadata()));
+                let fields = response.headers_mut();
+                fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+                fields.insert(CACHE_CONTROL, KEPT);
+                fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, anybody);
+                response
+            }
+            Method::OPTIONS => cors::preflight(request.headers(), &anybody, "GET, HEAD"),
+            _ => {
+                let mut response = reply(Reply::empty(405));
+                let methods = HeaderValue::from_static("GET, HEAD, OPTIONS");
+                response.headers_mut().insert(ALLOW, methods);
+                response
+            }
+        }
+    }
+
+    /// Whether the metadata of the resource are at this path.
+    pub(crate) fn has_metadata_at(&self, path: &str) -> bool {
+        let protection = self.inner.options.protection.as_ref();
+        protection.is_some_and(|it| it.resource().metadata_paths().any(|known| known == path))
+    }
+}
+
+impl Inner {
+    /// Whether requests need a token.
+    pub(crate) const fn has_protection(&self) -> bool {
+        self.options.protection.is_some()
+    }
+
+    /// Checks the token of a request, unless the host has found out itself who sends it. `None` if there is no protection.
+    pub(crate) async fn authenticate(
+        &self,
+        sender: &Sender,
+        head: &RequestHead<'_>,
+    ) -> Result<Option<Access>, Reply> {
+        let Some(protection) =
+            self.options.protection.as_ref().filter(|_| matches!(sender, Sender::Asked))
+        else {
+            return Ok(None);
+        };
+        self.gate.check_access(head)?;
+        let access = protection.authenticate(head.headers, self.clock.now()).await?;
+        Ok(Some(access))
+    }
+
+    /// Looks whether a script of another origin asks: a preflight request, which has no token, is answered at once.
+    pub(crate) fn exposed(
+        &self,
+        parts: &Parts,
+        methods: &'static str,
+    ) -> Result<Exposed, Box<Response<ResponseBody>>> {
+        let protection = self.options.protection.as_ref().filter(|it| it.has_cors());
+        let Some(origin) = protection.and_then(|_| parts.headers.get(ORIGIN)) else {
+            return Ok(Exposed(None));
+        };
+        let fields = fields(parts);
+        if let Err(refusal) = self.gate.check_access(&head(parts, &fields)) {
+            return Err(Box::new(reply(refusal)));
+        }
+        if cors::is_preflight(parts) {
+            return Err(Box::new(cors::preflight(&parts.headers, origin, methods)));
+        }
+        Ok(Exposed(Some(origin.clone())))
+    }
+}

@@ -1,0 +1,202 @@
+//! The resource server of an endpoint.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::auth::Scopes;
+use mcp_sansio::auth::resource_server::{
+    AccessError, Claims, Operation, ProtectedResource, TokenError, bearer_token, check_scopes,
+};
+use mcp_sansio::http::{Headers, Reply};
+use mcp_sansio::{Instant, Principal};
+
+use super::access::Access;
+use super::known_claims::KnownClaims;
+use super::verifier::{TokenVerifier, Verification};
+
+/// Lets only those use an endpoint who show an access token for it.
+///
+/// Every request is checked, before its body is read, and before sessions are looked at: a session id does not replace a
+/// token. Who is asking is [`Claims::principal`], to whom sessions, tasks and request state belong. Handlers see the claims
+/// ([`claims`](Self::claims)) and never the token.
+///
+/// The endpoint serves the metadata of the resource at their well-known paths, and answers the preflight requests of
+/// browsers, which have no token. Clones are of the same protection.
+///
+/// ```
+/// use mcp_sansio_http::mcp_sansio::auth::Scopes;
+/// use mcp_sansio_http::mcp_sansio::auth::resource_server::{Claims, ProtectedResource};
+/// use mcp_sansio_http::{EndpointOptions, Protection, TokenVerifier, Verification, VerificationFuture};
+///
+/// struct Introspection;
+///
+/// impl TokenVerifier for Introspection {
+///     fn verify<'a>(&'a self, token: &'a str) -> VerificationFuture<'a> {
+///         Box::pin(async move {
+///             # async fn introspect(_: &str) -> Option<Claims> { None }
+///             match introspect(token).await {
+///                 Some(claims) => Verification::Valid(claims),
+///                 None => Verification::Invalid,
+///             }
+///         })
+///     }
+/// }
+///
+/// let resource = ProtectedResource::new("https://mcp.example/mcp", "https://as.example")?
+///     .scopes(Scopes::parse("files:read"))
+///     .supported_scopes(Scopes::parse("files:write"));
+/// let protection = Protection::new(resource, Introspection).scopes_for(|operation| {
+///     let writes = operation.name.as_ref().is_some_and(|tool| *tool == "write_file");
+///     if writes { Scopes::parse("files:write") } else { Scopes::none() }
+/// });
+/// let options = EndpointOptions::new().protect(protection);
+/// # Ok::<(), mcp_sansio_http::mcp_sansio::auth::resource_server::InvalidResource>(())
+/// ```
+#[derive(Clone)]
+pub struct Protection {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    resource: ProtectedResource,
+    verifier: Box<dyn TokenVerifier>,
+    scopes_for: Box<ScopesFor>,
+    implies: Box<Implies>,
+    ends_streams: bool,
+    cors: bool,
+    known: Mutex<KnownClaims>,
+}
+
+type ScopesFor = dyn Fn(&Operation<'_>) -> Scopes + Send + Sync;
+type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
+
+/// # Configuration
+impl Protection {
+    /// The endpoint is this resource, and this verifier knows which tokens are genuine.
+    pub fn new(resource: ProtectedResource, verifier: impl TokenVerifier) -> Self {
+        let shared = Shared {
+            resource,
+            verifier: Box::new(verifier),
+            scopes_for: Box::new(|_| Scopes::none()),
+            implies: Box::new(|granted, needed| granted == needed),
+            ends_streams: false,
+            cors: true,
+            known: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// With a function that says which scopes a method, a tool, a prompt or a resource needs, beside those that every
+    /// request needs ([`ProtectedResource::scopes`]). It is asked before the handler, once for each request and notification
+    /// of a body. A request whose scopes are missing gets 403, with all the scopes that it needs.
+    ///
+    /// # Panics
+    ///
+    /// If the protection has been cloned already; so do the other functions that configure it.
+    #[must_use]
+    pub fn scopes_for(
+        self,
+        scopes: impl Fn(&Operation<'_>) -> Scopes + Send + Sync + 'static,
+    ) -> Self {
+        self.with(|shared| shared.scopes_for = Box::new(scopes))
+    }
+
+    /// With a function that says whether a granted scope includes one that is needed, for scopes that have a hierarchy. By
+    /// default none includes another one.
+    #[must_use]
+    pub fn implies(self, implies: impl Fn(&str, &str) -> bool + Send + Sync + 'static) -> Self {
+        self.with(|shared| shared.implies = Box::new(implies))
+    }
+
+    /// Whether a response that is open when its token expires is ended. By default it goes on: the token was good for the
+    /// request.
+    #[must_use]
+    pub fn ends_streams(self, ends: bool) -> Self {
+        self.with(|shared| shared.ends_streams = ends)
+    }
+
+    /// Whether the endpoint answers preflight requests and adds the fields by which scripts of other origins may read
+    /// responses. Default true. Turn it off where another layer does so. Which origins may ask, the
+    /// [`origins`](mcp_sansio::http::HttpServerConfig::origins) of the endpoint say.
+    #[must_use]
+    pub fn cors(self, cors: bool) -> Self {
+        self.with(|shared| shared.cors = cors)
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        change(Arc::get_mut(&mut self.shared).expect("the protection is not shared yet"));
+        self
+    }
+
+    /// The resource.
+    pub fn resource(&self) -> &ProtectedResource {
+        &self.shared.resource
+    }
+
+    pub(super) fn has_cors(&self) -> bool {
+        self.shared.cors
+    }
+}
+
+/// # Requests
+impl Protection {
+    /// The newest claims of this principal, for handlers. `None` if 10,000 others have asked since.
+    pub fn claims(&self, principal: Principal) -> Option<Arc<Claims>> {
+        self.known().get(principal)
+    }
+
+    /// Who sends a request with this head.
+    pub(super) async fn authenticate(
+        &self,
+        headers: Headers<'_>,
+        now: Instant,
+    ) -> Result<Access, Reply> {
+        let claims = self.verified(headers, now).await.map_err(|error| self.reply(&error))?;
+        let (principal, claims) = (claims.principal(), Arc::new(claims));
+        self.known().see(principal, &claims);
+        let ends_at = claims.expires_at.filter(|_| self.shared.ends_streams);
+        Ok(Access { protection: self.clone(), claims, principal, ends_at })
+    }
+
+    async fn verified(&self, headers: Headers<'_>, now: Instant) -> Result<Claims, AccessError> {
+        let token = bearer_token(headers)?;
+        match self.shared.verifier.verify(token).await {
+            Verification::Valid(claims) => {
+                let checked = self.shared.resource.check_token(&claims, now);
+                checked.map(|()| claims).map_err(AccessError::InvalidToken)
+            }
+            Verification::Invalid => Err(AccessError::InvalidToken(TokenError::Invalid)),
+            Verification::Unavailable => Err(AccessError::VerifierUnavailable),
+        }
+    }
+
+    /// Whether a token with these scopes may do all of this.
+    pub(super) fn permit(
+        &self,
+        granted: &Scopes,
+        operations: &[Operation<'_>],
+    ) -> Result<(), Reply> {
+        let mut needed = self.shared.resource.needed().clone();
+        for operation in operations {
+            needed = needed.union(&(self.shared.scopes_for)(operation));
+        }
+        check_scopes(granted, &needed, &self.shared.implies).map_err(|error| self.reply(&error))
+    }
+
+    fn reply(&self, error: &AccessError) -> Reply {
+        self.shared.resource.reply(error)
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownClaims> {
+        self.shared.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Protection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Protection")
+            .field("resource", &self.shared.resource)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,32 @@
+//! Whether a token is genuine.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use mcp_sansio::auth::resource_server::Claims;
+
+/// A future of a verifier.
+pub type VerificationFuture<'a> = Pin<Box<dyn Future<Output = Verification> + Send + 'a>>;
+
+/// Verifies access tokens: by their signature, by introspection
+/// ([RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)), or in a table of the host's.
+///
+/// It is asked once for each request, before the body is read. A request waits for it, so it has to have a timeout if it asks
+/// somebody else.
+pub trait TokenVerifier: Send + Sync + 'static {
+    /// Says whether a token is genuine, and what it says. Whether it is for this resource, and not expired, is compared
+    /// afterwards: the verifier need not.
+    fn verify<'a>(&'a self, token: &'a str) -> VerificationFuture<'a>;
+}
+
+/// What a verifier says of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verification {
+    /// It is genuine.
+    Valid(Claims),
+    /// It is not: forged, revoked, or no token at all. The client gets 401.
+    Invalid,
+    /// That cannot be said at the moment. The client gets 503.
+    Unavailable,
+}

@@ -1,0 +1,364 @@
+//! Endpoints that need access tokens.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use mcp_sansio::auth::Scopes;
+use mcp_sansio::auth::resource_server::{Claims, ProtectedResource};
+use mcp_sansio::{Instant, Principal};
+use mcp_sansio_http::{
+    EndpointOptions, OneStreamPaths, Protection, TokenVerifier, Verification, VerificationFuture,
+};
+use serde_json::json;
+
+use super::kit::{Served, let_pass, server_config};
+use super::raw::{Answer, Raw, legacy, listen, modern, modern_body, modern_fields, post, request};
+
+/// What clients know the endpoint by, which is not where it listens.
+const URL: &str = "https://mcp.example/a/mcp";
+const ISSUER: &str = "https://as.example";
+const METADATA: &str = "https://mcp.example/.well-known/oauth-protected-resource/a/mcp";
+
+/// Tokens by their text.
+struct Table(HashMap<&'static str, Verification>);
+
+impl TokenVerifier for Table {
+    fn verify<'a>(&'a self, token: &'a str) -> VerificationFuture<'a> {
+        let known = self.0.get(token).cloned();
+        Box::pin(async { known.unwrap_or(Verification::Invalid) })
+    }
+}
+
+fn claims(subject: &str, scopes: &str) -> Claims {
+    let mut claims = Claims::new(ISSUER, subject);
+    claims.audience = vec![URL.into()];
+    claims.expires_at = Some(Instant::from(SystemTime::now()) + Duration::from_secs(100));
+    claims.scopes = Scopes::parse(scopes);
+    claims
+}
+
+fn protection() -> Protection {
+    let mut expired = claims("alice", "use");
+    expired.expires_at = Some(Instant::from(SystemTime::now() - Duration::from_secs(100)));
+    let mut elsewhere = claims("alice", "use");
+    elsewhere.audience = vec!["https://other.example/mcp".into()];
+    let tokens = [
+        ("alice", claims("alice", "use")),
+        ("bob", claims("bob", "use")),
+        ("useless", claims("carol", "")),
+        ("noting", claims("alice", "use notes")),
+        ("admin", claims("root", "admin")),
+        ("expired", expired),
+        ("elsewhere", elsewhere),
+    ];
+    let mut table: HashMap<_, _> =
+        tokens.into_iter().map(|(token, claims)| (token, Verification::Valid(claims))).collect();
+    table.insert("down", Verification::Unavailable);
+    table.insert("revoked", Verification::Invalid);
+    let resource = ProtectedResource::new(URL, ISSUER)
+        .unwrap()
+        .scopes(Scopes::parse("use"))
+        .supported_scopes(Scopes::parse("notes deletes"));
+    Protection::new(resource, Table(table)).scopes_for(|operation| {
+        let name = operation.name.as_ref().map(|name| name.to_str());
+        match name.as_deref() {
+            Some("note") => Scopes::parse("notes"),
+            Some("gate") => Scopes::parse("notes deletes"),
+            _ => Scopes::none(),
+        }
+    })
+}
+
+async fn served(protection: Protection) -> Served {
+    let mut options = EndpointOptions::new().protect(protection);
+    options.one_stream = Some(OneStreamPaths::default());
+    Served::with(server_config(), options, Duration::ZERO).await
+}
+
+fn bearer(token: &str) -> String {
+    format!("Authorization: Bearer {token}\r\n")
+}
+
+/// A request with more fields.
+fn with(request: &str, fields: &str) -> String {
+    request.replacen("\r\n", &format!("\r\n{fields}"), 1)
+}
+
+async fn ask(served: &Served, request: &str) -> Answer {
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(request).await;
+    raw.answer().await
+}
+
+async fn open_session(served: &Served, token: &str, version: &str) -> String {
+    let params = json!({
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": { "name": "c", "version": "1" },
+    });
+    let body = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    let answer = ask(served, &post(&bearer(token), &body.to_string())).await;
+    let session = answer.field("mcp-session-id").unwrap().to_owned();
+    let noted = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let fields = format!("{}Mcp-Session-Id: {session}\r\n", bearer(token));
+    assert_eq!(ask(served, &post(&fields, noted)).await.status(), "202");
+    session
+}
+
+/// Proves A-CHAL-01, A-CHAL-03, A-CHAL-05, A-RS-03, A-RS-04, A-RS-05, A-RS-08, A-RS-15: without a good token nothing is
+/// read, opened or told, whatever is asked for.
+#[tokio::test]
+async fn without_a_good_token_nothing_happens() {
+    let mut served = served(protection()).await;
+    let session = open_session(&served, "alice", "2025-11-25").await;
+    let rest = format!(r#"resource_metadata="{METADATA}", scope="use""#);
+    let invalid =
+        |text: &str| format!(r#"Bearer error="invalid_token", error_description="{text}", {rest}"#);
+    let cases = [
+        (String::new(), format!("Bearer {rest}")),
+        ("Authorization: Basic YTpi\r\n".into(), format!("Bearer {rest}")),
+        (bearer("garbage"), invalid("it is not valid")),
+        (bearer("revoked"), invalid("it is not valid")),
+        (bearer("expired"), invalid("it has expired")),
+        (bearer("elsewhere"), invalid("it is for another resource")),
+    ];
+    for (fields, challenge) in cases {
+        let expected = Some(challenge.as_str());
+        let requests = [
+            // The head alone: the body never comes, so it has not been read.
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n".into(),
+            "POST /messages?session=1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n".into(),
+            "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".into(),
+            "PUT /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n".into(),
+            listen(&session, ""),
+            listen("0123456789abcdef0123456789abcdef", ""),
+            listen("no session", ""),
+            listen(&session, "").replacen("GET", "DELETE", 1),
+            legacy(&session, 1, "note", "a"),
+            modern(1, "note", "a"),
+        ];
+        for request in requests {
+            let answer = ask(&served, &with(&request, &fields)).await;
+            assert_eq!(answer.status(), "401", "{request}");
+            assert_eq!((answer.field("www-authenticate"), &*answer.body), (expected, ""));
+        }
+    }
+    assert_eq!(served.endpoint.sessions(), 1);
+    assert!(served.log.is_silent());
+}
+
+/// Proves A-CHAL-02, A-RS-01, A-RS-07: a field that cannot be read is 400, and a verifier that cannot say is 503.
+#[tokio::test]
+async fn other_refusals_have_other_statuses() {
+    let served = served(protection()).await;
+    let twice = format!("{}{}", bearer("alice"), bearer("alice"));
+    let answer = ask(&served, &with(&modern(1, "echo", "a"), &twice)).await;
+    assert_eq!(answer.status(), "400");
+    assert!(answer.field("www-authenticate").unwrap().contains(r#"error="invalid_request""#));
+    let answer = ask(&served, &with(&modern(1, "echo", "a"), &bearer("down"))).await;
+    assert_eq!((answer.status(), answer.field("retry-after")), ("503", Some("5")));
+    assert_eq!(answer.field("www-authenticate"), None);
+}
+
+/// Proves A-CHAL-06, A-CHAL-07, A-CHAL-08, A-CHAL-09, A-RS-13: 403 names all scopes of the operation, the same every time,
+/// and the handler is not called.
+#[tokio::test]
+async fn scopes_are_asked_for_before_the_handler() {
+    let mut served = served(protection()).await;
+    let insufficient = |scopes: &str| {
+        format!(
+            r#"Bearer error="insufficient_scope", resource_metadata="{METADATA}", scope="{scopes}""#
+        )
+    };
+    let session = open_session(&served, "alice", "2025-03-26").await;
+    let cases = [
+        ("alice", "echo", None),
+        ("alice", "note", Some("use notes")),
+        ("alice", "gate", Some("use notes deletes")),
+        ("noting", "gate", Some("use notes deletes")),
+        ("useless", "note", Some("use notes")),
+        ("useless", "echo", Some("use")),
+    ];
+    for (token, tool, needed) in cases {
+        for request in [modern(1, tool, "a"), legacy(&session, 1, tool, "a"), modern(1, tool, "a")]
+        {
+            if token == "useless" && request.contains("Session") {
+                continue;
+            }
+            let answer = ask(&served, &with(&request, &bearer(token))).await;
+            let expected = needed.map(&insufficient);
+            assert_eq!(answer.field("www-authenticate"), expected.as_deref(), "{token} {tool}");
+            assert_eq!(answer.status(), if needed.is_some() { "403" } else { "200" });
+            assert_eq!(answer.body.is_empty(), needed.is_some());
+        }
+    }
+    // One of a batch is enough.
+    let call = |id: u32, tool: &str| modern_body(id, tool, "a").replace("2026-07-28", "x");
+    let batch = format!("[{},{}]", call(1, "echo"), call(2, "note"));
+    let fields = format!("{}Mcp-Session-Id: {session}\r\n", bearer("alice"));
+    let answer = ask(&served, &post(&fields, &batch)).await;
+    assert_eq!(answer.field("www-authenticate"), Some(&*insufficient("use notes")));
+    // Listening needs what every request needs.
+    for request in [
+        listen(&session, &bearer("useless")),
+        listen(&session, &bearer("useless")).replacen("GET", "DELETE", 1),
+        format!(
+            "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{}\r\n",
+            bearer("useless")
+        ),
+    ] {
+        let answer = ask(&served, &request).await;
+        assert_eq!(answer.field("www-authenticate"), Some(&*insufficient("use")), "{request}");
+    }
+    assert!(served.log.is_silent());
+    let answer = ask(&served, &with(&modern(1, "note", "a"), &bearer("noting"))).await;
+    assert_eq!(answer.status(), "200");
+    assert_eq!(served.log.next().await, "note a");
+}
+
+/// Proves A-STEP-09: the host says which scope includes which.
+#[tokio::test]
+async fn scopes_have_a_hierarchy_if_the_host_says_so() {
+    let flat = served(protection()).await;
+    let request = with(&modern(1, "note", "a"), &bearer("admin"));
+    assert_eq!(ask(&flat, &request).await.status(), "403");
+    let implies = |granted: &str, needed: &str| granted == needed || granted == "admin";
+    let mut deep = served(protection().implies(implies)).await;
+    assert_eq!(ask(&deep, &request).await.status(), "200");
+    assert_eq!(deep.log.next().await, "note a");
+}
+
+/// Proves A-RS-09, A-RS-10, A-RS-11: a session belongs to the principal of the token that opened it, and every request in it
+/// needs a token of that principal. Others see what somebody sees who made the id up.
+#[tokio::test]
+async fn a_session_belongs_to_the_principal_of_its_token() {
+    let protection = protection();
+    let served = served(protection.clone()).await;
+    let session = open_session(&served, "alice", "2025-11-25").await;
+    let unknown = "0123456789abcdef0123456789abcdef";
+    for (of_alice, made_up) in [
+        (legacy(&session, 1, "echo", "a"), legacy(unknown, 1, "echo", "a")),
+        (listen(&session, ""), listen(unknown, "")),
+        (
+            listen(&session, "").replacen("GET", "DELETE", 1),
+            listen(unknown, "").replacen("GET", "DELETE", 1),
+        ),
+    ] {
+        let answer = ask(&served, &with(&of_alice, &bearer("bob"))).await;
+        assert_eq!(answer.status(), "404");
+        assert_eq!(answer, ask(&served, &with(&made_up, &bearer("bob"))).await);
+    }
+    // Another token of the same user will do.
+    let answer = ask(&served, &with(&legacy(&session, 1, "echo", "a"), &bearer("noting"))).await;
+    assert_eq!(answer.status(), "200");
+    // Handlers learn from the principal who that is.
+    let known = protection.claims(claims("alice", "").principal()).unwrap();
+    assert_eq!((&*known.subject, known.scopes.to_string()), ("alice", "use notes".into()));
+    assert!(protection.claims(claims("carol", "").principal()).is_none());
+}
+
+/// Proves A-PRM-01, A-PRM-03, A-PRM-04, A-PRM-05: the document is at both places, for everybody, and says what the host has
+/// said and not what `Host` says.
+#[tokio::test]
+async fn the_metadata_are_served_to_everybody() {
+    let served = served(protection()).await;
+    for path in
+        ["/.well-known/oauth-protected-resource/a/mcp", "/.well-known/oauth-protected-resource"]
+    {
+        let head = "Host: evil.example\r\nOrigin: https://page.example\r\n";
+        let answer = ask(&served, &format!("GET {path} HTTP/1.1\r\n{head}\r\n")).await;
+        assert_eq!(answer.status(), "200");
+        assert_eq!(answer.field("content-type"), Some("application/json"));
+        assert_eq!(answer.field("access-control-allow-origin"), Some("*"));
+        let expected = json!({
+            "resource": URL,
+            "authorization_servers": [ISSUER],
+            "scopes_supported": ["use", "notes", "deletes"],
+            "bearer_methods_supported": ["header"],
+        });
+        assert_eq!(answer.json(), expected);
+        let posted = format!("POST {path} HTTP/1.1\r\n{head}Content-Length: 0\r\n\r\n");
+        let answer = ask(&served, &posted).await;
+        assert_eq!((answer.status(), answer.field("allow")), ("405", Some("GET, HEAD, OPTIONS")));
+    }
+    let other = "GET /.well-known/oauth-protected-resource/mcp HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_eq!(ask(&served, other).await.status(), "404");
+    let open = Served::new().await;
+    let place = "GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_eq!(ask(&open, place).await.status(), "404");
+}
+
+/// Proves A-RS-16: a preflight request needs no token, and scripts may read the challenge.
+#[tokio::test]
+async fn scripts_of_browsers_can_log_in() {
+    let served = served(protection()).await;
+    let origin = "Origin: http://localhost:8080\r\n";
+    let wanted = "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization, mcp-param-a\r\n";
+    for path in ["/mcp", "/messages", "/sse"] {
+        let preflight =
+            format!("OPTIONS {path} HTTP/1.1\r\nHost: localhost\r\n{origin}{wanted}\r\n");
+        let answer = ask(&served, &preflight).await;
+        assert_eq!(answer.status(), "204");
+        assert_eq!(answer.field("access-control-allow-origin"), Some("http://localhost:8080"));
+        let fields = answer.field("access-control-allow-headers");
+        assert_eq!(fields, Some("authorization, mcp-param-a"));
+        assert_eq!(answer.field("vary"), Some("origin"));
+        let evil = preflight.replace("http://localhost:8080", "https://evil.example");
+        let answer = ask(&served, &evil).await;
+        assert_eq!(answer.status(), "403");
+        assert_eq!(answer.field("access-control-allow-origin"), None);
+    }
+    let answer = ask(&served, &with(&modern(1, "echo", "a"), origin)).await;
+    assert_eq!(answer.status(), "401");
+    assert_eq!(answer.field("access-control-allow-origin"), Some("http://localhost:8080"));
+    let exposed = answer.field("access-control-expose-headers").unwrap();
+    assert!(exposed.contains("WWW-Authenticate") && exposed.contains("Mcp-Session-Id"));
+    // What is no preflight request needs a token like any other.
+    let bare = format!("OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n{origin}\r\n");
+    assert_eq!(ask(&served, &bare).await.status(), "401");
+    let quiet = self::served(protection().cors(false)).await;
+    let answer = ask(&quiet, &with(&modern(1, "echo", "a"), origin)).await;
+    assert_eq!(answer.field("access-control-allow-origin"), None);
+}
+
+/// Listens to a session, and gives the connection on which nothing has come yet.
+async fn stream(served: &Served, session: &str) -> Raw {
+    let mut raw = Raw::connect(served.address).await;
+    raw.send(listen(session, &bearer("alice"))).await;
+    assert!(raw.head().await.starts_with("HTTP/1.1 200 "));
+    raw
+}
+
+/// Proves A-RS-12: a stream that is open when its token expires goes on, unless the host wants it to end.
+#[tokio::test]
+async fn a_stream_outlives_its_token_unless_the_host_says_otherwise() {
+    for ends in [false, true] {
+        let served = served(protection().ends_streams(ends)).await;
+        let session = open_session(&served, "alice", "2025-11-25").await;
+        let mut raw = stream(&served, &session).await;
+        let_pass(Duration::from_secs(150)).await;
+        if ends {
+            while !raw.chunk().await.is_empty() {}
+        } else {
+            served.script.audience.list_changed(mcp_sansio::ChangedList::Tools);
+            let mut said = String::new();
+            while !said.contains("list_changed") {
+                said = raw.chunk().await;
+                assert!(!said.is_empty(), "the stream has ended");
+            }
+        }
+        // The token itself has expired in any case.
+        let answer = ask(&served, &with(&legacy(&session, 1, "echo", "a"), &bearer("alice"))).await;
+        assert_eq!(answer.status(), "401");
+    }
+}
+
+/// Proves A-RS-10: a host that has found out itself who asks needs no token.
+#[tokio::test]
+async fn whoever_the_host_knows_is_let_in() {
+    let served = served(protection()).await;
+    let text = post(&modern_fields("echo"), &modern_body(1, "echo", "a"));
+    let request = request(&served, text);
+    let response = served.endpoint.handle_as(Principal::new(7), request).await;
+    assert_eq!(response.status(), 200);
+}

@@ -1,0 +1,187 @@
+//! Access tokens in requests, and why a request is refused
+//! ([RFC 6750](https://www.rfc-editor.org/rfc/rfc6750)).
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::auth::Scopes;
+use crate::http::{Field, Headers};
+
+/// Why a request may not do what it asks for. The fault is the client's, but for
+/// [`VerifierUnavailable`](Self::VerifierUnavailable).
+///
+/// [`ProtectedResource::reply`](super::ProtectedResource::reply) makes the response.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// There is no bearer token: 401 without an error code.
+    #[error("there is no access token")]
+    MissingToken,
+    /// The `Authorization` field cannot be read: 400.
+    #[error("the access token cannot be read: {0}")]
+    InvalidRequest(&'static str),
+    /// The token is no good, or not for this server: 401.
+    #[error("the access token is refused: {0}")]
+    InvalidToken(TokenError),
+    /// The token is good, but does not allow this: 403. These are all scopes that the request needs.
+    #[error("the request needs the scopes {0}")]
+    InsufficientScope(Scopes),
+    /// The host cannot verify tokens at the moment: 503.
+    #[error("access tokens cannot be verified at the moment")]
+    VerifierUnavailable,
+}
+
+/// What is wrong with an access token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// The host has refused it: the signature is wrong, it has been revoked, or it is not a token at all.
+    #[error("it is not valid")]
+    Invalid,
+    /// Its issuer is not among the authorization servers of the resource.
+    #[error("it is from another issuer")]
+    Issuer,
+    /// It was issued for another resource.
+    #[error("it is for another resource")]
+    Audience,
+    /// Its time is over.
+    #[error("it has expired")]
+    Expired,
+    /// Its time has not come.
+    #[error("it is not valid yet")]
+    NotYetValid,
+    /// It does not say when it ends, and the resource takes no such tokens.
+    #[error("it has no expiry")]
+    NoExpiry,
+}
+
+/// The bearer token in the head of a request. Only the `Authorization` field counts: a token in the query or in the body is
+/// none ([RFC 6750, section 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)).
+///
+/// # Errors
+///
+/// [`AccessError::MissingToken`] without the field, and for another scheme. [`AccessError::InvalidRequest`] if the field is
+/// there more than once, or the token has other characters than a `b64token`.
+pub fn bearer_token(headers: Headers<'_>) -> Result<&str, AccessError> {
+    let field = match headers.get("authorization") {
+        Field::Absent => return Err(AccessError::MissingToken),
+        Field::Once(field) => field.trim_matches([' ', '\t']),
+        Field::Repeated => {
+            return Err(AccessError::InvalidRequest("Authorization stands there more than once"));
+        }
+        Field::NotText => return Err(AccessError::InvalidRequest("Authorization is not text")),
+    };
+    let (scheme, token) = field.split_once(' ').unwrap_or((field, ""));
+    if !scheme.eq_ignore_ascii_case("Bearer") {
+        return Err(AccessError::MissingToken);
+    }
+    let token = token.trim_start_matches(' ');
+    let body = token.trim_end_matches('=');
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    if body.is_empty() || !body.bytes().all(is_token) {
+        return Err(AccessError::InvalidRequest("the token has characters that no token has"));
+    }
+    Ok(token)
+}
+
+/// Whether a token with the scopes `granted` may do what needs the scopes `needed`. `implies` says whether one granted
+/// scope includes another: where the scopes have no hierarchy, it compares them.
+///
+/// # Errors
+///
+/// [`AccessError::InsufficientScope`] with all of `needed`, in the order given, whatever has been granted.
+///
+/// ```
+/// use mcp_sansio::auth::Scopes;
+/// use mcp_sansio::auth::resource_server::check_scopes;
+///
+/// let implies = |granted: &str, needed: &str| granted == needed || granted == "admin";
+/// assert!(check_scopes(&Scopes::parse("admin"), &Scopes::parse("read write"), implies).is_ok());
+/// assert!(check_scopes(&Scopes::parse("read"), &Scopes::parse("read write"), implies).is_err());
+/// ```
+pub fn check_scopes(
+    granted: &Scopes,
+    needed: &Scopes,
+    implies: impl Fn(&str, &str) -> bool,
+) -> Result<(), AccessError> {
+    let has = |needed: &str| granted.iter().any(|granted| implies(granted, needed));
+    if needed.iter().all(has) {
+        return Ok(());
+    }
+    Err(AccessError::InsufficientScope(needed.clone()))
+}
+
+impl AccessError {
+    /// The status of the response.
+    pub const fn status(&self) -> u16 {
+        match self {
+            Self::MissingToken | Self::InvalidToken(_) => 401,
+            Self::InvalidRequest(_) => 400,
+            Self::InsufficientScope(_) => 403,
+            Self::VerifierUnavailable => 503,
+        }
+    }
+
+    /// The error code of the challenge
+    /// ([RFC 6750, section 3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1)).
+    const fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::MissingToken | Self::VerifierUnavailable => None,
+            Self::InvalidRequest(_) => Some("invalid_request"),
+            Self::InvalidToken(_) => Some("invalid_token"),
+            Self::InsufficientScope(_) => Some("insufficient_scope"),
+        }
+    }
+
+    /// The challenge, for a resource whose metadata are at this place and which needs these scopes at least.
+    pub(super) fn challenge(&self, metadata: &str, scopes: &Scopes) -> Option<String> {
+        if *self == Self::VerifierUnavailable {
+            return None;
+        }
+        let mut params = Params(String::from("Bearer"));
+        if let Some(code) = self.code() {
+            params.add("error", &code);
+            match self {
+                Self::InvalidRequest(text) => params.add("error_description", text),
+                Self::InvalidToken(error) => params.add("error_description", error),
+                _ => {}
+            }
+        }
+        params.add("resource_metadata", &metadata);
+        let scopes = if let Self::InsufficientScope(needed) = self { needed } else { scopes };
+        if !scopes.is_empty() {
+            params.add("scope", scopes);
+        }
+        Some(params.0)
+    }
+}
+
+/// A challenge that is being written.
+struct Params(String);
+
+impl Params {
+    fn add(&mut self, name: &str, value: &dyn fmt::Display) {
+        use fmt::Write;
+
+        let separator = if self.0.ends_with('"') { ", " } else { " " };
+        // A string takes whatever is written to it.
+        _ = write!(self.0, "{separator}{name}=\"");
+        _ = write!(Quoted(&mut self.0), "{value}");
+        self.0.push('"');
+    }
+}
+
+/// Writes the inside of a quoted string: quotes and backslashes are escaped, and what may not stand in a field is left out.
+struct Quoted<'s>(&'s mut String);
+
+impl fmt::Write for Quoted<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for character in text.chars().filter(|it| matches!(it, ' '..='~')) {
+            if matches!(character, '"' | '\\') {
+                self.0.push('\\');
+            }
+            self.0.push(character);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! What a request asks for, as far as its scopes depend on that.
+
+use alloc::vec::Vec;
+
+use crate::frame::Frames;
+use crate::http::server::name_source;
+use crate::json::{Envelope, Str};
+use crate::limits::Limits;
+use crate::rpc::{Message, Versions, classify};
+
+/// A request or a notification in a body, for the host to say which scopes it needs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Operation<'b> {
+    /// The method: `tools/call`, for example.
+    pub method: Str<'b>,
+    /// What the request is about: the name of the tool or of the prompt, the URI of the resource, the id of the task. `None`
+    /// if the method is about none of them, or the member is not text.
+    pub name: Option<Str<'b>>,
+}
+
+impl<'b> Operation<'b> {
+    /// The requests and notifications of a body: one, or those of a batch. Responses and what is no message are left out:
+    /// they ask for nothing, and the machine refuses the latter.
+    ///
+    /// ```
+    /// use mcp_sansio::Limits;
+    /// use mcp_sansio::auth::resource_server::Operation;
+    ///
+    /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete"}}"#;
+    /// let operations = Operation::all_in(body, &Limits::default());
+    /// let call = &operations[0];
+    /// assert!(call.method == "tools/call" && call.name.as_ref().is_some_and(|name| *name == "delete"));
+    /// ```
+    pub fn all_in(body: &'b [u8], limits: &Limits) -> Vec<Self> {
+        let mut operations = Vec::new();
+        for frame in Frames::of(body, limits) {
+            let envelope = Envelope::scan(frame.bytes(), limits.depth);
+            let Ok(
+                Message::Request { method, params, .. }
+                | Message::Notification { method, params, .. },
+            ) = classify(&envelope, limits, Versions::Any)
+            else {
+                continue;
+            };
+            let member = member(&method);
+            let value = params.as_ref().zip(member).and_then(|(params, name)| params.get(name));
+            let name = value.and_then(Str::from_literal);
+            operations.push(Self { method, name });
+        }
+        operations
+    }
+}
+
+/// The member of the params that says what a request is about.
+fn member(method: &Str<'_>) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 3] = [
+        ("resources/subscribe", "uri"),
+        ("resources/unsubscribe", "uri"),
+        ("tasks/result", "taskId"),
+    ];
+    let other = || OTHERS.iter().find(|(one, _)| *method == **one).map(|(_, member)| *member);
+    name_source(method).or_else(other)
+}
