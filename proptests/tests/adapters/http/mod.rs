@@ -4,6 +4,7 @@ mod bounds;
 mod disconnects;
 mod fake;
 mod heads;
+mod jwt;
 pub(crate) mod kit;
 mod load;
 mod meeting;

@@ -1,0 +1,203 @@
+//! Tokens that are JSON Web Tokens.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_sansio::Instant;
+use mcp_sansio_http::{JwtVerifier, TokenVerifier, Verification};
+use p256::ecdsa::signature::Signer;
+use p256::ecdsa::{Signature, SigningKey};
+use serde_json::{Value, json};
+
+use super::kit::let_pass;
+
+fn base64url(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - group.len()));
+        for index in 0..=group.len() {
+            text.push(ALPHABET[(bits >> (18 - 6 * index)) as usize & 63].into());
+        }
+    }
+    text
+}
+
+fn key(number: u8) -> SigningKey {
+    SigningKey::from_slice(&[number; 32]).unwrap()
+}
+
+/// The public half as a JSON Web Key.
+fn jwk(number: u8, id: &str) -> Value {
+    let point = key(number).verifying_key().to_sec1_point(false);
+    let (x, y) = (base64url(point.x().unwrap()), base64url(point.y().unwrap()));
+    json!({ "kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "alg": "ES256", "x": x, "y": y })
+}
+
+fn keys(keys: &[Value]) -> String {
+    json!({ "keys": keys }).to_string()
+}
+
+fn signed(number: u8, header: &Value, payload: &Value) -> String {
+    let input = format!(
+        "{}.{}",
+        base64url(header.to_string().as_bytes()),
+        base64url(payload.to_string().as_bytes()),
+    );
+    let signature: Signature = key(number).sign(input.as_bytes());
+    format!("{input}.{}", base64url(&signature.to_bytes()))
+}
+
+fn header(id: &str) -> Value {
+    json!({ "alg": "ES256", "typ": "at+jwt", "kid": id })
+}
+
+fn payload() -> Value {
+    json!({
+        "iss": "https://as.example",
+        "sub": "alice",
+        "aud": "https://mcp.example/mcp",
+        "exp": 1_000.5,
+        "nbf": 10,
+        "scope": "use notes",
+        "client_id": "c",
+    })
+}
+
+async fn verified(token: &str) -> Verification {
+    JwtVerifier::new(&keys(&[jwk(1, "one"), jwk(2, "two")])).unwrap().verify(token).await
+}
+
+/// Proves A-RS-04, A-RS-05, A-RS-06, A-RS-07: what a token says gets into its claims.
+#[tokio::test]
+async fn a_signed_token_is_read() {
+    let token = signed(1, &header("one"), &payload());
+    let Verification::Valid(claims) = verified(&token).await else { panic!("it is refused") };
+    assert_eq!((&*claims.issuer, &*claims.subject), ("https://as.example", "alice"));
+    assert_eq!(
+        (claims.client.as_deref(), claims.scopes.to_string()),
+        (Some("c"), "use notes".into())
+    );
+    assert_eq!(claims.audience, ["https://mcp.example/mcp"]);
+    assert_eq!(claims.expires_at, Some(Instant::from_millis(1_000_500)));
+    assert_eq!(claims.not_before, Some(Instant::from_millis(10_000)));
+    // As other servers write it.
+    let other = json!({ "iss": "i", "sub": "s", "aud": ["a", "b"], "scp": ["x", "y"], "azp": "d", "exp": 1e30 });
+    let Verification::Valid(claims) =
+        verified(&signed(2, &json!({ "alg": "ES256" }), &other)).await
+    else {
+        panic!("it is refused")
+    };
+    assert_eq!(
+        (claims.audience, claims.scopes.to_string()),
+        (vec!["a".into(), "b".into()], "x y".into())
+    );
+    assert_eq!((claims.client.as_deref(), claims.not_before), (Some("d"), None));
+    assert_eq!(claims.expires_at, Some(Instant::from_nanos(u64::MAX)));
+}
+
+/// Proves A-CHAL-01, A-RS-07: what is forged, or is for something else, is refused.
+#[tokio::test]
+async fn what_is_not_signed_by_the_issuer_is_refused() {
+    let good = signed(1, &header("one"), &payload());
+    assert!(matches!(verified(&good).await, Verification::Valid(_)));
+    let parts: Vec<&str> = good.split('.').collect();
+    let text = |value: &Value| base64url(value.to_string().as_bytes());
+    let mut richer = payload();
+    richer["scope"] = json!("admin");
+    let mut nobody = payload();
+    nobody.as_object_mut().unwrap().remove("sub");
+    let with = |name: &str, value: Value| {
+        let mut header = header("one");
+        header[name] = value;
+        signed(1, &header, &payload())
+    };
+    let bad = [
+        String::new(),
+        "garbage".into(),
+        "a.b.c".into(),
+        format!("{}.{}.", parts[0], parts[1]),
+        format!("{}.{}.{}", parts[0], text(&richer), parts[2]),
+        format!("{}.{}.", text(&json!({ "alg": "none" })), parts[1]),
+        // The right key of another one, and a key that is not there.
+        signed(2, &header("one"), &payload()),
+        signed(1, &header("three"), &payload()),
+        signed(3, &json!({ "alg": "ES256" }), &payload()),
+        // The public key as the secret of another method.
+        signed(1, &json!({ "alg": "HS256", "kid": "one" }), &payload()),
+        with("alg", json!("ES384")),
+        with("typ", json!("logout+jwt")),
+        with("crit", json!(["exp"])),
+        signed(1, &header("one"), &nobody),
+        signed(1, &header("one"), &json!([])),
+        signed(1, &header("one"), &json!({ "iss": 1, "sub": "a" })),
+    ];
+    for token in bad {
+        assert_eq!(verified(&token).await, Verification::Invalid, "{token}");
+    }
+    let mut encrypts = jwk(1, "one");
+    encrypts["use"] = json!("enc");
+    let verifier = JwtVerifier::new(&keys(&[encrypts])).unwrap();
+    assert_eq!(verifier.verify(&good).await, Verification::Invalid);
+}
+
+/// Proves A-RS-07: keys are fetched when they are needed, together, and not more often than every ten seconds.
+#[tokio::test]
+async fn keys_are_fetched_when_they_are_needed() {
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&fetches);
+    let verifier = JwtVerifier::fetching(move || {
+        let fetch = counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            match fetch {
+                0 => Err(io::Error::other("down")),
+                1 => Ok(keys(&[jwk(1, "one")])),
+                2 => Ok("garbage".into()),
+                _ => Ok(keys(&[jwk(2, "two")])),
+            }
+        }
+    });
+    let (one, two) = (signed(1, &header("one"), &payload()), signed(2, &header("two"), &payload()));
+    let is_valid = async |token: &str| match verifier.verify(token).await {
+        Verification::Valid(_) => Some(true),
+        Verification::Invalid => Some(false),
+        _ => None,
+    };
+    let count = || fetches.load(Ordering::SeqCst);
+    assert_eq!((is_valid(&one).await, is_valid(&one).await, count()), (None, None, 1));
+    let_pass(Duration::from_secs(11)).await;
+    let (first, second) = tokio::join!(is_valid(&one), is_valid(&one));
+    assert_eq!((first, second, count()), (Some(true), Some(true), 2));
+    // Everybody can name keys: that fetches nothing for a while.
+    assert_eq!((is_valid(&two).await, count()), (Some(false), 2));
+    let_pass(Duration::from_secs(11)).await;
+    assert_eq!((is_valid(&two).await, count()), (Some(false), 3));
+    assert_eq!(is_valid(&one).await, Some(true), "those that were there are kept");
+    let_pass(Duration::from_secs(11)).await;
+    assert_eq!((is_valid(&two).await, count()), (Some(true), 4));
+    // It has been withdrawn.
+    assert_eq!((is_valid(&one).await, count()), (Some(false), 4));
+    let_pass(Duration::from_secs(3601)).await;
+    assert_eq!((is_valid(&two).await, count()), (Some(true), 5));
+}
+
+/// Proves A-RS-07: keys that cannot be fetched for long are not taken any more.
+#[tokio::test]
+async fn old_keys_are_not_taken_for_ever() {
+    let fetches = AtomicUsize::new(0);
+    let verifier = JwtVerifier::fetching(move || {
+        let fetch = fetches.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if fetch == 0 { Ok(keys(&[jwk(1, "one")])) } else { Err(io::Error::other("down")) }
+        }
+    });
+    let one = signed(1, &header("one"), &payload());
+    assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)));
+    let_pass(Duration::from_secs(3601)).await;
+    assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)));
+    let_pass(Duration::from_secs(3600)).await;
+    assert_eq!(verifier.verify(&one).await, Verification::Unavailable);
+}
