@@ -200,8 +200,10 @@ impl Authorizer {
     /// A request that waits is no longer wanted. It is not released any more.
     pub fn forget(&mut self, request: RequestKey) {
         self.waiting.retain(|waiting| *waiting != request);
-        let is_it = |effect: &Effect| matches!(effect, Effect::Release { request: it, .. } if *it == request);
-        self.effects.retain(|effect| !is_it(effect));
+        self.effects.retain(|effect| match effect {
+            Effect::Release { request: released, .. } => *released != request,
+            _ => true,
+        });
     }
 
     /// The token that can be used now.
