@@ -79,8 +79,10 @@ pub mod migration {}
 pub mod performance {}
 
 /// The states there are and what leads from one to the next: connections, the negotiation of a client, calls,
-/// tasks.
+/// tasks, authorization.
 #[doc = include_str!("manual/states.md")]
+#[cfg_attr(feature = "auth", doc = "")]
+#[cfg_attr(feature = "auth", doc = include_str!("manual/states_of_authorization.md"))]
 pub mod states {}
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ mod scopes;
 mod secret;
 mod web_url;
 
+#[cfg(test)]
+pub(crate) use self::client::stage_tests;
 pub use self::client::{
     AccessToken, ApplicationType, AuthorizationFailure, Authorizer, AuthorizerConfig, BrowserUrl,
     Challenged, ClientAuthentication, ClientMetadata, ConfiguredClient, Effect, Fallback, Fetch,

@@ -79,8 +79,6 @@ impl Chart {
     }
 }
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/manual/states.md");
-
 fn chapter() -> String {
     let head = "\
 What is here has been written down by the test `the_chapter_is_what_the_code_does`, which takes every step in
@@ -91,20 +89,32 @@ every state and looks at what comes of it. The drawing below a table has the sam
         .join("\n")
 }
 
-/// The chapter says what the code does.
-#[test]
-fn the_chapter_is_what_the_code_does() {
-    let chapter = chapter();
+/// Compares a part of the chapter with the code; writes it anew if that is asked for.
+fn compare(name: &str, now: &str) {
+    let file = format!("{}/src/manual/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("WRITE_STATES").is_some() {
-        std::fs::write(FILE, &chapter).unwrap();
+        std::fs::write(&file, now).unwrap();
     }
-    let written = std::fs::read_to_string(FILE).unwrap_or_default().replace("\r\n", "\n");
-    let mut lines = (1..).zip(written.lines().zip(chapter.lines()));
+    let written = std::fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    let mut lines = (1..).zip(written.lines().zip(now.lines()));
     let difference = lines.find(|(_, (written, now))| written != now);
     assert!(
-        written == chapter,
-        "src/manual/states.md is not what the code does any more: the first line (its number, as written, as it is \
+        written == now,
+        "src/manual/{name} is not what the code does any more: the first line (its number, as written, as it is \
          now) that differs is {difference:?}, or one is longer. If that is how it should be, \
          `WRITE_STATES=1 cargo test --lib the_chapter_is` writes it anew.",
     );
+}
+
+/// The chapter says what the code does.
+#[test]
+fn the_chapter_is_what_the_code_does() {
+    compare("states.md", &chapter());
+}
+
+/// The part of the chapter that is there with the feature `auth` says what the code does.
+#[cfg(feature = "auth")]
+#[test]
+fn the_chapter_is_what_authorization_does() {
+    compare("states_of_authorization.md", &crate::auth::stage_tests::section());
 }

@@ -14,6 +14,8 @@ mod login;
 mod refreshing;
 mod saved;
 mod stage;
+#[cfg(test)]
+pub(crate) mod stage_tests;
 mod token;
 
 pub use self::authorizer::{AccessToken, Authorizer, Permit};
