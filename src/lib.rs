@@ -11,6 +11,10 @@
 //! [every kind of loop](manual::embedding), [fuzzing](manual::fuzzing), [simulation](manual::simulation),
 //! [gateways](manual::gateways), [what it costs](manual::performance), and
 //! [coming from rmcp](manual::migration).
+#![cfg_attr(
+    feature = "auth",
+    doc = "[Authorization](manual::authorization) is for servers that want access tokens."
+)]
 //!
 //! For programs that only want a server or a client, an adapter brings the loop: `mcp-sansio-std` with threads,
 //! `mcp-sansio-tokio` and `mcp-sansio-async-std` (which also serves smol) with tasks, `mcp-sansio-http` with

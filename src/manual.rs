@@ -10,6 +10,7 @@
 //! | trust what you build on it | [`fuzzing`], [`simulation`] |
 //! | put it between others | [`gateways`] |
 //! | come from the official SDK | [`migration`] |
+#![cfg_attr(feature = "auth", doc = "| get access tokens, or ask for them | [`authorization`] |")]
 
 /// The loop: what to call, in which order, and what holds at each step.
 #[doc = include_str!("manual/event_loop.md")]
@@ -84,6 +85,11 @@ pub mod performance {}
 #[cfg_attr(feature = "auth", doc = "")]
 #[cfg_attr(feature = "auth", doc = include_str!("manual/states_of_authorization.md"))]
 pub mod states {}
+
+/// Access tokens: a whole login by hand, what a host has to do, and how an authorization can fail.
+#[cfg(feature = "auth")]
+#[doc = include_str!("manual/authorization.md")]
+pub mod authorization {}
 
 #[cfg(test)]
 #[path = "manual/states_tests.rs"]
