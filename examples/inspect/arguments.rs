@@ -10,11 +10,16 @@ use mcp_sansio::json::{Kind, Raw};
 use mcp_sansio::model::LoggingLevel;
 
 use crate::actions::Action;
+use crate::login::LoginOptions;
 
 /// Starts an MCP server, or goes to one, and shows what it has: tools, prompts, resources and templates.
 ///
 /// Progress and log messages of the server go to standard error, results to standard output. The
 /// exit code is 0 only if everything asked for worked.
+///
+/// If a server at a URL asks for authorization, you log in with a browser. The login is remembered in
+/// a file that only you can read: in mcp-sansio/inspect of $XDG_STATE_HOME, of ~/.local/state, or of
+/// %LOCALAPPDATA% on Windows.
 #[derive(Parser, Debug)]
 #[command(version, name = "inspect", after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -66,6 +71,8 @@ pub(crate) struct Arguments {
     /// Send a header field with every request to a URL, for example "Authorization: Bearer …"
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header, requires = "url")]
     pub(crate) headers: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) login: LoginOptions,
     /// The URL of a server that is running, http://…
     #[arg(value_name = "URL", value_parser = url, conflicts_with = "server")]
     pub(crate) url: Option<String>,
@@ -79,7 +86,12 @@ impl Arguments {
     ///
     /// Resources are read first, then come prompts, completions and calls, each in the order they were
     /// given.
+    ///
+    /// # Errors
+    ///
+    /// If arguments of tools and prompts are no objects, or if options of a login have no effect.
     pub(crate) fn actions(&self) -> Result<Vec<Action>, clap::Error> {
+        self.login.check(self.url.as_deref(), &self.headers)?;
         let json = |option: &str, name: &str, text: &str| {
             let wrong = |error| {
                 let message = format!("the arguments of {option} {name} cannot be used: {error}\n");
@@ -111,6 +123,8 @@ impl Arguments {
 const EXAMPLES: &str = "Examples:
   inspect
   inspect http://127.0.0.1:3000/mcp
+  inspect --scope 'read write' http://127.0.0.1:3000/mcp
+  inspect --logout http://127.0.0.1:3000/mcp
   inspect -- npx -y @modelcontextprotocol/server-everything
   inspect --call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything
   inspect --task --call slow_compute '{\"seconds\":2}'

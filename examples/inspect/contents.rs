@@ -11,7 +11,7 @@ use mcp_sansio_std::{CallFailure, Reply};
 
 use crate::say::say;
 use crate::schema::{Argument, arguments};
-use crate::session::Session;
+use crate::session::{Session, failed};
 
 /// The lists of a server; none where the server did not give one.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ fn walk<M: PagedMethod>(
             say!("{}: the server does not have it", M::NAME);
             return Ok(Listing::default());
         }
-        Err(failure) => return Err(format!("{} failed: {failure}", M::NAME)),
+        Err(failure) => return Err(failed(M::NAME, &failure)),
     };
     let mut all = Listing::default();
     for page in &pages {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use mcp_sansio::http::HttpClientConfig;
 use mcp_sansio::{Client, ClientConfig};
-use mcp_sansio_http::{Exchange, Handle, Handler, OpenError, connect_with, plain};
+use mcp_sansio_http::{Authorized, Exchange, Handle, Handler, OpenError, connect_with, plain};
 use mcp_sansio_std::{Connection, ConnectionOptions, Handler as Blocking};
 use tokio::runtime::Runtime;
 
 use crate::answers::Answers;
+use crate::arguments::Arguments;
+use crate::ending::Ending;
+use crate::login;
 
 /// Answers on threads of their own, because some of them wait for somebody.
 struct OnThreads(Arc<Answers>);
@@ -30,26 +33,43 @@ impl Handler<Client> for OnThreads {
     }
 }
 
-/// Connects to a server at a URL. The connection lives as long as the runtime.
+/// Connects to a server at a URL, with a login if the server asks for one. The connection lives as long as the runtime.
 pub(crate) fn connect(
     config: ClientConfig,
     url: &str,
-    headers: &[(String, String)],
+    arguments: &Arguments,
+    ending: &Ending,
     answers: Answers,
 ) -> Result<(Connection, Runtime), String> {
     let mut http = HttpClientConfig::new(url);
-    for (name, value) in headers {
+    for (name, value) in &arguments.headers {
         http.header(name, value).map_err(|error| format!("{name}: {error}"))?;
     }
     let runtime = Runtime::new().map_err(|error| error.to_string())?;
     let (options, answers) = (ConnectionOptions::new(), OnThreads(Arc::new(answers)));
-    let connecting = async { connect_with(config, http, &options, plain(), answers).await };
-    let connection = runtime.block_on(connecting).map_err(|error| explain(url, &error))?;
+    let authorization = arguments.login.authorization(url, &arguments.headers)?;
+    let connecting = async {
+        match authorization {
+            Some(authorization) => {
+                let transport = Authorized::new(plain(), authorization);
+                connect_with(config, http, &options, transport, answers).await
+            }
+            None => connect_with(config, http, &options, plain(), answers).await,
+        }
+    };
+    let entered = runtime.enter();
+    // A login takes as long as the user takes, so a Ctrl-C ends it at once.
+    let connected = ending.unless_told(connecting).ok_or("interrupted")?;
+    drop(entered);
+    let connection = connected.map_err(|error| explain(url, &error))?;
     Ok((connection, runtime))
 }
 
 /// Why there is no session, with everything that led to it.
 fn explain(url: &str, error: &OpenError) -> String {
+    if let Some(why) = login::explain(error) {
+        return format!("{}: {why}", without_secrets(url));
+    }
     let mut text = format!("{}: {error}", without_secrets(url));
     let mut source = error.source();
     while let Some(cause) = source {

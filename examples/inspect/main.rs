@@ -4,14 +4,24 @@
 //! `cargo run --example inspect -- -- npx -y @modelcontextprotocol/server-everything stdio`.
 //! A server that is running behind HTTP is named by its URL: `cargo run --example inspect -- http://127.0.0.1:3000/mcp`.
 //! Without a server it inspects a built-in one, in process.
+//!
+//! If the server at a URL asks for an access token, the user logs in with a browser: the URL of the login is on standard
+//! error, and is opened unless there is `--no-browser`. The client registers itself, or is named with `--client-id`; the
+//! secret of such a client is in the environment variable `INSPECT_CLIENT_SECRET`. The login is remembered in a file that
+//! only its owner can read, one for each URL, in the folder `mcp-sansio/inspect` of `$XDG_STATE_HOME` (`~/.local/state`
+//! without it, `%LOCALAPPDATA%` on Windows). A login that is remembered counts, whatever `--client-id` and `--scope` say.
+//! `cargo run --example inspect -- --logout http://127.0.0.1:3000/mcp` forgets it.
 
 mod actions;
 mod answers;
 mod arguments;
+mod browser;
 mod contents;
 mod ending;
 mod http;
+mod login;
 mod patience;
+mod remembered;
 mod report;
 mod say;
 mod schema;
@@ -39,6 +49,15 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Looked at first: a mistake on the command line should not start a server.
     let actions = arguments.actions().unwrap_or_else(|error| error.exit());
+    if let (true, Some(url)) = (arguments.login.logout, &arguments.url) {
+        return match arguments.login.log_out(url) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say!("inspect: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let ending = Ending::on_signals();
     match inspect(&arguments, &actions, &ending) {
         Ok(true) => ExitCode::SUCCESS,

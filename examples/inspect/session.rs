@@ -28,6 +28,7 @@ use crate::arguments::Arguments;
 use crate::ending::Ending;
 use crate::everything;
 use crate::http;
+use crate::login;
 use crate::patience::Patience;
 use crate::say::say;
 
@@ -49,7 +50,7 @@ impl Session {
         let answers = Answers::new(arguments, Arc::clone(&overheard), Arc::clone(&ending));
         let _patience = Patience::with(opening(arguments.revision));
         if let Some(url) = &arguments.url {
-            let (connection, runtime) = http::connect(config, url, &arguments.headers, answers)?;
+            let (connection, runtime) = http::connect(config, url, arguments, &ending, answers)?;
             return Ok(Self::with(connection, arguments, ending, Some(runtime)));
         }
         let connection = match arguments.server.split_first() {
@@ -122,10 +123,7 @@ impl Session {
         params: &M::Params<'_>,
         options: CallOptions,
     ) -> Result<Reply, String> {
-        self.call_with::<M>(params, options).map_err(|failure| {
-            let urls = urls(&failure);
-            format!("{} failed: {failure}{urls}", M::NAME)
-        })
+        self.call_with::<M>(params, options).map_err(|failure| failed(M::NAME, &failure))
     }
 
     /// How to call a tool: as a task if that is wanted and the tool can, or if the tool can do no other.
@@ -257,6 +255,14 @@ fn built_in(config: ClientConfig, answers: Answers) -> Result<Connection, OpenEr
         serve_with(everything::config(), &options, from_client, to_client, handler)
     });
     connect(config, from_server, to_server, answers)
+}
+
+/// Why a call failed, and what the user can do about it.
+pub(crate) fn failed(method: &str, failure: &CallFailure) -> String {
+    match login::explain(failure) {
+        Some(why) => format!("{method} failed: {why}"),
+        None => format!("{method} failed: {failure}{}", urls(failure)),
+    }
 }
 
 /// Where the user has to go first, if that is why a call failed.

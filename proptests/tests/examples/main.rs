@@ -7,6 +7,7 @@ mod attack;
 #[cfg(unix)]
 mod gateway;
 mod inspect;
+mod inspect_login;
 mod kit;
 mod replay;
 #[cfg(unix)]
