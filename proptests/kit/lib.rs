@@ -9,6 +9,7 @@ mod side;
 
 pub mod allocations;
 pub mod alone;
+pub mod authorization_server;
 pub mod authorization_world;
 pub mod exploration;
 pub mod http_world;
