@@ -1,5 +1,6 @@
 //! Authorization: the machine of a client, and what goes over the wire.
 
+mod authorization_server;
 mod challenges;
 mod discovery;
 mod extensions;
