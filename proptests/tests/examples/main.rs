@@ -4,6 +4,7 @@
 
 mod adapters;
 mod attack;
+mod authorization_server;
 #[cfg(unix)]
 mod gateway;
 mod inspect;

@@ -1,0 +1,35 @@
+//! The key that access tokens are signed with. It is a new one each time.
+
+use mcp_sansio_http::random_bytes;
+use mcp_sansio_proptests::authorization_server::{Signer, base64url};
+use p256::ecdsa::signature::Signer as _;
+use p256::ecdsa::{Signature, SigningKey};
+use serde_json::json;
+
+use crate::Failure;
+
+/// Signs with a new key of P-256.
+pub(crate) fn signer() -> Result<Signer, Failure> {
+    let key = new_key()?;
+    let point = key.verifying_key().to_sec1_point(false);
+    let coordinate = |bytes: Option<&[u8]>| bytes.map(base64url).ok_or("the key is no point");
+    let x = coordinate(point.x().map(|x| &x[..]))?;
+    let y = coordinate(point.y().map(|y| &y[..]))?;
+    let jwk = json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y });
+    let sign = move |input: &[u8]| {
+        let signature: Signature = key.sign(input);
+        signature.to_bytes().to_vec()
+    };
+    let kid = base64url(&random_bytes::<8>()?);
+    Ok(Signer { kid, jwk, sign: Box::new(sign) })
+}
+
+/// Random bytes are a key, but for a few of them.
+fn new_key() -> Result<SigningKey, Failure> {
+    for _ in 0..8 {
+        if let Ok(key) = SigningKey::from_slice(&random_bytes::<32>()?) {
+            return Ok(key);
+        }
+    }
+    Err("there is no randomness".into())
+}
