@@ -1,8 +1,9 @@
 """A server of the official Python SDK over HTTP, to try clients with.
 
-Usage: python_server.py PORT legacy|modern
+Usage: python_server.py PORT legacy|modern [ISSUER]
 
-`legacy` needs the 1.x line, which knows nothing of 2026-07-28; `modern` the 2.x line, which speaks both eras.
+`legacy` needs the 1.x line, which knows nothing of 2026-07-28; `modern` the 2.x line, which speaks both eras. With an
+issuer it wants an access token of it with the scope `mcp:use`.
 """
 
 import asyncio
@@ -10,15 +11,41 @@ import sys
 
 from pydantic import BaseModel
 
-PORT, ERA = int(sys.argv[1]), sys.argv[2]
+PORT, ERA, ISSUERS = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+
+
+def protection():
+    """What makes a server want tokens."""
+    if not ISSUERS:
+        return {}
+    import jwt
+    from mcp.server.auth.provider import AccessToken
+    from mcp.server.auth.settings import AuthSettings
+
+    url = f"http://127.0.0.1:{PORT}/mcp"
+    keys = jwt.PyJWKClient(f"{ISSUERS[0].rstrip('/')}/jwks")
+
+    class Verifier:
+        async def verify_token(self, token):
+            try:
+                key = await asyncio.to_thread(keys.get_signing_key_from_jwt, token)
+                claims = jwt.decode(token, key.key, algorithms=["ES256"], audience=url, issuer=ISSUERS[0])
+            except jwt.PyJWTError:
+                return None
+            return AccessToken(token=token, client_id=claims["client_id"], scopes=claims["scope"].split(),
+                               expires_at=claims["exp"], resource=url)
+
+    settings = AuthSettings(issuer_url=ISSUERS[0], resource_server_url=url, required_scopes=["mcp:use"])
+    return {"auth": settings, "token_verifier": Verifier()}
+
 
 if ERA == "legacy":
     from mcp.server.fastmcp import Context, FastMCP
-    server = FastMCP("python", host="127.0.0.1", port=PORT)
+    server = FastMCP("python", host="127.0.0.1", port=PORT, **protection())
 else:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp.types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
-    server = MCPServer("python", version="1")
+    server = MCPServer("python", version="1", **protection())
 
 
 class City(BaseModel):

@@ -1,14 +1,15 @@
 // A server of the official TypeScript SDKs over HTTP, to try clients with.
 //
-// Usage: node typescript_server.mjs PORT legacy|modern
+// Usage: node typescript_server.mjs PORT legacy|modern [ISSUER]
 //
-// `legacy` is @modelcontextprotocol/sdk, with sessions; `modern` is @modelcontextprotocol/server, without.
+// `legacy` is @modelcontextprotocol/sdk, with sessions; `modern` is @modelcontextprotocol/server, without. With an issuer it
+// wants an access token of it with the scope `mcp:use`.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { z } from "zod";
 
-const [port, era] = process.argv.slice(2);
+const [port, era, issuer] = process.argv.slice(2);
 const PATH = "/mcp";
 const INFO = { name: "typescript", version: "1" };
 const FORM = {
@@ -88,8 +89,41 @@ async function modern() {
   return toNodeHandler(createMcpHandler(make, { legacy: "reject" }));
 }
 
+/** Gives what lets a request through only with a token, and what serves the metadata: both say whether they have answered. */
+async function protection() {
+  const { createRemoteJWKSet, jwtVerify } = await import("jose");
+  const auth = await import("@modelcontextprotocol/server");
+  const url = new URL(`http://127.0.0.1:${port}${PATH}`);
+  const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
+  const verifyAccessToken = async (token) => {
+    const { payload } = await jwtVerify(token, keys, { issuer, audience: url.href }).catch((error) => {
+      throw new auth.OAuthError(auth.OAuthErrorCode.InvalidToken, error.message);
+    });
+    const { client_id: clientId, exp: expiresAt, scope } = payload;
+    return { token, clientId, scopes: scope.split(" "), expiresAt, resource: url };
+  };
+  const resourceMetadataUrl = auth.getOAuthProtectedResourceMetadataUrl(url);
+  const gate = auth.requireBearerAuth({
+    verifier: { verifyAccessToken }, requiredScopes: ["mcp:use"], resourceMetadataUrl, expectedResource: url,
+  });
+  const oauthMetadata = await (await fetch(`${issuer}/.well-known/oauth-authorization-server`)).json();
+  const options = { oauthMetadata, resourceServerUrl: url, dangerouslyAllowInsecureIssuerUrl: true };
+  return async (request, response) => {
+    const asked = new Request(new URL(request.url, url), { method: request.method, headers: request.headers });
+    const found = asked.url === url.href ? await gate(asked) : auth.oauthMetadataResponse(asked, options);
+    if (!(found instanceof Response)) {
+      request.auth = found;
+      return false;
+    }
+    response.writeHead(found.status, Object.fromEntries(found.headers)).end(await found.text());
+    return true;
+  };
+}
+
 const handle = await (era === "legacy" ? legacy() : modern());
-createServer((request, response) => {
+const refused = issuer === undefined ? async () => false : await protection();
+createServer(async (request, response) => {
+  if (await refused(request, response)) return;
   if (new URL(request.url, "http://localhost").pathname === PATH) {
     handle(request, response);
   } else {
