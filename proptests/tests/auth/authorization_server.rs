@@ -50,7 +50,7 @@ impl Scene {
 
     fn log_in(&mut self) {
         let released = self.challenge();
-        assert_eq!(released.into_iter().map(|(_, verdict)| verdict).last(), Some(Verdict::Send));
+        assert_eq!(released.last().map(|(_, verdict)| verdict), Some(&Verdict::Send));
         self.accept();
     }
 
@@ -236,7 +236,8 @@ fn a_client_that_is_known_beforehand_does_not_register() {
         for method in [ClientAuthentication::SecretBasic, ClientAuthentication::SecretPost] {
             let mut config = AuthorizerConfig::new(SERVER).unwrap();
             let client = ConfiguredClient::new("me: %");
-            config.clients = vec![secret.map_or(client.clone(), |secret| client.secret(secret))];
+            config.clients =
+                vec![secret.map_or_else(|| client.clone(), |secret| client.clone().secret(secret))];
             let mut options = options();
             options.authentication = match secret {
                 Some(_) => vec![method],

@@ -192,7 +192,7 @@ impl Lab {
 
     /// From a challenge to the browser, with a registration if there is none.
     #[track_caller]
-    pub(crate) fn to_browser(&mut self, challenge: &str) -> Opened {
+    pub(crate) fn until_browser(&mut self, challenge: &str) -> Opened {
         self.refused(401, challenge);
         self.discover(&resource_metadata(), &server_metadata());
         self.prepared();
@@ -213,7 +213,7 @@ impl Lab {
     /// A whole login, which ends with this token response.
     #[track_caller]
     pub(crate) fn log_in(&mut self, tokens: &Value) {
-        let opened = self.to_browser("Bearer");
+        let opened = self.until_browser("Bearer");
         let fetch = self.agree(&opened);
         self.answer(&fetch, 200, tokens);
         assert_eq!(self.released().pop().map(|(_, verdict)| verdict), Some(Verdict::Send));

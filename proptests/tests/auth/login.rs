@@ -58,10 +58,10 @@ fn the_request_has_everything_once() {
 #[test]
 fn each_login_has_a_verifier_and_a_state_of_its_own() {
     let mut lab = Lab::new(config());
-    let first = lab.to_browser("Bearer");
+    let first = lab.until_browser("Bearer");
     lab.authorizer.abandoned(lab.now);
     lab.failure();
-    let second = lab.to_browser("Bearer");
+    let second = lab.until_browser("Bearer");
     for name in ["state", "code_challenge"] {
         assert_ne!(first.get(name), second.get(name));
     }
@@ -135,10 +135,10 @@ fn offline_access_is_requested_where_the_server_has_it() {
 #[test]
 fn an_answer_to_another_login_changes_nothing() {
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser("Bearer");
+    let opened = lab.until_browser("Bearer");
     let before = lab.authorizer.clone();
     let state = opened.get("state");
-    let other = Lab::new(config()).to_browser("Bearer");
+    let other = Lab::new(config()).until_browser("Bearer");
     assert_eq!(other.get("state"), state, "the same entropy");
     let table = [
         "code=x".to_owned(),
@@ -161,7 +161,7 @@ fn an_answer_to_another_login_changes_nothing() {
 #[test]
 fn a_copy_of_the_machine_finishes_the_login() {
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser("Bearer");
+    let opened = lab.until_browser("Bearer");
     let mut copy = lab.clone();
     assert_eq!(pairs(&copy.agree(&opened)), pairs(&lab.agree(&opened)));
 }
@@ -170,7 +170,7 @@ fn a_copy_of_the_machine_finishes_the_login() {
 #[test]
 fn a_user_has_a_bounded_time() {
     let mut lab = Lab::new(config());
-    lab.to_browser("Bearer");
+    lab.until_browser("Bearer");
     let deadline = lab.authorizer.poll_timeout().expect("there is a bound");
     assert_eq!((deadline - lab.now).as_secs(), 600);
     lab.wait(599);
@@ -178,7 +178,7 @@ fn a_user_has_a_bounded_time() {
     lab.wait(1);
     assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
     let mut lab = Lab::new(config());
-    lab.to_browser("Bearer");
+    lab.until_browser("Bearer");
     lab.authorizer.abandoned(lab.now);
     assert_eq!(lab.failure(), AuthorizationFailure::Abandoned);
 }

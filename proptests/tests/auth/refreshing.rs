@@ -170,7 +170,7 @@ fn a_refresh_that_is_refused_leaves_the_access_token() {
 
     // One that was needed at once leads to a login, with the scopes that there were.
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser(r#"Bearer scope="a b""#);
+    let opened = lab.until_browser(r#"Bearer scope="a b""#);
     let fetch = lab.agree(&opened);
     lab.answer(&fetch, 200, &tokens());
     lab.released();

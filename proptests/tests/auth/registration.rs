@@ -235,7 +235,7 @@ fn a_metadata_document_identifies_the_client_to_every_issuer() {
 fn a_client_that_the_server_has_forgotten_is_registered_again_once() {
     for code in ["invalid_client", "unauthorized_client"] {
         let mut lab = Lab::new(config());
-        let opened = lab.to_browser("Bearer");
+        let opened = lab.until_browser("Bearer");
         let fetch = lab.agree(&opened);
         lab.answer(&fetch, 401, &json!({ "error": code }));
         assert_eq!(lab.prepared(), None);

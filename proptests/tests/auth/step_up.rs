@@ -11,7 +11,7 @@ const MORE: &str = r#"Bearer error="insufficient_scope", scope="write""#;
 /// A client that is logged in with the scope `read`.
 fn logged_in(config: mcp_sansio::auth::AuthorizerConfig) -> Lab {
     let mut lab = Lab::new(config);
-    let opened = lab.to_browser(r#"Bearer scope="read""#);
+    let opened = lab.until_browser(r#"Bearer scope="read""#);
     assert_eq!(opened.get("scope"), "read");
     let fetch = lab.agree(&opened);
     lab.answer(&fetch, 200, &tokens());

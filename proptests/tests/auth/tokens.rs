@@ -51,7 +51,7 @@ fn a_client_authenticates_as_it_was_registered_or_as_the_server_wants_it() {
 /// A token request that was answered in this way.
 fn answered(status: u16, body: &Value) -> Lab {
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser(r#"Bearer scope="a b""#);
+    let opened = lab.until_browser(r#"Bearer scope="a b""#);
     let fetch = lab.agree(&opened);
     assert_eq!(
         (fetch.method, fetch.content_type),
@@ -147,19 +147,19 @@ fn a_refusal_is_told_with_its_code() {
 fn a_code_is_used_once() {
     let place = "the token endpoint";
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser("Bearer");
+    let opened = lab.until_browser("Bearer");
     let fetch = lab.agree(&opened);
     lab.fail(&fetch, FetchError::Broken);
     let failure = AuthorizationFailure::Transient { place, status: None, retry_after: None };
     assert_eq!(lab.failure(), failure);
-    let again = lab.to_browser("Bearer");
+    let again = lab.until_browser("Bearer");
     assert_ne!(again.get("state"), opened.get("state"), "it is another login");
     assert_eq!(
         answered(307, &tokens()).failure(),
         AuthorizationFailure::UnexpectedStatus { place, status: 307 }
     );
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser("Bearer");
+    let opened = lab.until_browser("Bearer");
     let fetch = lab.agree(&opened);
     lab.answer_text(&fetch, 200, &" ".repeat((64 << 10) + 1));
     assert_eq!(lab.failure(), AuthorizationFailure::TooLarge { place });
@@ -190,7 +190,7 @@ fn the_token_goes_to_its_server_only() {
 #[test]
 fn a_fresh_token_that_is_refused_ends_the_request() {
     let mut lab = Lab::new(config());
-    let opened = lab.to_browser("Bearer");
+    let opened = lab.until_browser("Bearer");
     let fetch = lab.agree(&opened);
     lab.answer(&fetch, 200, &tokens());
     lab.released();
