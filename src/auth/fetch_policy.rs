@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use super::web_url::WebUrl;
 
 /// Which URLs a client fetches although a server, and not its user, has named them
-/// ([SSRF](https://modelcontextprotocol.io/specification/2026-07-28/basic/security_best_practices#server-side-request-forgery-ssrf)).
+/// ([SSRF](https://modelcontextprotocol.io/docs/2026-07-28/tutorials/security/security_best_practices#server-side-request-forgery-ssrf)).
 ///
 /// A hostile MCP server can name any URL as that of its authorization server. By default these are fetched only if they are
 /// `https` and do not lead to this machine or to a private network. What is on the same host as the MCP server is allowed
