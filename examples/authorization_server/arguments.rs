@@ -22,8 +22,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL", value_parser = issuer)]
     pub(crate) issuer: Option<String>,
     /// How long access tokens are valid
-    #[arg(long, value_name = "N", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
-    access_token_seconds: u64,
+    #[arg(long, value_name = "N", default_value_t = 3600)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    access_token_seconds: u32,
     /// Where the metadata are
     #[arg(long, value_enum, default_value_t = Metadata::Oauth)]
     metadata: Metadata,
@@ -103,7 +104,7 @@ impl Arguments {
             Asks::Ask => Consent::Ask,
             Asks::Deny => Consent::Deny,
         };
-        options.access_token_seconds = self.access_token_seconds;
+        options.access_token_seconds = self.access_token_seconds.into();
         options.clients = self.clients;
         options.scopes = self.scopes;
         options.misbehaviour = self.misbehave;

@@ -28,6 +28,12 @@ pub(crate) enum Feature {
     /// Requests of HTTP say their version. None is harmed by it before it was asked for, in 2025-06-18.
     #[cfg(feature = "http")]
     VersionHeader,
+    /// A server that wants tokens has metadata that name its authorization servers.
+    #[cfg(feature = "auth")]
+    ResourceMetadata,
+    /// A challenge for want of scope names what the request needs, and the scopes of before are requested as well.
+    #[cfg(feature = "auth")]
+    AddedScopes,
 }
 
 impl Feature {
@@ -42,6 +48,10 @@ impl Feature {
             Self::ResourceNotFoundCode => RevisionSet::HANDSHAKE,
             #[cfg(feature = "http")]
             Self::VersionHeader => RevisionSet::since(Revision::V2025_03_26),
+            #[cfg(feature = "auth")]
+            Self::ResourceMetadata => RevisionSet::since(Revision::V2025_06_18),
+            #[cfg(feature = "auth")]
+            Self::AddedScopes => RevisionSet::since(Revision::V2026_07_28),
             Self::AbsentErrorId | Self::ReservedBySecondLabel | Self::ArgumentsAreTheTools => {
                 RevisionSet::since(Revision::V2025_11_25)
             }

@@ -2,7 +2,7 @@
 
 use mcp_sansio::auth::{
     AuthorizationFailure, AuthorizerConfig, ClientMetadata, ConfiguredClient, Effect, FetchPurpose,
-    IssuerPlace, LoginMaterial, OAuthErrorCode, Stage, Verdict,
+    IssuerPlace, LoginMaterial, OAuthErrorCode, Redirected, SigningKey, Stage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -172,6 +172,31 @@ fn what_the_server_has_changed_in_a_registration_counts() {
     let fetch = lab.agree(&opened);
     assert_eq!(field(&fetch, "client_id").as_deref(), Some(DOCUMENT));
     assert_eq!((field(&fetch, "client_secret"), fetch.authorization), (None, None));
+}
+
+/// Proves A-REG-08: a client that is identified by its metadata document can sign.
+#[test]
+fn a_client_with_a_metadata_document_can_sign() {
+    let mut config = config();
+    config.metadata_document(DOCUMENT).unwrap();
+    config.document_key = Some(SigningKey::new("ES256", Some("k1".into())));
+    let mut server = server_metadata();
+    server["client_id_metadata_document_supported"] = json!(true);
+    server["token_endpoint_auth_methods_supported"] = json!(["none", "private_key_jwt"]);
+    let mut lab = Lab::new(config);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    let opened = lab.opened();
+    assert_eq!(opened.get("client_id"), DOCUMENT);
+    let back = format!("code=abc&state={}", opened.get("state"));
+    assert_eq!(lab.back(&back), Redirected::Accepted);
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing is signed") };
+    assert_eq!(signing.algorithm, "ES256");
+    lab.authorizer.signed(signing.job, b"signature", lab.now);
+    let fetch = lab.fetch();
+    assert_eq!(field(&fetch, "client_id").as_deref(), Some(DOCUMENT));
+    assert!(field(&fetch, "client_assertion").is_some());
 }
 
 /// Proves A-REG-17.

@@ -8,8 +8,8 @@ use super::authorizer::Authorizer;
 use super::effect::{RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
 use crate::auth::{Challenges, Scopes};
+use crate::dialect::features::Feature;
 use crate::time::Instant;
-use crate::version::Revision;
 
 /// A response with status 401, or with 403 and a challenge.
 #[derive(Clone, Copy, Debug)]
@@ -134,8 +134,7 @@ impl Authorizer {
         if !self.counts_step_up(operation) {
             return failed(&needed);
         }
-        // Before 2026-07-28 a challenge names all the scopes that are to be requested.
-        let is_union = self.revision.is_none_or(|revision| revision >= Revision::V2026_07_28);
+        let is_union = self.revision.is_none_or(|revision| Feature::AddedScopes.is_in(revision));
         let earlier = if is_union || needed.is_none() { requested } else { Scopes::none() };
         Judgement::Begin(Attempt {
             challenged: needed,

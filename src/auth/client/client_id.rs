@@ -66,6 +66,13 @@ pub struct SigningKey {
     pub key_id: Option<String>,
 }
 
+impl SigningKey {
+    /// A key for this algorithm.
+    pub fn new(algorithm: impl Into<String>, key_id: Option<String>) -> Self {
+        Self { algorithm: algorithm.into(), key_id }
+    }
+}
+
 impl ConfiguredClient {
     /// A public client.
     pub fn new(client_id: impl Into<String>) -> Self {
@@ -82,7 +89,7 @@ impl ConfiguredClient {
     /// With a key that the host signs with, by this algorithm: see [`Effect::Sign`](super::Effect::Sign).
     #[must_use]
     pub fn key(mut self, algorithm: impl Into<String>, key_id: Option<String>) -> Self {
-        self.key = Some(SigningKey { algorithm: algorithm.into(), key_id });
+        self.key = Some(SigningKey::new(algorithm, key_id));
         self
     }
 

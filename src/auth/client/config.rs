@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::client_id::{ClientAuthentication, ConfiguredClient};
+use super::client_id::{ClientAuthentication, ConfiguredClient, SigningKey};
 use crate::auth::fetch_policy::FetchPolicy;
 use crate::auth::messages::registration;
 use crate::auth::web_url::{UrlError, WebUrl};
@@ -31,6 +31,9 @@ pub struct AuthorizerConfig {
     /// The URL of a client ID metadata document: it is the client id wherever the authorization server takes such
     /// documents.
     pub(in crate::auth) metadata_document: Option<WebUrl>,
+    /// The key that the client signs with where its metadata document is its client id. The document has to say so:
+    /// [`ClientMetadata::jwks_uri`]. Without it the client is public there.
+    pub document_key: Option<SigningKey>,
     /// What a dynamic registration says of the client. Without it nothing is registered.
     pub registration: Option<ClientMetadata>,
     /// Whether the host can ask its user for a client id where there is no other way
@@ -200,6 +203,7 @@ impl AuthorizerConfig {
             flow: Flow::AuthorizationCode,
             clients: Vec::new(),
             metadata_document: None,
+            document_key: None,
             registration: None,
             can_name_client: false,
             scopes: Scopes::none(),
@@ -240,8 +244,10 @@ impl AuthorizerConfig {
 
     /// How the client authenticates if it is identified by its metadata document.
     pub(in crate::auth) fn document_authentication(&self) -> ClientAuthentication {
-        let has_key = self.registration.as_ref().is_some_and(|client| client.jwks_uri.is_some());
-        if has_key { ClientAuthentication::PrivateKeyJwt } else { ClientAuthentication::None }
+        match self.document_key {
+            Some(_) => ClientAuthentication::PrivateKeyJwt,
+            None => ClientAuthentication::None,
+        }
     }
 }
 

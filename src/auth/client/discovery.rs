@@ -15,8 +15,8 @@ use super::fetching::FetchedResponse;
 use crate::auth::messages::resource_metadata::{self, ResourceMetadata};
 use crate::auth::messages::server_metadata::{self, ServerMetadata, Unusable};
 use crate::auth::web_url::WebUrl;
+use crate::dialect::features::Feature;
 use crate::time::Instant;
-use crate::version::Revision;
 
 type Step = Result<Activity, AuthorizationFailure>;
 
@@ -78,7 +78,8 @@ impl Authorizer {
 
     /// There is no metadata of the resource: it may be a server of 2025-03-26.
     fn fall_back(&mut self, attempt: Attempt) -> Step {
-        let is_newer = self.revision.is_some_and(|revision| revision > Revision::V2025_03_26);
+        let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
+        let is_newer = self.revision.is_some_and(has_metadata);
         let may = match self.config.fallback {
             Fallback::UnlessNewer => !is_newer,
             Fallback::Always => true,

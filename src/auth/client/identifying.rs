@@ -80,6 +80,7 @@ impl Authorizer {
             self.config.metadata_document.as_ref().filter(|_| server.takes_metadata_documents)?;
         let mut client = Client::of(&ConfiguredClient::new(url.as_str()), &server.issuer);
         client.method = Some(self.config.document_authentication());
+        client.key = self.config.document_key.clone();
         client.source = ClientSource::Document;
         Some(client)
     }

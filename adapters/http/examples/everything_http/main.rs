@@ -4,8 +4,8 @@
 //! `http://127.0.0.1:3000/mcp`. It has what `everything_server` has on standard input and output, for clients with
 //! a session and for those without one.
 //!
-//! `--protected ISSUER` lets only those in who have an access token of that authorization server:
-//! `cargo run --example authorization_server` is one to try it with.
+//! `--protected ISSUER` lets only those in who have an access token of that authorization server. The example
+//! `authorization_server` is one to try it with.
 
 #[path = "../../../../examples/everything_server/everything/mod.rs"]
 mod everything;
