@@ -22,9 +22,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL", value_parser = issuer)]
     pub(crate) issuer: Option<String>,
     /// How long access tokens are valid
-    #[arg(long, value_name = "N", default_value_t = 3600)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    access_token_seconds: u32,
+    #[arg(long, value_name = "N", default_value_t = 3600, value_parser = seconds)]
+    access_token_seconds: u64,
     /// Where the metadata are
     #[arg(long, value_enum, default_value_t = Metadata::Oauth)]
     metadata: Metadata,
@@ -76,6 +75,9 @@ Examples:
   authorization_server --client robot:secret --access-token-seconds 30
   authorization_server --misbehave drops-refresh-tokens";
 
+/// Ten years.
+const MOST_SECONDS: u64 = 315_360_000;
+
 impl Arguments {
     /// Reads the command line, or ends the program and says what is wrong with it.
     pub(crate) fn read() -> Self {
@@ -104,7 +106,7 @@ impl Arguments {
             Asks::Ask => Consent::Ask,
             Asks::Deny => Consent::Deny,
         };
-        options.access_token_seconds = self.access_token_seconds.into();
+        options.access_token_seconds = self.access_token_seconds;
         options.clients = self.clients;
         options.scopes = self.scopes;
         options.misbehaviour = self.misbehave;
@@ -122,6 +124,11 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
         );
     }
     Ok(address)
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
+    seconds.ok_or_else(|| format!("not a number from 1 to {MOST_SECONDS}"))
 }
 
 fn issuer(text: &str) -> Result<String, String> {

@@ -214,7 +214,7 @@ fn wrong_arguments_are_explained() {
         (&["--listen", "9000"], "not of the form ADDRESS:PORT"),
         (&["--issuer", "as.example"], "invalid value 'as.example' for '--issuer <URL>'"),
         (&["--issuer", "https://as.example/?x=1"], "an issuer has no query"),
-        (&["--access-token-seconds", "0"], "0 is not in 1"),
+        (&["--access-token-seconds", "0"], "not a number from 1 to "),
         (&["--metadata", "here"], "[possible values: oauth, openid, openid-appended, none]"),
         (&["--consent", "maybe"], "[possible values: automatic, ask, deny]"),
         (&["--client", ":x"], "the ID is empty"),
