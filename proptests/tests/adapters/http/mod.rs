@@ -1,5 +1,6 @@
 //! Servers and clients on real sockets: exact bytes, connections that break off, and everything through both.
 
+mod authorized;
 mod bounds;
 mod disconnects;
 mod fake;

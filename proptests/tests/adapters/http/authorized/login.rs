@@ -1,0 +1,143 @@
+//! Logins that take long, that nobody finishes, and whose servers fail.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mcp_sansio::Revision;
+use mcp_sansio::auth::{AuthorizationFailure, Stage};
+use mcp_sansio_proptests::authorization_server::Misbehaviour;
+
+use super::kit::{Needs, Protected, authorization, connect, failure_of, open};
+use super::requests::{call, text};
+use crate::http::kit::{let_pass, soon};
+
+/// Longer than any timeout of a call, and shorter than a user may take.
+const LONG: Duration = Duration::from_secs(9 * 60);
+
+#[tokio::test]
+async fn nothing_times_out_while_the_user_is_asked() {
+    let protected = Protected::new().await;
+    protected.needs(Needs::Containing("note"));
+    let (authorization, user, mut heard) = authorization(&protected.url());
+    user.hold();
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    let pending = call(&connection, "note", "x");
+    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    let before = authorization.clock().now();
+    let_pass(LONG).await;
+    assert_eq!(authorization.clock().now(), before, "the clock stands still");
+    assert_eq!(authorization.stage(), Stage::AwaitingUser);
+    // A call that is made now waits as well: whether it needs the token nobody knows.
+    let other = call(&connection, "echo", "y");
+    let_pass(Duration::from_secs(30)).await;
+    user.ready.add_permits(1);
+    assert_eq!(text(pending).await, "noted");
+    assert_eq!(text(other).await, "y");
+    assert!(soon(heard.recv()).await.unwrap().contains("You are logged in."));
+    let_pass(Duration::from_secs(1)).await;
+    assert!(before + Duration::from_secs(1) <= authorization.clock().now(), "it goes on");
+}
+
+#[tokio::test]
+async fn a_user_who_takes_too_long_has_given_up() {
+    let protected = Protected::new().await;
+    let (authorization, user, mut heard) = authorization(&protected.url());
+    user.hold();
+    let (url, copy) = (protected.url(), authorization.clone());
+    let connecting =
+        tokio::spawn(async move { open(&url, Revision::V2026_07_28, &copy).await.unwrap_err() });
+    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    let_pass(Duration::from_secs(601)).await;
+    let error = soon(connecting).await.unwrap();
+    assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
+}
+
+#[tokio::test]
+async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut protected = Protected::new().await;
+        protected.needs(Needs::Containing("note"));
+        let (authorization, user, mut heard) = authorization(&protected.url());
+        user.hold();
+        user.gives_up.store(1, Ordering::SeqCst);
+        let connection = connect(&protected.url(), revision, &authorization).await.unwrap();
+        let calls = [call(&connection, "note", "1"), call(&connection, "note", "2")];
+        assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+        user.ready.add_permits(1);
+        for pending in calls {
+            let error = soon(pending).await.unwrap_err();
+            assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
+            let text = failure_of(&error).to_string();
+            assert_eq!(text, "authorization was not finished by the user");
+        }
+        assert_eq!(text(call(&connection, "echo", "x")).await, "x");
+        // Who changes their mind is asked again.
+        user.ready.add_permits(1);
+        assert_eq!(text(call(&connection, "note", "3")).await, "noted");
+        assert_eq!(user.was_asked(), 2);
+        assert_eq!(protected.log.next().await, "note 3");
+        assert!(protected.log.is_silent());
+    }
+}
+
+/// The server ends when the user has agreed; the next call finds it alive again.
+#[tokio::test]
+async fn an_authorization_server_that_is_killed_fails_one_login() {
+    let protected = Protected::new().await;
+    protected.needs(Needs::Containing("note"));
+    let (authorization, user, mut heard) = authorization(&protected.url());
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    let issuer = Arc::clone(&protected.issuer);
+    *user.before_return.lock().unwrap() = Some(Box::pin(async move { issuer.kill().await }));
+    let error = soon(call(&connection, "note", "1")).await.unwrap_err();
+    let place = "the token endpoint";
+    let expected = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+    assert_eq!(failure_of(&error), expected);
+    assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+    assert_eq!(text(call(&connection, "echo", "x")).await, "x");
+    // It is still dead.
+    let error = soon(call(&connection, "note", "2")).await.unwrap_err();
+    let place = "the metadata of the authorization server";
+    let expected = AuthorizationFailure::Transient { place, status: None, retry_after: None };
+    assert_eq!(failure_of(&error), expected);
+    protected.issuer.revive().await;
+    assert_eq!(text(call(&connection, "note", "3")).await, "noted");
+    let counts = protected.issuer.lock().counts;
+    assert_eq!((counts.authorize, counts.token, counts.register), (2, 1, 1));
+}
+
+/// Garbage of the authorization server ends the login with a failure that says so, and harms no later one.
+#[tokio::test]
+async fn garbage_of_an_authorization_server_fails_one_login() {
+    let protected = Protected::new().await;
+    protected.needs(Needs::Containing("note"));
+    let issuer = protected.issuer.lock().options.issuer.clone();
+    let (authorization, _user, _heard) = authorization(&protected.url());
+    let connection =
+        connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+    let token = "the token endpoint";
+    for (misbehaviour, expected) in [
+        (Misbehaviour::GarbageMetadata, AuthorizationFailure::NoServerMetadata { issuer }),
+        (
+            Misbehaviour::HugeMetadata,
+            AuthorizationFailure::TooLarge { place: "the metadata of the authorization server" },
+        ),
+        (Misbehaviour::GarbageToken, AuthorizationFailure::InvalidToken("access_token")),
+        (Misbehaviour::HugeToken, AuthorizationFailure::TooLarge { place: token }),
+        (
+            Misbehaviour::RedirectsToken,
+            AuthorizationFailure::UnexpectedStatus { place: token, status: 307 },
+        ),
+    ] {
+        protected.issuer.lock().options.misbehaviour = Some(misbehaviour);
+        let error = soon(call(&connection, "note", "1")).await.unwrap_err();
+        assert_eq!(failure_of(&error), expected, "{misbehaviour:?}");
+    }
+    protected.issuer.lock().options.misbehaviour = None;
+    assert_eq!(text(call(&connection, "note", "2")).await, "noted");
+    // The client has registered once for all of these.
+    assert_eq!(protected.issuer.lock().counts.register, 1);
+}

@@ -1,0 +1,7 @@
+//! Clients that get access tokens for a protected server, on real sockets, from the authorization server of the kit.
+
+mod kit;
+mod login;
+mod redirect;
+mod requests;
+mod storage;

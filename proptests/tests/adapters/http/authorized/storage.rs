@@ -1,0 +1,267 @@
+//! Tokens in a file: who can read it, processes that share it, and processes that are killed.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::Arc;
+use std::{env, fs, io};
+
+use mcp_sansio::Revision;
+use mcp_sansio::auth::Saved;
+use mcp_sansio_http::{Authorization, FileStorage, HostFuture, StorageLock, TokenStorage};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::kit::{Host, Protected, User, authorizer_config, connect};
+use super::requests::{call, text};
+use crate::http::kit::soon;
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("mcp-sansio-{}-{name}", std::process::id()));
+        _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("tokens.json")
+    }
+
+    /// What is in the file.
+    async fn saved(&self) -> Option<Saved> {
+        FileStorage::new(self.file()).load().await.unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An authorization that keeps its tokens in a file.
+fn stored(
+    url: &str,
+    storage: impl TokenStorage,
+) -> (Authorization, Arc<User>, UnboundedReceiver<String>) {
+    let (user, heard) = User::new();
+    let authorization = Authorization::new(authorizer_config(url), Host(Arc::clone(&user)));
+    (authorization.storage(storage), user, heard)
+}
+
+/// Makes a call that needs a token, and says how often the user was asked.
+async fn note(url: &str, storage: impl TokenStorage) -> usize {
+    let (authorization, user, _heard) = stored(url, storage);
+    let connection = connect(url, Revision::V2026_07_28, &authorization).await.unwrap();
+    assert_eq!(text(call(&connection, "note", "")).await, "noted");
+    user.was_asked()
+}
+
+/// Storage whose last step is never reached.
+struct Stuck(FileStorage);
+
+impl TokenStorage for Stuck {
+    fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>> {
+        self.0.load()
+    }
+
+    fn save<'a>(&'a self, _: &'a Saved) -> HostFuture<'a, io::Result<()>> {
+        println!("{SAYS}saving");
+        Box::pin(std::future::pending())
+    }
+
+    fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
+        self.0.lock()
+    }
+}
+
+const ROLE: &str = "MCP_SANSIO_CHILD";
+const URL: &str = "MCP_SANSIO_URL";
+const FILE: &str = "MCP_SANSIO_FILE";
+/// What a line of a child begins with; others are of its test harness.
+const SAYS: &str = "child: ";
+
+/// This program again, in a role.
+fn child(role: &str, url: &str, file: &Path) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .args(["--exact", "http::authorized::storage::a_child_plays_its_role", "--nocapture"])
+        .env(ROLE, role)
+        .env(URL, url)
+        .env(FILE, file)
+        .stdout(Stdio::piped());
+    command
+}
+
+/// What the other tests here run in another process. By itself it does nothing.
+#[test]
+fn a_child_plays_its_role() {
+    let Ok(role) = env::var(ROLE) else { return };
+    let (url, file) = (env::var(URL).unwrap(), PathBuf::from(env::var_os(FILE).unwrap()));
+    let storage = FileStorage::new(&file);
+    Runtime::new().unwrap().block_on(async {
+        match &*role {
+            "note" => println!("\n{SAYS}asked {}", note(&url, storage).await),
+            "stuck" => _ = note(&url, Stuck(storage)).await,
+            _ => {
+                let both = [file.with_extension("a"), file.with_extension("b")];
+                let both = both.map(|path| Saved::from_text(&fs::read_to_string(path).unwrap()));
+                let both = both.map(Result::unwrap);
+                for count in 0_usize.. {
+                    storage.save(&both[count % 2]).await.unwrap();
+                    if count == 2 {
+                        println!("\n{SAYS}saved");
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// What a child has said.
+fn said(output: &Output) -> Vec<String> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{text}");
+    text.lines().filter_map(|line| line.strip_prefix(SAYS)).map(String::from).collect()
+}
+
+/// Waits until a child says this.
+fn wait_for(child: &mut Child, line: &str) -> BufReader<ChildStdout> {
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut read = String::new();
+    while !read.trim_end().ends_with(&format!("{SAYS}{line}")) {
+        read.clear();
+        assert_ne!(reader.read_line(&mut read).unwrap(), 0, "the child has ended");
+    }
+    reader
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_its_owner_can_read_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("private");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    // Refreshing locks the file.
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(&folder.0).unwrap().map(Result::unwrap) {
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        names.insert(entry.file_name().into_string().unwrap());
+    }
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["tokens.json", "tokens.lock"]);
+    assert_eq!(folder.saved().await.unwrap().generation(), 2);
+}
+
+/// What is damaged is told to the host, and the user logs in again.
+#[tokio::test]
+async fn a_file_that_cannot_be_read_means_a_new_login() {
+    let folder = Folder::new("damaged");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    let whole = fs::read(folder.file()).unwrap();
+    let torn = [&b""[..], b"garbage", b"{}", &whole[..whole.len() / 2], &[0xff, 0xfe]];
+    for content in torn {
+        fs::write(folder.file(), content).unwrap();
+        let (authorization, user, mut heard) =
+            stored(&protected.url(), FileStorage::new(folder.file()));
+        let connection =
+            connect(&protected.url(), Revision::V2026_07_28, &authorization).await.unwrap();
+        assert_eq!(text(call(&connection, "note", "")).await, "noted");
+        assert!(soon(heard.recv()).await.unwrap().starts_with("storage: "));
+        assert_eq!(soon(heard.recv()).await.unwrap(), "asked");
+        assert_eq!(user.was_asked(), 1);
+        assert_eq!(folder.saved().await.unwrap().generation(), 1);
+    }
+}
+
+/// Two processes are refused at the same moment. One refreshes; the other takes what it has stored. The authorization
+/// server, which ends a grant whose refresh token comes twice, is the judge.
+///
+/// Proves A-REF-08.
+#[tokio::test]
+async fn two_processes_that_refresh_at_once_have_one_grant() {
+    let folder = Folder::new("two");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    protected.issuer.lock().revoke_access_tokens();
+    protected.refuse_together(2);
+    let children = [(); 2].map(|()| {
+        let mut command = child("note", &protected.url(), &folder.file());
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    });
+    for output in children {
+        assert_eq!(said(&soon(output).await.unwrap()), ["asked 0"]);
+    }
+    let (counts, revoked) = {
+        let server = protected.issuer.lock();
+        (server.counts, server.revoked_grants())
+    };
+    assert_eq!((counts.authorize, counts.token, counts.refresh, revoked), (1, 2, 1, 0));
+    assert_eq!(folder.saved().await.unwrap().generation(), 2);
+    // What is stored is good for the next refresh, too.
+    protected.refuse_together(1);
+    protected.issuer.lock().revoke_access_tokens();
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 0);
+    assert_eq!(protected.issuer.lock().revoked_grants(), 0);
+}
+
+/// The new refresh token is lost with the process, so the user has to log in again; nothing else is.
+#[tokio::test]
+async fn a_process_that_is_killed_before_it_saves_leaves_the_old_tokens() {
+    let folder = Folder::new("killed");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    let before = folder.saved().await;
+    protected.issuer.lock().revoke_access_tokens();
+    let mut child = child("stuck", &protected.url(), &folder.file()).spawn().unwrap();
+    let waiting = tokio::task::spawn_blocking(move || {
+        drop(wait_for(&mut child, "saving"));
+        kill(child);
+    });
+    soon(waiting).await.unwrap();
+    assert_eq!(protected.issuer.lock().counts.refresh, 1);
+    assert_eq!(folder.saved().await, before);
+    // Its lock has ended with it.
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    let counts = protected.issuer.lock().counts;
+    assert_eq!((counts.authorize, counts.refresh, counts.register), (2, 2, 1));
+}
+
+/// A process that writes all the time is killed: the file is always one of the two that it writes.
+#[tokio::test]
+async fn a_process_that_is_killed_while_it_saves_leaves_a_whole_file() {
+    let folder = Folder::new("torn");
+    let protected = Protected::new().await;
+    assert_eq!(note(&protected.url(), FileStorage::new(folder.file())).await, 1);
+    let one = fs::read_to_string(folder.file()).unwrap();
+    let mut other: Value = serde_json::from_str(&one).unwrap();
+    other["generation"] = 2.into();
+    other["grant"]["access_token"] = "x".repeat(100_000).into();
+    fs::write(folder.file().with_extension("a"), &one).unwrap();
+    fs::write(folder.file().with_extension("b"), other.to_string()).unwrap();
+    let both = [one, other.to_string()].map(|text| Saved::from_text(&text).unwrap());
+    for _ in 0..5 {
+        let mut child = child("save", "", &folder.file()).spawn().unwrap();
+        let output = wait_for(&mut child, "saved");
+        for _ in 0..100 {
+            assert!(both.contains(&folder.saved().await.unwrap()));
+        }
+        kill(child);
+        drop(output);
+        assert!(both.contains(&folder.saved().await.unwrap()));
+    }
+}
