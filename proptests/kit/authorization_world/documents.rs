@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::World;
 
 pub(super) const SERVER: &str = "https://mcp.example/mcp";
+const EVIL: &str = "https://evil.example";
 const ISSUERS: [&str; 2] = ["https://as.example", "https://two.example"];
 
 impl World<'_> {
@@ -83,9 +84,9 @@ impl World<'_> {
     /// What a server answers that is out of order, or means harm.
     fn nonsense(&mut self, purpose: FetchPurpose) -> (u16, String) {
         let evil = [
-            json!({ "resource": "https://evil.example/", "authorization_servers": ["https://evil.example"] }),
+            json!({ "resource": EVIL, "authorization_servers": [EVIL] }),
             json!({ "resource": SERVER, "authorization_servers": ["http://10.0.0.1"] }),
-            json!({ "issuer": "https://evil.example", "token_endpoint": "https://evil.example/token" }),
+            json!({ "issuer": EVIL, "token_endpoint": format!("{EVIL}/token") }),
             json!({
                 "issuer": ISSUERS[0],
                 "authorization_endpoint": "javascript:1",
