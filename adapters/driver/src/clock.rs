@@ -70,25 +70,26 @@ impl Clock {
     }
 
     /// What time it is.
+    #[inline]
     pub fn now(&self) -> Instant {
-        let real = self.read();
+        let Some(stops) = &self.stops else {
+            return self.at + (self.monotonic)().saturating_duration_since(self.started);
+        };
+        let real = self.read(stops);
         self.at + real.now.saturating_duration_since(self.started).saturating_sub(real.stood_still)
     }
 
     /// The same moment as the operating system counts. `None` if that is further away than it can count.
     pub fn monotonic(&self, at: Instant) -> Option<Monotonic> {
-        let real = self.read();
+        let Some(stops) = &self.stops else { return self.started.checked_add(at - self.at) };
+        let real = self.read(stops);
         let known = self.started.checked_add((at - self.at).checked_add(real.stood_still)?);
         if real.is_stopped { known.max(real.now.checked_add(ASK_AGAIN_AFTER)) } else { known }
     }
 
     /// Reads the time and how long the clock has stood still until then: together, or it would go back when another
     /// thread lets it go on in between.
-    fn read(&self) -> Reading {
-        let Some(stops) = &self.stops else {
-            let now = (self.monotonic)();
-            return Reading { now, stood_still: Duration::ZERO, is_stopped: false };
-        };
+    fn read(&self, stops: &Mutex<Stops>) -> Reading {
         let stops = stops.lock().unwrap_or_else(PoisonError::into_inner);
         let now = (self.monotonic)();
         let stands = stops.since.map(|since| now.saturating_duration_since(since));

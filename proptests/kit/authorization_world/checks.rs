@@ -46,6 +46,20 @@ impl World<'_> {
                 for token in &self.secrets.access {
                     assert!(!ends_in(&said, token), "an access token goes to {}", fetch.url);
                 }
+                if fetch.purpose == FetchPurpose::Refresh {
+                    // The storage is held, and nobody else has used what is in it.
+                    let stored = self.storage.as_ref().map(|stored| stored.to_text());
+                    let stored = stored.as_ref().map_or("", |text| text.expose());
+                    let is_newest = self
+                        .secrets
+                        .refresh
+                        .keys()
+                        .any(|token| ends_in(&said, token) && ends_in(stored, token));
+                    assert!(
+                        is_newest,
+                        "a refresh token is used that is not the one in the storage"
+                    );
+                }
                 for (token, endpoint) in &self.secrets.refresh {
                     let may = fetch.purpose == FetchPurpose::Refresh && fetch.url == *endpoint;
                     assert!(may || !ends_in(&said, token), "a refresh token goes to {}", fetch.url);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_sansio::auth::{
     Authorizer, AuthorizerConfig, Challenged, Challenges, ClientMetadata, ConfiguredClient, Effect,
     Fetch, FetchError, FetchedResponse, Flow, IdentityProvider, JobId, LoginMaterial, Permit,
-    RequestKey, Secret, Stage, Verdict,
+    Redirected, RequestKey, Secret, Stage, Verdict,
 };
 use mcp_sansio::{Instant, Revision};
 
@@ -131,8 +131,10 @@ impl World<'_> {
             Effect::Sign(signing) => process.jobs.push(Job::Sign(signing.job)),
             Effect::Claim { job } => process.jobs.push(Job::Claim(job)),
             Effect::Save(saved) => {
-                process.stored = saved.generation();
-                self.storage = Some(saved);
+                let stored = self.storage.take().filter(|stored| stored.is_newer_than(&saved));
+                let stored = stored.unwrap_or(saved);
+                process.stored = stored.generation();
+                self.storage = Some(stored);
             }
             Effect::Unclaim => {
                 assert_eq!(self.holder.take(), Some(at), "it gives back what it does not hold");
@@ -270,7 +272,9 @@ impl World<'_> {
         let rest = &rest[self.choices.pick(&mostly_right).unwrap()];
         let state = if self.choices.one_in(6) { "guessed".to_owned() } else { state };
         let query = format!("?{rest}&state={state}");
-        self.act(at, |authorizer, now| authorizer.redirected(&query, now));
+        let redirected = self.act(at, |authorizer, now| authorizer.redirected(&query, now));
+        let is_evil = query.contains("evil");
+        assert!(!is_evil || redirected != Redirected::Accepted, "another issuer is believed");
     }
 
     /// A request to a server comes to nothing.

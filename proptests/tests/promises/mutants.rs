@@ -6,7 +6,7 @@
 use std::process::{Command, Output};
 
 /// The defects: the name of the switch, and how the names of the tests begin that have to notice it.
-const MUTANTS: [(&str, &str); 21] = [
+const MUTANTS: [(&str, &str); 25] = [
     ("more_brackets_close_than_open", "promise_1_no"),
     ("ids_of_batches_are_compared_one_by_one", "promise_1_work"),
     ("ids_may_collide", "promise_1_work"),
@@ -28,6 +28,10 @@ const MUTANTS: [(&str, &str); 21] = [
     ("a_session_is_anybodys", "owners_reach_the_machine"),
     ("a_foreign_task_is_reached", "owners_reach_their_tasks"),
     ("sessions_share_their_tasks", "owners_reach_their_tasks"),
+    ("tokens_are_not_saved", "tokens_are_kept"),
+    ("the_issuer_of_a_response_is_not_compared", "tokens_are_kept"),
+    ("every_url_is_fetched", "tokens_are_kept"),
+    ("what_others_have_stored_is_overlooked", "tokens_are_kept"),
 ];
 
 /// Runs the oracles whose names begin like this, in a process with this defect.
@@ -40,7 +44,7 @@ fn run(oracles: &str, mutant: &str) -> Output {
 /// A mutant that no oracle notices would be a hole; so would be a promise without a mutant.
 #[test]
 fn each_broken_promise_is_noticed_by_its_oracle() {
-    for oracles in ["promise_", "owners_"] {
+    for oracles in ["promise_", "owners_", "tokens_"] {
         let whole = run(oracles, "none");
         assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stdout));
     }

@@ -26,6 +26,7 @@ use mcp_sansio::{
 };
 use mcp_sansio_proptests::allocations::{count, refuse};
 use mcp_sansio_proptests::alone::{Act, Alone, connection};
+use mcp_sansio_proptests::authorization_world::World as AuthorizationWorld;
 use mcp_sansio_proptests::http_world::HttpTrial;
 use mcp_sansio_proptests::oracles::owners::check_owners;
 use mcp_sansio_proptests::oracles::replay::check_replay;
@@ -303,4 +304,12 @@ fn owners_reach_the_machine_over_http() {
 #[test]
 fn owners_reach_their_tasks_only() {
     seeds().for_each(|seed| check_owners(&mut Choices::seeded(seed), 40));
+}
+
+/// The tokens of a client go where they belong and outlive its process, whatever servers and other processes do.
+#[test]
+fn tokens_are_kept_in_any_world() {
+    for seed in 0..400 {
+        AuthorizationWorld::play(&mut Choices::seeded(seed));
+    }
 }

@@ -61,7 +61,8 @@ pub enum Effect {
         /// Names the answer.
         job: JobId,
     },
-    /// Store this, instead of what was stored for this MCP server before.
+    /// Store this, instead of what was stored for this MCP server before. What is stored stays if it
+    /// [is newer](Saved::is_newer_than): another process has logged in meanwhile, or out.
     Save(Saved),
     /// Let go of the storage.
     Unclaim,

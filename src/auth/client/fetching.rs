@@ -214,7 +214,8 @@ impl Authorizer {
             super::config::Flow::Enterprise(provider) => provider.token_endpoint == *url,
             _ => false,
         };
-        if is_configured || self.config.policy.allows(url, &self.config.server) {
+        let is_allowed = is_configured || self.config.policy.allows(url, &self.config.server);
+        if is_allowed || mutant!("every_url_is_fetched") {
             return Ok(());
         }
         Err(AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Policy })

@@ -203,7 +203,7 @@ impl Authorizer {
             Some(issuer) => *issuer == server.issuer,
             None => !server.sends_issuer,
         };
-        if !is_of_issuer {
+        if !is_of_issuer && !mutant!("the_issuer_of_a_response_is_not_compared") {
             let (place, expected) = (IssuerPlace::Response, server.issuer.clone());
             return Err(AuthorizationFailure::IssuerMismatch { place, expected });
         }

@@ -56,6 +56,7 @@ impl Authorizer {
 
     /// What another process has stored meanwhile is taken instead.
     fn refresh(&mut self, refresh: Refresh, stored: Option<Saved>, now: Instant) -> Step {
+        let stored = stored.filter(|_| !mutant!("what_others_have_stored_is_overlooked"));
         let has_newer = stored.is_some_and(|stored| self.adopt(stored));
         let is_due = self.saved.grant.as_ref().is_some_and(|grant| {
             let before = self.config.refresh_before;

@@ -13,7 +13,8 @@ use crate::time::Instant;
 /// What a host stores for one MCP server, so that its user need not log in again: registrations and tokens. It is
 /// confidential.
 ///
-/// Two values can be told apart by their generation: each token that is issued has a higher one than the last.
+/// Two values can be told apart by their generation: each token that is issued has a higher one than the last, and so has
+/// the end of a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Saved {
     pub(in crate::auth) generation: u64,
@@ -64,6 +65,11 @@ impl Saved {
     /// The number of the last token. It counts from 1.
     pub const fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Whether this was saved by another process after `other`, which must not replace it then.
+    pub const fn is_newer_than(&self, other: &Self) -> bool {
+        self.generation > other.generation
     }
 
     /// The scopes that were granted with the access token, `None` if there is none.

@@ -3,16 +3,17 @@
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mcp_sansio::auth::{Effect, JobId, LoginMaterial, Saved};
 use mcp_sansio_driver::random_bytes;
 use tokio::sync::Notify;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::authorization::{Authorization, Shared};
 use super::fetch::fetch;
 use super::redirect::Listener;
-use super::storage::StorageLock;
+use super::storage::{StorageLock, TokenStorage};
 use crate::Transport;
 
 /// Carries out the effects of an authorization one after the other, until nobody has the authorization any more.
@@ -56,8 +57,8 @@ async fn carry_out<T: Transport>(
             drop(tokio::spawn(fetch(authorization.downgrade(), transport.clone(), what)))
         }
         Effect::Save(saved) => {
-            let storage = Arc::clone(&shared.storage);
-            if let Err(error) = guarded(async move { storage.save(&saved).await }).await {
+            let (storage, is_held) = (Arc::clone(&shared.storage), held.is_some());
+            if let Err(error) = guarded(save(storage, saved, is_held)).await {
                 shared.host.storage_failed(error);
             }
         }
@@ -102,6 +103,24 @@ async fn carry_out<T: Transport>(
         }
         _ => {}
     }
+}
+
+/// How long to wait for another process that holds the storage. It refreshes its token, which takes that long at most.
+const LOCKED_FOR: Duration = Duration::from_secs(30);
+
+/// Stores this unless another process has stored something newer.
+async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io::Result<()> {
+    // Nobody stores anything between reading and writing. A storage that cannot be held is written all the same.
+    let _lock = match is_held {
+        true => None,
+        false => timeout(LOCKED_FOR, storage.lock()).await.ok().and_then(Result::ok),
+    };
+    // What cannot be read is replaced.
+    let stored = storage.load().await.ok().flatten();
+    if stored.is_some_and(|stored| stored.is_newer_than(&saved)) {
+        return Ok(());
+    }
+    storage.save(&saved).await
 }
 
 /// Has the host do something, and hands on what comes of it.

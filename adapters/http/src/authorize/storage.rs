@@ -13,7 +13,8 @@ pub trait TokenStorage: Send + Sync + 'static {
     /// Reads what is stored, `None` if that is nothing.
     fn load(&self) -> HostFuture<'_, io::Result<Option<Saved>>>;
 
-    /// Stores this instead of what was stored before.
+    /// Stores this instead of what was stored before. It is called while the storage is held, after what is stored has been
+    /// read and found not to be newer.
     fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>>;
 
     /// Waits until nobody else holds the storage, and takes hold of it. While it is held nobody else refreshes the tokens
