@@ -36,10 +36,7 @@ impl FileStorage {
     ///
     /// Those of the system. That there is no file is none.
     pub fn clear(&self) -> io::Result<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            outcome => outcome,
-        }
+        remove(&self.path)
     }
 
     fn read(&self) -> io::Result<Option<Saved>> {
@@ -54,6 +51,8 @@ impl FileStorage {
     fn write(&self, saved: &Saved) -> io::Result<()> {
         // Two processes may write at once, each of them its own.
         let new = self.path.with_extension(format!("new{}", std::process::id()));
+        // One that a killed process with this number has left behind may have other permissions.
+        remove(&new)?;
         let mut file = private(&new, true)?;
         file.write_all(saved.to_text().expose().as_bytes())?;
         file.sync_all()?;
@@ -62,10 +61,18 @@ impl FileStorage {
     }
 }
 
-/// Opens a file for writing that only its owner can read.
+/// Removes a file if it is there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Opens a file for writing that only its owner can read. The permissions are those of a file that is made here.
 fn private(path: &Path, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(is_new);
+    options.write(true).create(true).create_new(is_new);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
