@@ -60,6 +60,10 @@ pub enum TransportErrorKind {
     /// The server, or something on the way to it, reset or closed the connection.
     #[error("the connection was reset or closed")]
     ConnectionReset,
+    /// The server wants an access token, and there is none to show: the [`source`](Error::source) of the
+    /// [`TransportError`] says why.
+    #[error("authorization failed")]
+    Authorization,
     /// Anything else: the [`source`](Error::source) of the [`TransportError`] says what, if there is one.
     #[error("the connection failed")]
     Other,

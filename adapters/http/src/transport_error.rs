@@ -59,6 +59,10 @@ fn kind_of(link: &(dyn Error + 'static), stage: Stage) -> Option<TransportErrorK
     if let Some(error) = link.downcast_ref::<TransportError>() {
         return Some(error.kind());
     }
+    #[cfg(feature = "auth")]
+    if link.is::<mcp_sansio::auth::AuthorizationFailure>() {
+        return Some(Kind::Authorization);
+    }
     if let Some(error) = link.downcast_ref::<io::Error>() {
         return match error.kind() {
             io::ErrorKind::ConnectionRefused => Some(Kind::ConnectionRefused),

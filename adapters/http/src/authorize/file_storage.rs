@@ -13,9 +13,10 @@ use super::storage::{StorageLock, TokenStorage};
 
 /// Keeps tokens in a file that only its owner can read, one file for each MCP server and user.
 ///
-/// The file is replaced as a whole, so a crash leaves the old one or the new one. A second file beside it, with the
-/// extension `lock`, is locked while tokens are refreshed: processes that share the file take turns. On Windows the file
-/// has the permissions of its folder.
+/// The file is replaced as a whole, so a crash leaves the old one or the new one. Two more files are beside it, whose names
+/// have `.lock` and `.new` at the end. The first is locked while tokens are refreshed or stored: processes that share the
+/// file take turns. The second becomes the file; a process that is killed may leave it behind. On Windows the files have the
+/// permissions of their folder.
 #[derive(Clone, Debug)]
 pub struct FileStorage {
     path: PathBuf,
@@ -39,6 +40,13 @@ impl FileStorage {
         remove(&self.path)
     }
 
+    /// The path with more at its end.
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(ending);
+        path.into()
+    }
+
     fn read(&self) -> io::Result<Option<Saved>> {
         let text = match fs::read_to_string(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -49,9 +57,8 @@ impl FileStorage {
     }
 
     fn write(&self, saved: &Saved) -> io::Result<()> {
-        // Two processes may write at once, each of them its own.
-        let new = self.path.with_extension(format!("new{}", std::process::id()));
-        // One that a killed process with this number has left behind may have other permissions.
+        let new = self.beside(".new");
+        // One that a killed process has left behind may have other permissions.
         remove(&new)?;
         let mut file = private(&new, true)?;
         file.write_all(saved.to_text().expose().as_bytes())?;
@@ -89,7 +96,7 @@ impl TokenStorage for FileStorage {
 
     fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
         Box::pin(async {
-            let file = private(&self.path.with_extension("lock"), false)?;
+            let file = private(&self.beside(".lock"), false)?;
             while !FileExt::try_lock_exclusive(&file)? {
                 tokio::time::sleep(TRY_AGAIN_AFTER).await;
             }

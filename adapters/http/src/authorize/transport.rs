@@ -17,8 +17,12 @@ use crate::{SendError, Transport};
 /// A [`Transport`] for a server that wants an access token: requests get the token of an [`Authorization`], and what is
 /// refused with 401, or with 403 for want of scope, waits for another token and is sent again.
 ///
-/// The same request of HTTP is sent again, because the server has not looked at the message in it. No other request waits
-/// for that one. A connection that uses this transport has no timeouts while a user is asked.
+/// The same request of HTTP is sent again, because the server has not looked at the message in it. Requests with a good
+/// token do not wait for it; those without one wait for the login that is under way. A connection that uses this transport
+/// has no timeouts while a user is asked.
+///
+/// A call fails with [`TransportErrorKind::Authorization`](mcp_sansio::TransportErrorKind::Authorization) if there is no
+/// token for it. The [`AuthorizationFailure`] is among the sources of the error.
 ///
 /// A request that has an `Authorization` field already, because the host has configured one, fails: the two exclude each
 /// other.

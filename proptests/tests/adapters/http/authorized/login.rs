@@ -71,6 +71,8 @@ async fn a_user_who_gives_up_ends_the_calls_that_wait_and_no_other() {
             assert_eq!(failure_of(&error), AuthorizationFailure::Abandoned);
             let text = failure_of(&error).to_string();
             assert_eq!(text, "authorization was not finished by the user");
+            // Whoever shows only the error itself says at least what it was about.
+            assert!(error.to_string().contains("authorization failed"), "{error}");
         }
         assert_eq!(text(call(&connection, "echo", "x")).await, "x");
         // Who changes their mind is asked again.

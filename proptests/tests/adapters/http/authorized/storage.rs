@@ -162,17 +162,17 @@ async fn only_its_owner_can_read_the_file() {
         assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         names.insert(entry.file_name().into_string().unwrap());
     }
-    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["tokens.json", "tokens.lock"]);
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["tokens.json", "tokens.json.lock"]);
     assert_eq!(folder.saved().await.unwrap().generation(), 2);
 }
 
-/// A process that was killed may have had the number of this one, and have left a file behind.
+/// A process that was killed may have left a file behind.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_a_killed_process_has_left_behind_is_not_written_into() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("stale");
-    let stale = folder.file().with_extension(format!("new{}", std::process::id()));
+    let stale = folder.file().with_extension("json.new");
     fs::write(&stale, "half").unwrap();
     fs::set_permissions(&stale, fs::Permissions::from_mode(0o666)).unwrap();
     FileStorage::new(folder.file()).save(&Saved::default()).await.unwrap();
