@@ -6,6 +6,7 @@ mod authorization_server;
 mod challenges;
 mod discovery;
 mod extensions;
+mod hostile;
 mod kit;
 mod login;
 mod refreshing;

@@ -136,7 +136,7 @@ impl Authorizer {
     /// Forgets the tokens, but not the registrations. What is to be stored comes as [`Effect::Save`].
     pub fn log_out(&mut self) {
         if self.saved.grant.take().is_some() {
-            // What another process has stored of the same login goes as well.
+            // A storage that was read before this has the tokens still: it is older now.
             self.saved.generation += 1;
             self.save();
         }

@@ -14,7 +14,7 @@ use crate::time::Instant;
 /// confidential.
 ///
 /// Two values can be told apart by their generation: each token that is issued has a higher one than the last, and so has
-/// the end of a login.
+/// the state after a logout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Saved {
     pub(in crate::auth) generation: u64,
@@ -62,7 +62,7 @@ impl Grant {
 }
 
 impl Saved {
-    /// The number of the last token. It counts from 1.
+    /// The number of the last token, or of the logout that came after it. It counts from 1.
     pub const fn generation(&self) -> u64 {
         self.generation
     }

@@ -1,0 +1,19 @@
+//! Inputs that somebody has made to do harm, and events in the order that does most of it.
+
+use crate::kit::{Lab, config, tokens};
+
+/// Proves A-REF-08: a refresh that is under way does not bring back the tokens of a user who has logged out.
+#[test]
+fn a_logout_during_a_refresh_lasts() {
+    let mut lab = Lab::new(config());
+    lab.log_in(&tokens());
+    let stored = lab.saved.clone();
+    assert!(stored.as_ref().is_some_and(|stored| stored.scopes().is_some()));
+    lab.wait(3540);
+    lab.authorizer.log_out();
+    // The host has read the file before it carried out the effect that empties it.
+    lab.claim(stored);
+    assert_eq!(lab.released(), []);
+    assert_eq!(lab.authorizer.granted(), None);
+    assert_eq!(lab.saved.as_ref().and_then(|saved| saved.scopes()), None);
+}
