@@ -1,5 +1,7 @@
 //! Inputs that somebody has made to do harm, and events in the order that does most of it.
 
+use mcp_sansio::auth::Redirected;
+
 use crate::kit::{Lab, config, tokens};
 
 /// Proves A-REF-08: a refresh that is under way does not bring back the tokens of a user who has logged out.
@@ -16,4 +18,16 @@ fn a_logout_during_a_refresh_lasts() {
     assert_eq!(lab.released(), []);
     assert_eq!(lab.authorizer.granted(), None);
     assert_eq!(lab.saved.as_ref().and_then(|saved| saved.scopes()), None);
+}
+
+/// Proves A-AUTHZ-01: a query may have question marks in it (RFC 3986, section 3.4).
+#[test]
+fn a_question_mark_in_a_query_is_part_of_a_value() {
+    for url in ["", "?", "http://127.0.0.1:4000/callback?"] {
+        let mut lab = Lab::new(config());
+        let state = lab.until_browser("Bearer").get("state").to_owned();
+        let url = format!("{url}code=a?b&state={state}");
+        assert_eq!(lab.authorizer.redirected(&url, lab.now), Redirected::Accepted, "{url}");
+        assert_eq!(crate::kit::field(&lab.fetch(), "code").as_deref(), Some("a?b"), "{url}");
+    }
 }

@@ -21,7 +21,11 @@ pub(in crate::auth) struct AuthorizationResponse {
 impl AuthorizationResponse {
     /// Reads the URL that the browser has been sent to, or its query alone.
     pub(in crate::auth) fn read(url: &str) -> Self {
-        let query = url.split_once('?').map_or(url, |(_, query)| query);
+        // The values of a query may have question marks in them, and what stands before a query has no `=`.
+        let is_url =
+            |before: &&str| before.split_once('=').is_none_or(|(start, _)| start.contains("://"));
+        let query = url.split_once('?').filter(|(before, _)| is_url(before));
+        let query = query.map_or(url, |(_, query)| query);
         let query = query.split('#').next().unwrap_or_default();
         let mut response = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
