@@ -31,3 +31,13 @@ fn a_question_mark_in_a_query_is_part_of_a_value() {
         assert_eq!(crate::kit::field(&lab.fetch(), "code").as_deref(), Some("a?b"), "{url}");
     }
 }
+
+/// The error code of a server does not control a terminal, and begins no line of a log.
+#[test]
+fn an_error_code_is_shown_without_its_control_characters() {
+    let mut lab = Lab::new(config());
+    let state = lab.until_browser("Bearer").get("state").to_owned();
+    assert_eq!(lab.back(&format!("error=%1B[2J%0Aok&state={state}")), Redirected::Failed);
+    let text = lab.failure().to_string();
+    assert_eq!(text, r"authorization was denied: \u{1b}[2J\nok");
+}

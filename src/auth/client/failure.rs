@@ -231,7 +231,8 @@ impl OAuthError {
 
 impl core::fmt::Display for OAuthError {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter.write_str(self.code.as_str())?;
+        // It may be a text of a server: without its control characters.
+        write!(formatter, "{}", self.code.as_str().escape_debug())?;
         match &self.description {
             Some(description) => write!(formatter, " ({description:?})"),
             None => Ok(()),
