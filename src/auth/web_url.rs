@@ -179,9 +179,12 @@ impl fmt::Debug for WebUrl {
 }
 
 /// Whether a host is the name of one: letters, digits, hyphens, underscores and dots, and no number at the end, which some
-/// read as an IPv4 address.
+/// read as an IPv4 address. `localhost.` is none: some ask a name server for it, and some this machine.
 fn is_name(host: &str) -> bool {
     let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    if last == "localhost" && host.ends_with('.') {
+        return false;
+    }
     let digits = last.strip_prefix("0x").unwrap_or(last);
     let is_number = match digits.len() == last.len() {
         true => digits.bytes().all(|byte| byte.is_ascii_digit()),

@@ -1,6 +1,6 @@
 //! Inputs that somebody has made to do harm, and events in the order that does most of it.
 
-use mcp_sansio::auth::Redirected;
+use mcp_sansio::auth::{Redirected, UrlError, WebUrl};
 
 use crate::kit::{Lab, config, tokens};
 
@@ -40,4 +40,13 @@ fn an_error_code_is_shown_without_its_control_characters() {
     assert_eq!(lab.back(&format!("error=%1B[2J%0Aok&state={state}")), Redirected::Failed);
     let text = lab.failure().to_string();
     assert_eq!(text, r"authorization was denied: \u{1b}[2J\nok");
+}
+
+/// Proves A-SEC-05: a name of this machine that ends with a dot is not clear.
+#[test]
+fn this_machine_has_no_second_name() {
+    for url in ["https://localhost./", "http://localhost.:3000", "https://a.LOCALHOST."] {
+        assert_eq!(WebUrl::parse(url), Err(UrlError::Host), "{url}");
+    }
+    assert!(WebUrl::parse("https://mcp.example./mcp").is_ok());
 }
