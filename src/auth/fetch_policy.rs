@@ -59,20 +59,31 @@ impl FetchPolicy {
                 !is_none && (self.private || !is_private)
             }
             IpAddr::V6(address) => {
-                let is_private = address.is_unique_local() || address.is_unicast_link_local();
+                // Site-local addresses, fec0::/10, are deprecated, and routed all the same.
+                let is_site_local = address.segments()[0] & 0xffc0 == 0xfec0;
+                // A translator of the own network, RFC 8215.
+                let is_translated = address.segments().starts_with(&[0x64, 0xff9b, 1]);
+                let is_private = address.is_unique_local()
+                    || address.is_unicast_link_local()
+                    || is_site_local
+                    || is_translated;
                 self.private || !is_private
             }
         }
     }
 }
 
-/// The IPv4 address that a packet to this address ends at: also of one that is mapped, or translated by NAT64.
+/// The IPv4 address that a packet to this address ends at: also of one that is mapped or compatible, translated by NAT64,
+/// or tunnelled by 6to4.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
+    let four = |high, low| IpAddr::V4((u32::from(high) << 16 | u32::from(low)).into());
     match six.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            IpAddr::V4((u32::from(high) << 16 | u32::from(low)).into())
-        }
+        // `::` and `::1` are addresses of their own.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => address,
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0, 0, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => four(high, low),
         _ => address.to_canonical(),
     }
 }

@@ -1,6 +1,6 @@
 //! Inputs that somebody has made to do harm, and events in the order that does most of it.
 
-use mcp_sansio::auth::{Redirected, UrlError, WebUrl};
+use mcp_sansio::auth::{FetchPolicy, Redirected, UrlError, WebUrl};
 
 use crate::kit::{Lab, config, tokens};
 
@@ -49,4 +49,19 @@ fn this_machine_has_no_second_name() {
         assert_eq!(WebUrl::parse(url), Err(UrlError::Host), "{url}");
     }
     assert!(WebUrl::parse("https://mcp.example./mcp").is_ok());
+}
+
+/// Proves A-SEC-05: an address of IPv6 that leads to one of IPv4 is judged by that one.
+#[test]
+fn an_address_in_an_address_is_found() {
+    let policy = FetchPolicy::default();
+    for address in ["2002:7f00:1::1", "2002:a00:1::", "::127.0.0.1", "::10.0.0.1", "fec0::1"] {
+        assert!(!policy.allows_address(address.parse().unwrap()), "{address}");
+    }
+    for address in ["64:ff9b:1::a00:1", "::", "::1"] {
+        assert!(!policy.allows_address(address.parse().unwrap()), "{address}");
+    }
+    for address in ["2002:5db8:d822::1", "2606:2800:220:1::1"] {
+        assert!(policy.allows_address(address.parse().unwrap()), "{address}");
+    }
 }
