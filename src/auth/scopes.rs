@@ -1,6 +1,7 @@
 //! Lists of scopes.
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -56,7 +57,8 @@ impl Scopes {
 
     /// Whether the list names every scope of the other one. No scope implies another.
     pub fn covers(&self, needed: &Self) -> bool {
-        needed.iter().all(|scope| self.contains(scope))
+        let known: BTreeSet<&str> = self.iter().collect();
+        needed.iter().all(|scope| known.contains(scope))
     }
 
     /// The scopes of this list, and then those of the other one that are not in it.
@@ -68,13 +70,10 @@ impl Scopes {
 
 impl<'a> FromIterator<&'a str> for Scopes {
     fn from_iter<T: IntoIterator<Item = &'a str>>(names: T) -> Self {
-        let mut scopes = Self::none();
-        for name in names {
-            if is_scope(name) && !scopes.contains(name) {
-                scopes.0.push(name.to_owned());
-            }
-        }
-        scopes
+        // Lists of servers can be long, so each name is looked up and not searched for.
+        let mut known = BTreeSet::new();
+        let new = names.into_iter().filter(|name| is_scope(name) && known.insert(*name));
+        Self(new.map(ToOwned::to_owned).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs that somebody has made to do harm, and events in the order that does most of it.
 
-use mcp_sansio::auth::{FetchPolicy, Redirected, UrlError, WebUrl};
+use mcp_sansio::auth::{FetchPolicy, Redirected, Scopes, UrlError, WebUrl};
 
 use crate::kit::{Lab, config, tokens};
 
@@ -64,4 +64,13 @@ fn an_address_in_an_address_is_found() {
     for address in ["2002:5db8:d822::1", "2606:2800:220:1::1"] {
         assert!(policy.allows_address(address.parse().unwrap()), "{address}");
     }
+}
+
+/// Proves A-SEC-06: a list of scopes that fills a header is read in a moment.
+#[test]
+fn a_very_long_list_of_scopes_is_read() {
+    let text: Vec<String> = (0..300_000).map(|number| format!("{number:x}")).collect();
+    let scopes = Scopes::parse(&text.join(" "));
+    assert_eq!(scopes.iter().count(), text.len());
+    assert!(scopes.covers(&scopes.union(&scopes)));
 }
