@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jsonwebtoken::errors::ErrorKind;
@@ -15,7 +15,6 @@ use mcp_sansio::Instant;
 use mcp_sansio::auth::Scopes;
 use mcp_sansio::auth::resource_server::Claims;
 use serde::Deserialize;
-use tokio::sync::Mutex;
 use tokio::time::Instant as Monotonic;
 
 use super::verifier::{TokenVerifier, Verification, VerificationFuture};
@@ -37,8 +36,10 @@ use super::verifier::{TokenVerifier, Verification, VerificationFuture};
 /// assert!(JwtVerifier::new("no keys").is_err());
 /// ```
 pub struct JwtVerifier {
-    source: Option<Box<dyn KeySource>>,
-    fetched: Mutex<Fetched>,
+    source: Option<Arc<dyn KeySource>>,
+    fetched: Arc<Mutex<Fetched>>,
+    /// Held by the one fetch that is under way.
+    fetching: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Where the keys of an issuer come from: the document that `jwks_uri` of its metadata names.
@@ -71,6 +72,8 @@ struct Fetched {
     keys: Option<Arc<JwkSet>>,
     tried: Option<Monotonic>,
     succeeded: Option<Monotonic>,
+    /// A fetch is under way, for which those wait who need it.
+    is_under_way: bool,
 }
 
 /// A key that is not in the set is a reason to fetch the set anew, but not more often than this: everybody can name keys.
@@ -90,35 +93,84 @@ impl JwtVerifier {
     /// If the text is none.
     pub fn new(keys: &str) -> io::Result<Self> {
         let fetched = Fetched { keys: Some(Arc::new(read(keys)?)), ..Fetched::default() };
-        Ok(Self { source: None, fetched: Mutex::new(fetched) })
+        Ok(Self { source: None, fetched: Arc::new(Mutex::new(fetched)), fetching: Arc::default() })
     }
 
     /// With keys that are fetched when the first token comes, every hour, and when a token names a key that is not known,
     /// but not more often than every 10 s. Keys that cannot be fetched anew are kept for another hour.
     pub fn fetching(source: impl KeySource) -> Self {
-        Self { source: Some(Box::new(source)), fetched: Mutex::default() }
+        let (fetched, fetching) = (Arc::default(), Arc::default());
+        Self { source: Some(Arc::new(source)), fetched, fetching }
     }
 
-    /// The keys, fetched again if they are old or if the key with this id is not among them. Everybody waits for one fetch.
+    /// The keys, fetched again if they are old or if the key with this id is not among them.
+    ///
+    /// Everybody can name a key that is not there, so only those wait for a fetch who need it.
     async fn keys(&self, id: Option<&str>) -> Option<Arc<JwkSet>> {
-        let mut fetched = self.fetched.lock().await;
-        let Some(source) = &self.source else { return fetched.keys.clone() };
-        let now = Monotonic::now();
-        let age = |at: Option<Monotonic>| at.map(|at| now.saturating_duration_since(at));
-        let lacks = |keys: &Arc<JwkSet>| id.is_some_and(|id| keys.find(id).is_none());
-        let is_old = age(fetched.succeeded).is_none_or(|age| age >= GOOD_FOR);
-        let is_wanted = is_old || fetched.keys.as_ref().is_none_or(lacks);
-        if is_wanted && age(fetched.tried).is_none_or(|age| age >= FETCH_AGAIN_AFTER) {
-            fetched.tried = Some(now);
-            if let Ok(keys) = source.fetch().await.and_then(|text| read(&text)) {
-                fetched.keys = Some(Arc::new(keys));
-                fetched.succeeded = Some(now);
-            } else if age(fetched.succeeded).is_none_or(|age| age >= 2 * GOOD_FOR) {
-                fetched.keys = None;
-            }
+        let Some(source) = &self.source else { return self.fetched().keys.clone() };
+        if !self.fetched().is_wanted(id) {
+            return self.fetched().keys.clone();
         }
-        fetched.keys.clone()
+        let fetching = Arc::clone(&self.fetching).lock_owned().await;
+        if !self.fetched().begin(id) {
+            return self.fetched().keys.clone();
+        }
+        let (source, fetched) = (Arc::clone(source), Arc::clone(&self.fetched));
+        // A client that goes away does not take the fetch with it, for which the next would have to wait.
+        let fetch = tokio::spawn(async move {
+            let _fetching = fetching;
+            let keys = source.fetch().await.and_then(|text| read(&text));
+            lock(&fetched).end(keys.ok());
+        });
+        _ = fetch.await;
+        self.fetched().keys.clone()
     }
+
+    fn fetched(&self) -> MutexGuard<'_, Fetched> {
+        lock(&self.fetched)
+    }
+}
+
+/// It is never held while something is waited for.
+fn lock(fetched: &Mutex<Fetched>) -> MutexGuard<'_, Fetched> {
+    fetched.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Fetched {
+    /// Whether to fetch for a token that names this key.
+    fn is_wanted(&self, id: Option<&str>) -> bool {
+        let lacks = |keys: &Arc<JwkSet>| id.is_some_and(|id| keys.find(id).is_none());
+        let is_old = age(self.succeeded).is_none_or(|age| age >= GOOD_FOR);
+        let is_wanted = is_old || self.keys.as_ref().is_none_or(lacks);
+        is_wanted
+            && (self.is_under_way || age(self.tried).is_none_or(|age| age >= FETCH_AGAIN_AFTER))
+    }
+
+    /// Begins a fetch, if it is still wanted.
+    fn begin(&mut self, id: Option<&str>) -> bool {
+        // One that broke off, because the source panicked, is not under way any more.
+        self.is_under_way = false;
+        self.is_under_way = self.is_wanted(id);
+        if self.is_under_way {
+            self.tried = Some(Monotonic::now());
+        }
+        self.is_under_way
+    }
+
+    /// What came of it: `None` if that is nothing.
+    fn end(&mut self, keys: Option<JwkSet>) {
+        self.is_under_way = false;
+        if let Some(keys) = keys {
+            self.keys = Some(Arc::new(keys));
+            self.succeeded = self.tried;
+        } else if age(self.succeeded).is_none_or(|age| age >= 2 * GOOD_FOR) {
+            self.keys = None;
+        }
+    }
+}
+
+fn age(at: Option<Monotonic>) -> Option<Duration> {
+    at.map(|at| Monotonic::now().saturating_duration_since(at))
 }
 
 impl TokenVerifier for JwtVerifier {

@@ -1,8 +1,11 @@
 //! Tokens that are JSON Web Tokens.
 
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::Instant;
@@ -10,6 +13,7 @@ use mcp_sansio_http::{JwtVerifier, TokenVerifier, Verification};
 use p256::ecdsa::signature::Signer;
 use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::kit::let_pass;
 
@@ -200,4 +204,57 @@ async fn old_keys_are_not_taken_for_ever() {
     assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)));
     let_pass(Duration::from_secs(3600)).await;
     assert_eq!(verifier.verify(&one).await, Verification::Unavailable);
+}
+
+/// What a future gives at once.
+async fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    poll_fn(|context| match Pin::new(&mut *future).poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Proves A-RS-07: a token that names a key which is not there delays no other token.
+#[tokio::test]
+async fn a_slow_fetch_delays_only_those_who_need_it() {
+    let fetches = AtomicUsize::new(0);
+    let verifier = JwtVerifier::fetching(move || {
+        let fetch = fetches.fetch_add(1, Ordering::SeqCst);
+        async move {
+            if fetch > 0 {
+                std::future::pending::<()>().await;
+            }
+            Ok(keys(&[jwk(1, "one")]))
+        }
+    });
+    let (one, two) = (signed(1, &header("one"), &payload()), signed(2, &header("two"), &payload()));
+    assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)));
+    let_pass(Duration::from_secs(11)).await;
+    let mut attack = verifier.verify(&two);
+    assert_eq!(at_once(&mut attack).await, None, "it waits for the fetch");
+    let verified = at_once(&mut verifier.verify(&one)).await;
+    assert!(matches!(verified, Some(Verification::Valid(_))), "{verified:?}");
+}
+
+/// Proves A-RS-07: a client that goes away while keys are fetched does not end the fetch, for which others wait.
+#[tokio::test]
+async fn a_fetch_outlives_the_client_that_began_it() {
+    let (begun, open) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let (counted, opened) = (Arc::clone(&begun), Arc::clone(&open));
+    let verifier = JwtVerifier::fetching(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let opened = Arc::clone(&opened);
+        async move {
+            opened.acquire().await.unwrap().forget();
+            Ok(keys(&[jwk(1, "one")]))
+        }
+    });
+    let one = signed(1, &header("one"), &payload());
+    let mut gone = verifier.verify(&one);
+    assert_eq!(at_once(&mut gone).await, None);
+    drop(gone);
+    open.add_permits(1);
+    assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)));
+    assert_eq!(begun.load(Ordering::SeqCst), 1);
 }
