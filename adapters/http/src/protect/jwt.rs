@@ -202,8 +202,17 @@ impl TokenVerifier for JwtVerifier {
     }
 }
 
+/// Keys of a kind that is not known here are left out
+/// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)): they sign no token that is taken.
 fn read(keys: &str) -> io::Result<JwkSet> {
-    serde_json::from_str(keys).map_err(io::Error::from)
+    #[derive(Deserialize)]
+    struct Set {
+        keys: Vec<serde_json::Value>,
+    }
+
+    let Set { keys } = serde_json::from_str(keys)?;
+    let keys = keys.into_iter().filter_map(|key| serde_json::from_value(key).ok()).collect();
+    Ok(JwkSet { keys })
 }
 
 /// What the token says, if this key has signed it.

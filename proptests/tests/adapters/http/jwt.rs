@@ -206,6 +206,21 @@ async fn old_keys_are_not_taken_for_ever() {
     assert_eq!(verifier.verify(&one).await, Verification::Unavailable);
 }
 
+/// Proves A-RS-07: keys of a kind that is not known do not take the others with them (RFC 7517, section 5).
+#[tokio::test]
+async fn keys_of_other_kinds_are_left_out() {
+    let others = [
+        json!({ "kty": "AKP", "alg": "ML-DSA-44", "kid": "new", "pub": "AA" }),
+        json!({ "kty": "EC", "crv": "secp256k1", "kid": "odd", "x": "AA", "y": "AA" }),
+        json!("no key"),
+    ];
+    let one = signed(1, &header("one"), &payload());
+    for other in others {
+        let verifier = JwtVerifier::new(&keys(&[other.clone(), jwk(1, "one")])).unwrap();
+        assert!(matches!(verifier.verify(&one).await, Verification::Valid(_)), "{other}");
+    }
+}
+
 /// What a future gives at once.
 async fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     poll_fn(|context| match Pin::new(&mut *future).poll(context) {
