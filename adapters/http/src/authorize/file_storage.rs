@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fs4::fs_std::FileExt;
@@ -13,10 +14,10 @@ use super::storage::{StorageLock, TokenStorage};
 
 /// Keeps tokens in a file that only its owner can read, one file for each MCP server and user.
 ///
-/// The file is replaced as a whole, so a crash leaves the old one or the new one. Two more files are beside it, whose names
-/// have `.lock` and `.new` at the end. The first is locked while tokens are refreshed or stored: processes that share the
-/// file take turns. The second becomes the file; a process that is killed may leave it behind. On Windows the files have the
-/// permissions of their folder.
+/// The file is replaced as a whole, so a crash leaves the old one or the new one. A second file beside it, whose name has
+/// `.lock` at its end, is locked while tokens are refreshed or stored: processes that share the file take turns. A process
+/// that is killed may leave a third one behind, with `.new` in its name. On Windows the files have the permissions of their
+/// folder.
 #[derive(Clone, Debug)]
 pub struct FileStorage {
     path: PathBuf,
@@ -37,14 +38,10 @@ impl FileStorage {
     ///
     /// Those of the system. That there is no file is none.
     pub fn clear(&self) -> io::Result<()> {
-        remove(&self.path)
-    }
-
-    /// The path with more at its end.
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut path = self.path.clone().into_os_string();
-        path.push(ending);
-        path.into()
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            outcome => outcome,
+        }
     }
 
     fn read(&self) -> io::Result<Option<Saved>> {
@@ -57,29 +54,37 @@ impl FileStorage {
     }
 
     fn write(&self, saved: &Saved) -> io::Result<()> {
-        let new = self.beside(".new");
-        // One that a killed process has left behind may have other permissions.
-        remove(&new)?;
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        // Two may write at once, in this process too, each of them its own file.
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let new = self.beside(&format!("new{}-{number}", std::process::id()));
+        // One that is there already was left behind, or belongs to somebody who wants to read the tokens.
+        _ = fs::remove_file(&new);
         let mut file = private(&new, true)?;
-        file.write_all(saved.to_text().expose().as_bytes())?;
-        file.sync_all()?;
+        let text = saved.to_text();
+        let written = file.write_all(text.expose().as_bytes()).and_then(|()| file.sync_all());
         drop(file);
-        fs::rename(&new, &self.path)
+        let replaced = written.and_then(|()| fs::rename(&new, &self.path));
+        if replaced.is_err() {
+            _ = fs::remove_file(&new);
+        }
+        replaced
+    }
+
+    /// A file in the same folder, whose name is the whole name of this one and more: `a.example` and `a.test` have nothing
+    /// in common.
+    fn beside(&self, extension: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".");
+        name.push(extension);
+        name.into()
     }
 }
 
-/// Removes a file if it is there.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
-}
-
-/// Opens a file for writing that only its owner can read. The permissions are those of a file that is made here.
+/// Opens a file for writing that only its owner can read. One that has to be new is neither a link nor somebody else's.
 fn private(path: &Path, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).create_new(is_new);
+    options.write(true).create(true).create_new(is_new).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
@@ -96,7 +101,7 @@ impl TokenStorage for FileStorage {
 
     fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>> {
         Box::pin(async {
-            let file = private(&self.beside(".lock"), false)?;
+            let file = private(&self.beside("lock"), false)?;
             while !FileExt::try_lock_exclusive(&file)? {
                 tokio::time::sleep(TRY_AGAIN_AFTER).await;
             }
