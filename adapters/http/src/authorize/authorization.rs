@@ -11,6 +11,7 @@ use mcp_sansio::auth::{
 use mcp_sansio_driver::{Clock, StoppedClock};
 use mcp_sansio_tokio::runtime::clock;
 use tokio::sync::{Notify, OnceCell, oneshot};
+use tokio::task::JoinHandle;
 
 use super::effects;
 use super::host::AuthorizationHost;
@@ -65,7 +66,8 @@ pub(super) struct Shared {
     pub(super) wake: Arc<Notify>,
     pub(super) host: Arc<dyn AuthorizationHost>,
     pub(super) storage: Arc<dyn TokenStorage>,
-    started: OnceCell<()>,
+    /// What was stored has been read.
+    loaded: OnceCell<()>,
     /// The clock of connections, which stands still while a user is asked.
     connections: Clock,
     /// The clock of the machine.
@@ -77,6 +79,8 @@ pub(super) struct State {
     waiting: HashMap<RequestKey, oneshot::Sender<Verdict>>,
     requests: u64,
     stopped: Option<StoppedClock>,
+    /// Carries out effects.
+    task: Option<JoinHandle<()>>,
     /// Listens for the return of the browser.
     pub(super) listener: Option<Listener>,
 }
@@ -89,6 +93,7 @@ impl Authorization {
             waiting: HashMap::new(),
             requests: 0,
             stopped: None,
+            task: None,
             listener: None,
         };
         let shared = Shared {
@@ -96,7 +101,7 @@ impl Authorization {
             wake: Arc::default(),
             host: Arc::new(host),
             storage: Arc::new(MemoryStorage::new()),
-            started: OnceCell::new(),
+            loaded: OnceCell::new(),
             connections: clock().stoppable(),
             clock: clock(),
         };
@@ -172,18 +177,29 @@ impl Authorization {
         Arc::downgrade(&self.shared)
     }
 
-    /// Begins to carry out effects, once, after what is stored has been read.
+    /// Begins to carry out effects, after what is stored has been read, and begins again if that has ended: with the runtime
+    /// that it ran on, or because a function of the host has panicked.
     pub(super) async fn start(&self, transport: &impl Transport) {
-        let begin = async {
+        let load = async {
             let storage = Arc::clone(&self.shared.storage);
             match effects::guarded(async move { storage.load().await }).await {
                 Ok(saved) => self.restore(saved),
                 Err(error) => self.shared.host.storage_failed(error),
             }
-            let wake = Arc::clone(&self.shared.wake);
-            tokio::spawn(effects::carry_out_all(self.downgrade(), wake, transport.clone()));
         };
-        self.shared.started.get_or_init(|| begin).await;
+        self.shared.loaded.get_or_init(|| load).await;
+        let mut state = self.lock();
+        if state.task.as_ref().is_none_or(JoinHandle::is_finished) {
+            let wake = Arc::clone(&self.shared.wake);
+            let work = effects::carry_out_all(self.downgrade(), wake, transport.clone());
+            state.task = Some(tokio::spawn(work));
+        }
+    }
+
+    /// No effect is carried out any more, so those who wait do so in vain: they fail, and the user is not waited for.
+    pub(super) fn stopped(&self) {
+        self.with(Authorizer::abandoned);
+        self.lock().waiting.clear();
     }
 
     fn restore(&self, saved: Option<Saved>) {

@@ -22,6 +22,7 @@ pub(super) async fn carry_out_all<T: Transport>(
     wake: Arc<Notify>,
     transport: T,
 ) {
+    let _end = End(Weak::clone(&shared));
     let mut held = None;
     loop {
         let Some(authorization) = shared.upgrade().map(|shared| Authorization { shared }) else {
@@ -41,6 +42,17 @@ pub(super) async fn carry_out_all<T: Transport>(
                     Authorization { shared }.with(|authorizer, now| authorizer.handle_timeout(now));
                 }
             }
+        }
+    }
+}
+
+/// The end of the task, however it comes about.
+struct End(Weak<Shared>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.upgrade() {
+            Authorization { shared }.stopped();
         }
     }
 }

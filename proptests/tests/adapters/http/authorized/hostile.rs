@@ -4,9 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::{env, process};
 
+use mcp_sansio::Revision;
 use mcp_sansio::auth::Saved;
 use mcp_sansio_http::{FileStorage, TokenStorage};
+use tokio::runtime::Runtime;
 
+use super::kit::{Protected, authorization, connect};
+use super::requests::{call, text};
 use crate::http::kit::soon;
 
 fn folder(name: &str) -> PathBuf {
@@ -14,6 +18,29 @@ fn folder(name: &str) -> PathBuf {
     _ = fs::remove_dir_all(&path);
     fs::create_dir(&path).unwrap();
     path
+}
+
+/// Proves A-GEN-02: an authorization outlives the runtime on which it was used first.
+#[test]
+fn an_authorization_is_used_on_another_runtime() {
+    let servers = Runtime::new().unwrap();
+    let protected = servers.block_on(Protected::new());
+    let url = protected.url();
+    let (authorization, user, _heard) = {
+        let _guard = servers.enter();
+        authorization(&url)
+    };
+    for _ in 0..2 {
+        let runtime = Runtime::new().unwrap();
+        runtime.block_on(async {
+            let connection = connect(&url, Revision::V2026_07_28, &authorization).await.unwrap();
+            assert_eq!(text(call(&connection, "note", "")).await, "noted");
+        });
+        drop(runtime);
+        protected.issuer.lock().revoke_access_tokens();
+    }
+    assert_eq!(user.was_asked(), 1);
+    assert_eq!(protected.issuer.lock().counts.refresh, 1);
 }
 
 /// Proves A-SEC-04: tokens are not written to a file that somebody else has put where they will be written.
