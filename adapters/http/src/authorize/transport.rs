@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
-use mcp_sansio::auth::{AuthorizationFailure, Challenged, Challenges, Permit, Verdict};
+use mcp_sansio::auth::{AuthorizationFailure, Challenged, Challenges, Permit, Verdict, WebUrl};
 use mcp_sansio::http::Headers;
 use mcp_sansio_driver::Clock;
 
@@ -69,6 +69,7 @@ impl<T: Transport> Authorized<T> {
     /// Hands a refusal over, and waits for what becomes of the request. `None` if it is not about authorization.
     async fn challenged(
         &self,
+        url: &str,
         response: &Response<Incoming>,
         generation: Option<u64>,
         body: &[u8],
@@ -84,7 +85,15 @@ impl<T: Transport> Authorized<T> {
             StatusCode::FORBIDDEN => challenges.bearer().is_some(),
             _ => false,
         };
-        if !is_challenge {
+        // What another server says is not about the tokens of this one.
+        let is_of_server = || {
+            let url = WebUrl::parse(url);
+            let same = |url: WebUrl| {
+                self.authorization.with(|it, _| it.config().server().is_same_origin(&url))
+            };
+            url.is_ok_and(same)
+        };
+        if !is_challenge || !is_of_server() {
             return None;
         }
         let operation = operation::of(body);
@@ -125,7 +134,7 @@ impl<T: Transport> Transport for Authorized<T> {
             let token = self.permit(&url).await.map_err(failed)?;
             let (field, generation) = token.unzip();
             let response = self.transport.send(with_field(&head, &body, field)).await?;
-            match self.challenged(&response, generation, &body).await {
+            match self.challenged(&url, &response, generation, &body).await {
                 None => {
                     let revision = revision.filter(|_| response.status().is_success());
                     self.authorization

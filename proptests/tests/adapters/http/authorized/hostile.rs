@@ -4,9 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::{env, process};
 
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
 use mcp_sansio::Revision;
-use mcp_sansio::auth::Saved;
-use mcp_sansio_http::{FileStorage, TokenStorage};
+use mcp_sansio::auth::{Saved, Stage};
+use mcp_sansio_http::{Authorized, FileStorage, TokenStorage, Transport, plain};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use super::kit::{Protected, authorization, connect};
@@ -41,6 +46,32 @@ fn an_authorization_is_used_on_another_runtime() {
     }
     assert_eq!(user.was_asked(), 1);
     assert_eq!(protected.issuer.lock().counts.refresh, 1);
+}
+
+/// Proves A-USE-04: a challenge of another server begins no authorization.
+#[tokio::test]
+async fn only_the_server_itself_can_ask_for_a_login() {
+    let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", other.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        let (mut stream, _) = other.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let answer =
+            "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        String::from_utf8(head).unwrap().to_ascii_lowercase()
+    });
+    let protected = Protected::new().await;
+    let (authorization, user, _heard) = authorization(&protected.url());
+    let transport = Authorized::new(plain(), authorization.clone());
+    let request = Request::get(&url).body(Full::new(Bytes::new())).unwrap();
+    let response = soon(transport.send(request)).await.unwrap();
+    assert_eq!((response.status().as_u16(), authorization.stage()), (401, Stage::Idle));
+    assert!(!soon(served).await.unwrap().contains("authorization"));
+    assert_eq!((user.was_asked(), protected.seen().len()), (0, 0));
 }
 
 /// Proves A-SEC-04: tokens are not written to a file that somebody else has put where they will be written.
