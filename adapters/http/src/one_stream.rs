@@ -42,7 +42,8 @@ impl Endpoint {
         self.inner.options.one_stream.as_ref()
     }
 
-    /// Answers a request for the event stream that is a session. That ends with it.
+    /// Answers a request for the event stream that is a session. That ends with it. Who needs an access token is as for
+    /// [`handle_as`](Self::handle_as).
     pub fn handle_event_stream<S: Into<RequestSource>, B>(
         &self,
         source: S,
@@ -68,7 +69,8 @@ impl Endpoint {
         }
     }
 
-    /// Answers a POST of such a client. What there is to say to it goes out on its event stream.
+    /// Answers a POST of such a client. What there is to say to it goes out on its event stream. Who needs an access token is
+    /// as for [`handle_as`](Self::handle_as).
     pub async fn handle_message<B>(
         &self,
         source: impl Into<RequestSource>,

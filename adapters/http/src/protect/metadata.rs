@@ -5,6 +5,7 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
+use mcp_sansio::Principal;
 use mcp_sansio::http::{Reply, RequestHead};
 
 use super::access::Access;
@@ -61,14 +62,15 @@ impl Inner {
     }
 
     /// Checks the token of a request, unless the host has found out itself who sends it. `None` if there is no protection.
+    ///
+    /// A host that gives an address but no principal has not found that out.
     pub(crate) async fn authenticate(
         &self,
         sender: &Sender,
         head: &RequestHead<'_>,
     ) -> Result<Option<Access>, Reply> {
-        let Some(protection) =
-            self.options.protection.as_ref().filter(|_| matches!(sender, Sender::Asked))
-        else {
+        let is_known = matches!(sender, Sender::Known(it) if it.principal != Principal::default());
+        let Some(protection) = self.options.protection.as_ref().filter(|_| !is_known) else {
             return Ok(None);
         };
         self.gate.check_access(head)?;

@@ -17,7 +17,8 @@ use super::verifier::{TokenVerifier, Verification};
 /// Lets only those use an endpoint who show an access token for it.
 ///
 /// Every request is checked, before its body is read, and before sessions are looked at: a session id does not replace a
-/// token. Who is asking is [`Claims::principal`], to whom sessions, tasks and request state belong. Handlers see the claims
+/// token. Requests for which the host names the principal itself ([`Endpoint::handle_as`](crate::Endpoint::handle_as)) are
+/// not checked. Who is asking is [`Claims::principal`], to whom sessions, tasks and request state belong. Handlers see the claims
 /// ([`claims`](Self::claims)) and never the token.
 ///
 /// The endpoint serves the metadata of the resource at their well-known paths, and answers the preflight requests of

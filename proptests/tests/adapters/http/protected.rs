@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_sansio::auth::Scopes;
 use mcp_sansio::auth::resource_server::{Claims, ProtectedResource};
+use mcp_sansio::http::RequestSource;
 use mcp_sansio::{Instant, Principal};
 use mcp_sansio_http::{
     EndpointOptions, OneStreamPaths, Protection, TokenVerifier, Verification, VerificationFuture,
@@ -361,4 +362,31 @@ async fn whoever_the_host_knows_is_let_in() {
     let request = request(&served, text);
     let response = served.endpoint.handle_as(Principal::new(7), request).await;
     assert_eq!(response.status(), 200);
+}
+
+/// Proves A-RS-03: a host that only says where a request comes from, as one with a listener of its own does for clients of
+/// 2024-11-05, lets nobody in.
+#[tokio::test]
+async fn a_source_without_a_principal_needs_a_token() {
+    let served = served(protection()).await;
+    let nobody = || RequestSource::default().address([127, 0, 0, 1]);
+    let request = |method: &str, text: &str| {
+        hyper::Request::builder()
+            .method(method)
+            .uri("http://localhost/mcp?session=0123456789abcdef0123456789abcdef")
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream")
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", "tools/call")
+            .header("Mcp-Name", "echo")
+            .body(http_body_util::Full::new(bytes::Bytes::from(text.to_owned())))
+            .unwrap()
+    };
+    let body = modern_body(1, "echo", "a").to_string();
+    let status = served.endpoint.handle_as(nobody(), request("POST", &body)).await.status();
+    assert_eq!(status, 401);
+    let status = served.endpoint.handle_event_stream(nobody(), request("GET", "")).await.status();
+    assert_eq!((status.as_u16(), served.endpoint.sessions()), (401, 0));
+    let status = served.endpoint.handle_message(nobody(), request("POST", &body)).await.status();
+    assert_eq!(status, 401);
 }
