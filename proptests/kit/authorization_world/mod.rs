@@ -1,6 +1,6 @@
 //! Clients that need tokens, in one world with servers that are flaky, slow, lying or hostile, with users who come back
 //! or do not, with a storage that the clients share, and with restarts at any moment. What must hold at every step is in
-//! [`checks`].
+//! the file `checks.rs`.
 
 mod checks;
 mod client;

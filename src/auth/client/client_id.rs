@@ -79,7 +79,8 @@ impl ConfiguredClient {
         Self { client_id: client_id.into(), secret: None, key: None, issuer: None }
     }
 
-    /// With a secret.
+    /// With a secret. Name the [`issuer`](Self::issuer), too: without one, the first authorization server that the MCP
+    /// server names gets the secret.
     #[must_use]
     pub fn secret(mut self, secret: impl Into<String>) -> Self {
         self.secret = Some(Secret::new(secret));

@@ -15,7 +15,7 @@ pub struct Operation<'b> {
     /// The method: `tools/call`, for example.
     pub method: Str<'b>,
     /// What the request is about: the name of the tool or of the prompt, the URI of the resource, the id of the task. `None`
-    /// if the method is about none of them, or the member is not text.
+    /// if the method is about none of them or about several, as `subscriptions/listen` is, or if the member is not text.
     pub name: Option<Str<'b>>,
 }
 

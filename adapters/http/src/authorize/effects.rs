@@ -70,7 +70,10 @@ async fn carry_out<T: Transport>(
         }
         Effect::Save(saved) => {
             let (storage, is_held) = (Arc::clone(&shared.storage), held.is_some());
-            if let Err(error) = guarded(save(storage, saved, is_held)).await {
+            // A storage that hangs must not hold up everybody who waits for a token.
+            let saving = timeout(2 * LOCKED_FOR, guarded(save(storage, saved, is_held)));
+            if let Err(error) = saving.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            {
                 shared.host.storage_failed(error);
             }
         }

@@ -137,6 +137,8 @@ impl<T: Transport> Transport for Authorized<T> {
             match self.challenged(&url, &response, generation, &body).await {
                 None => {
                     let revision = revision.filter(|_| response.status().is_success());
+                    // A server that fails has perhaps not looked at the token.
+                    let generation = generation.filter(|_| !response.status().is_server_error());
                     self.authorization
                         .with(|authorizer, _| authorizer.accepted(generation, revision));
                     return Ok(response);

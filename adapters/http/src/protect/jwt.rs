@@ -15,6 +15,7 @@ use mcp_sansio::Instant;
 use mcp_sansio::auth::Scopes;
 use mcp_sansio::auth::resource_server::Claims;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::time::Instant as Monotonic;
 
 use super::verifier::{TokenVerifier, Verification, VerificationFuture};
@@ -23,7 +24,7 @@ use super::verifier::{TokenVerifier, Verification, VerificationFuture};
 ///
 /// It takes signatures with RSA, ECDSA on P-256 and P-384, and Ed25519, and nothing that is signed with a secret. It reads
 /// `iss`, `sub`, `aud`, `exp`, `nbf`, `client_id` (or `azp`), and `scope` (or `scp`). A token without `iss` or `sub` is
-/// refused.
+/// refused, and so is one that is bound to a key (`cnf`), because the proof of that key is not checked.
 ///
 /// With several issuers, each whose keys are in the set vouches for the tokens of all: give each issuer an endpoint of its
 /// own, or write a [`TokenVerifier`] that looks at `iss` first.
@@ -251,6 +252,7 @@ struct Payload {
     scp: Option<OneOrMore>,
     client_id: Option<String>,
     azp: Option<String>,
+    cnf: Option<IgnoredAny>,
 }
 
 /// A text or a list of texts.
@@ -272,6 +274,9 @@ impl OneOrMore {
 
 impl Payload {
     fn claims(self) -> Option<Claims> {
+        if self.cnf.is_some() {
+            return None;
+        }
         let mut claims = Claims::new(self.iss?, self.sub?);
         claims.client = self.client_id.or(self.azp);
         claims.audience = self.aud.map(OneOrMore::into_list).unwrap_or_default();

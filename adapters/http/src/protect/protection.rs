@@ -142,6 +142,9 @@ impl Protection {
 /// # Requests
 impl Protection {
     /// The newest claims of this principal, for handlers. `None` if 10,000 others have asked since.
+    ///
+    /// A user can have several tokens at a time. The scopes here are those of the newest, and need not be those of the
+    /// request that is being handled: [`scopes_for`](Self::scopes_for) decides what a request may do.
     pub fn claims(&self, principal: Principal) -> Option<Arc<Claims>> {
         self.known().get(principal)
     }

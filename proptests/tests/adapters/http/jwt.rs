@@ -114,6 +114,9 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
     richer["scope"] = json!("admin");
     let mut nobody = payload();
     nobody.as_object_mut().unwrap().remove("sub");
+    // Whoever shows it would have to show the key as well.
+    let mut bound = payload();
+    bound["cnf"] = json!({ "jkt": "x" });
     let with = |name: &str, value: Value| {
         let mut header = header("one");
         header[name] = value;
@@ -136,6 +139,7 @@ async fn what_is_not_signed_by_the_issuer_is_refused() {
         with("typ", json!("logout+jwt")),
         with("crit", json!(["exp"])),
         signed(1, &header("one"), &nobody),
+        signed(1, &header("one"), &bound),
         signed(1, &header("one"), &json!([])),
         signed(1, &header("one"), &json!({ "iss": 1, "sub": "a" })),
     ];

@@ -166,21 +166,6 @@ async fn only_its_owner_can_read_the_file() {
     assert_eq!(folder.saved().await.unwrap().generation(), 2);
 }
 
-/// A process that was killed may have left a file behind.
-#[cfg(unix)]
-#[tokio::test]
-async fn what_a_killed_process_has_left_behind_is_not_written_into() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("stale");
-    let stale = folder.file().with_extension("json.new");
-    fs::write(&stale, "half").unwrap();
-    fs::set_permissions(&stale, fs::Permissions::from_mode(0o666)).unwrap();
-    FileStorage::new(folder.file()).save(&Saved::default()).await.unwrap();
-    assert_eq!(fs::metadata(folder.file()).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(folder.saved().await, Some(Saved::default()));
-    assert!(!stale.exists());
-}
-
 /// What is damaged is told to the host, and the user logs in again.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_means_a_new_login() {
