@@ -20,7 +20,7 @@ use crate::version::Revision;
 /// Gets access tokens for one MCP server and keeps them, without IO.
 ///
 /// The host asks for a [`permit`](Self::permit) before each request to the MCP server, and hands challenges over
-/// ([`challenged`](Self::challenged)). It carries out every [`Effect`] in order, and tells what comes of it. Every request
+/// ([`challenged`](Self::challenged)). It carries out every [`Effect`] in order, and reports the result. Every request
 /// that waits is released exactly once, by [`Effect::Release`].
 ///
 /// Promises: every authorization ends, after a bounded number of requests to servers; there is one at a time, and one

@@ -1,4 +1,4 @@
-//! What the MCP server asks for: the beginning of every authorization but the refresh ahead of time.
+//! Challenges of the MCP server. Every authorization begins with one, except for a refresh before expiry.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -160,7 +160,7 @@ impl Authorizer {
     }
 }
 
-/// What is done about a challenge.
+/// The decision about a challenge.
 enum Judgement {
     Release(Verdict),
     Wait,

@@ -44,7 +44,8 @@ pub struct AuthorizerConfig {
     /// Whether `offline_access` is requested where the authorization server has that scope, which gives a refresh token
     /// at many of them. Default false.
     pub offline_access: bool,
-    /// Whether an OpenID provider is told to ask the user again where `offline_access` is requested, which some require.
+    /// Whether a request for `offline_access` has `prompt=consent`, which some OpenID providers require: they ask the user
+    /// again.
     /// Default false.
     pub asks_for_consent: bool,
     /// Whether the request names the resource also to an authorization server of 2025-03-26. Default true: one that does

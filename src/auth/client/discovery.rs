@@ -41,7 +41,7 @@ impl Authorizer {
         Ok(Activity::FindingResource { attempt, places })
     }
 
-    /// What is there is no document, or nothing: the next place is asked.
+    /// Reads the metadata of the resource. If the response has none, the next place is asked.
     pub(super) fn resource_fetched(
         &mut self,
         attempt: Attempt,

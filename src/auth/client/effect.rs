@@ -1,4 +1,4 @@
-//! What the host is asked to do.
+//! Effects: requests of the machine to its host.
 
 use alloc::string::String;
 use core::fmt;
@@ -23,7 +23,7 @@ pub struct JobId(pub(in crate::auth) u64);
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there are few at a time, and they do not stay")]
 pub enum Effect {
-    /// Make a request of HTTP and tell what comes of it:
+    /// Make an HTTP request, and pass its response or its error on:
     /// [`fetched`](super::Authorizer::fetched) or [`fetch_failed`](super::Authorizer::fetch_failed).
     Fetch(Fetch),
     /// The user will be asked: give entropy and the URI that the browser shall come back to
@@ -145,7 +145,7 @@ pub enum FetchPurpose {
 }
 
 impl FetchPurpose {
-    /// Who is asked, for failures.
+    /// The server that is asked, in words, for failures.
     pub(in crate::auth) const fn place(self) -> &'static str {
         match self {
             Self::ResourceMetadata => "the metadata of the server",

@@ -14,7 +14,7 @@ pub enum AuthorizationFailure {
     /// The MCP server publishes no metadata that name its authorization server. The server is at fault.
     #[error("the server does not say which authorization server it trusts")]
     NoResourceMetadata,
-    /// The metadata are those of another resource. The server is at fault, or somebody between.
+    /// The metadata are those of another resource. The server is at fault, or a proxy between.
     #[error("the metadata are those of the resource {0:?}, which is not this server")]
     ResourceMismatch(String),
     /// The server takes tokens only in ways that MCP does not allow.

@@ -1,4 +1,4 @@
-//! Requests to authorization servers, and what comes of them.
+//! Requests to authorization servers, and their responses.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -21,7 +21,7 @@ type Step = Result<Activity, AuthorizationFailure>;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginMaterial {
-    /// 64 bytes that nobody can guess, from the random number generator of the system: never the same twice.
+    /// 64 bytes from the random number generator of the system. They must be unguessable, and new for each login.
     entropy: [u8; 64],
     /// Where the browser shall come back to.
     redirect_uri: String,
@@ -50,7 +50,7 @@ impl Drop for LoginMaterial {
     }
 }
 
-/// What the return of a browser was, so that its user can be told.
+/// The result of a redirect, for the page that the host shows to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Redirected {

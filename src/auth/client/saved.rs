@@ -1,4 +1,4 @@
-//! What outlives a process: registrations and tokens.
+//! The stored state of an authorization: registrations and tokens.
 
 use alloc::string::String;
 use alloc::vec::Vec;

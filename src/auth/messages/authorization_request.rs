@@ -19,7 +19,7 @@ pub(in crate::auth) struct AuthorizationRequest<'a> {
     pub(in crate::auth) state: &'a Secret,
     pub(in crate::auth) verifier: &'a Secret,
     pub(in crate::auth) resource: Option<&'a str>,
-    /// Whether an OpenID provider is told to ask the user although it knows the answer.
+    /// Whether the request has `prompt=consent`: the OpenID provider asks the user even if the user has agreed before.
     pub(in crate::auth) asks_for_consent: bool,
 }
 

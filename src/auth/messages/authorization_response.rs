@@ -14,7 +14,7 @@ pub(in crate::auth) struct AuthorizationResponse {
     pub(in crate::auth) issuer: Option<String>,
     pub(in crate::auth) error: Option<String>,
     pub(in crate::auth) description: Option<String>,
-    /// A parameter is there twice, so nobody can tell which of the two counts.
+    /// A parameter occurs twice, so its value is ambiguous.
     pub(in crate::auth) is_ambiguous: bool,
 }
 

@@ -1,4 +1,4 @@
-//! JSON objects as OAuth has them: flat, small, and with members that nobody knows.
+//! JSON objects of OAuth: flat, small, and with unknown members.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;

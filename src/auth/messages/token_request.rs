@@ -21,7 +21,7 @@ pub(in crate::auth) enum TokenGrant<'a> {
         token: &'a Secret,
     },
     ClientCredentials,
-    /// An assertion that somebody else has signed
+    /// An assertion that another server has signed
     /// ([RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1)).
     Assertion {
         assertion: &'a Secret,

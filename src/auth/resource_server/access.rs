@@ -7,7 +7,7 @@ use core::fmt;
 use crate::auth::Scopes;
 use crate::http::{Field, Headers};
 
-/// Why a request may not do what it asks for. The fault is the client's, but for
+/// The reason why a request is refused. The fault is the client's, but for
 /// [`VerifierUnavailable`](Self::VerifierUnavailable).
 ///
 /// [`ProtectedResource::reply`](super::ProtectedResource::reply) makes the response.
@@ -20,10 +20,10 @@ pub enum AccessError {
     /// The `Authorization` field cannot be read: 400.
     #[error("the access token cannot be read: {0}")]
     InvalidRequest(&'static str),
-    /// The token is no good, or not for this server: 401.
+    /// The token is invalid, or for another server: 401.
     #[error("the access token is refused: {0}")]
     InvalidToken(TokenError),
-    /// The token is good, but does not allow this: 403. These are all scopes that the request needs.
+    /// The token is valid, but lacks a scope: 403. The value has all scopes that the request needs.
     #[error("the request needs the scopes {0}")]
     InsufficientScope(Scopes),
     /// The host cannot verify tokens at the moment: 503.
@@ -31,7 +31,7 @@ pub enum AccessError {
     VerifierUnavailable,
 }
 
-/// What is wrong with an access token.
+/// The reason why an access token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {

@@ -1,4 +1,4 @@
-//! What an access token says.
+//! The claims of an access token.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::auth::Scopes;
 use crate::handle::Principal;
 use crate::time::Instant;
 
-/// What an access token says, once the host has verified it. Times count from the Unix epoch.
+/// The claims of an access token that the host has verified. Times count from the Unix epoch.
 ///
 /// `Debug` does not show the subject.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl Claims {
     }
 
     /// Who is asking: the same number for the same issuer, subject and client, on every machine and in every process.
-    /// Never [`Principal::default`], which stands for nobody.
+    /// It is never [`Principal::default`], which means an unknown principal.
     ///
     /// It is a part of a SHA-256. Two subjects share a number with a probability of 2⁻⁶⁴; for that reason subjects have to
     /// be chosen by the issuer and not by users.

@@ -1,4 +1,4 @@
-//! What a request asks for, as far as its scopes depend on that.
+//! The methods and names in a body, from which a host derives the scopes that it needs.
 
 use alloc::vec::Vec;
 
@@ -20,8 +20,8 @@ pub struct Operation<'b> {
 }
 
 impl<'b> Operation<'b> {
-    /// The requests and notifications of a body: one, or those of a batch. Responses and what is no message are left out:
-    /// they ask for nothing, and the machine refuses the latter.
+    /// The requests and notifications of a body: one, or those of a batch. Responses are left out, and so is
+    /// text that is no message, which the machine refuses.
     ///
     /// ```
     /// use mcp_sansio::Limits;

@@ -16,7 +16,7 @@ use super::redirect::Listener;
 use super::storage::{StorageLock, TokenStorage};
 use crate::Transport;
 
-/// Carries out the effects of an authorization one after the other, until nobody has the authorization any more.
+/// Carries out the effects of an authorization one after the other, until the last [`Authorization`] is dropped.
 pub(super) async fn carry_out_all<T: Transport>(
     shared: Weak<Shared>,
     wake: Arc<Notify>,
@@ -138,7 +138,7 @@ async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io
     storage.save(&saved).await
 }
 
-/// Has the host do something, and hands on what comes of it.
+/// Calls a function of the host, and passes its result to the machine.
 fn answer<V: Send + 'static>(
     authorization: &Authorization,
     job: JobId,
@@ -211,7 +211,7 @@ pub(super) async fn guarded<V: Send + 'static>(
     AbortOnDrop(tokio::spawn(work)).await
 }
 
-/// A task that ends when nobody waits for it any more.
+/// A task that ends when the future that waits for it is dropped.
 struct AbortOnDrop<V>(tokio::task::JoinHandle<io::Result<V>>);
 
 impl<V> Future for AbortOnDrop<V> {

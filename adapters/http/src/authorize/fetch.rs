@@ -22,7 +22,7 @@ struct Read {
     body: Bytes,
 }
 
-/// Makes a request, and tells what comes of it.
+/// Makes a request, and passes its response to the machine.
 pub(super) async fn fetch<T: Transport>(shared: Weak<Shared>, transport: T, fetch: Fetch) {
     let outcome = match tokio::time::timeout(fetch.within, exchange(&transport, &fetch)).await {
         Ok(outcome) => outcome,

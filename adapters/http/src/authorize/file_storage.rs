@@ -23,7 +23,7 @@ pub struct FileStorage {
     path: PathBuf,
 }
 
-/// How often a lock that somebody else holds is tried.
+/// The pause between two attempts to take the lock.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 impl FileStorage {
@@ -81,7 +81,7 @@ impl FileStorage {
     }
 }
 
-/// Opens a file for writing that only its owner can read. One that has to be new is neither a link nor somebody else's.
+/// Opens a file for writing that only its owner can read. A new file is never a link or the file of another user.
 fn private(path: &Path, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).create_new(is_new).truncate(false);

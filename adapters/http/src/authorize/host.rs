@@ -16,7 +16,7 @@ pub trait AuthorizationHost: Send + Sync + 'static {
     /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is `https`, or
     /// `http` to this machine.
     ///
-    /// The browser comes back to the listener of the [`Authorization`]. A user who gives up is told to it by
+    /// The browser comes back to the listener of the [`Authorization`]. If the user gives up, call
     /// [`Authorization::abandon`].
     fn open_url<'a>(
         &'a self,

@@ -17,7 +17,7 @@ pub trait TokenStorage: Send + Sync + 'static {
     /// read and found not to be newer.
     fn save<'a>(&'a self, saved: &'a Saved) -> HostFuture<'a, io::Result<()>>;
 
-    /// Waits until nobody else holds the storage, and takes hold of it. While it is held nobody else refreshes the tokens
+    /// Waits for an exclusive lock on the storage. While it is locked, no other process refreshes the tokens
     /// in it, also in other processes.
     fn lock(&self) -> HostFuture<'_, io::Result<StorageLock>>;
 }

@@ -1,4 +1,4 @@
-//! What a token allows a request to do.
+//! The scopes of a token and of a request.
 
 use std::sync::Arc;
 

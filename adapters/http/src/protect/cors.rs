@@ -13,7 +13,7 @@ use mcp_sansio::http::Reply;
 use crate::body::ResponseBody;
 use crate::exchange::reply;
 
-/// What scripts may read of a response, beside what all may.
+/// The fields of a response that scripts may read, beside those that are always readable.
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("WWW-Authenticate, Mcp-Session-Id, Retry-After");
 

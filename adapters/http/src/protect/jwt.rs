@@ -216,7 +216,7 @@ fn read(keys: &str) -> io::Result<JwkSet> {
     Ok(JwkSet { keys })
 }
 
-/// What the token says, if this key has signed it.
+/// The claims of a token, if this key has signed it.
 fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
     let is_for_signatures =
         key.common.public_key_use.as_ref().is_none_or(|it| *it == PublicKeyUse::Signature);
@@ -240,7 +240,7 @@ fn verified(token: &str, algorithm: Algorithm, key: &Jwk) -> Option<Payload> {
     }
 }
 
-/// What is read of a token.
+/// The claims that are read.
 #[derive(Deserialize)]
 struct Payload {
     iss: Option<String>,

@@ -1,4 +1,4 @@
-//! The claims of those who ask, for handlers.
+//! The claims of recent requests, for handlers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

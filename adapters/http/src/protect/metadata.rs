@@ -1,4 +1,4 @@
-//! What an endpoint with a protection serves beside messages.
+//! Metadata and preflight requests of a protected endpoint.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN,

@@ -14,11 +14,11 @@ use super::access::Access;
 use super::known_claims::KnownClaims;
 use super::verifier::{TokenVerifier, Verification};
 
-/// Lets only those use an endpoint who show an access token for it.
+/// An endpoint whose clients need an access token.
 ///
 /// Every request is checked, before its body is read, and before sessions are looked at: a session id does not replace a
 /// token. Requests for which the host names the principal itself ([`Endpoint::handle_as`](crate::Endpoint::handle_as)) are
-/// not checked. Who is asking is [`Claims::principal`], to whom sessions, tasks and request state belong. Handlers see the claims
+/// not checked. The principal of a request is [`Claims::principal`]: sessions, tasks and request state belong to it. Handlers see the claims
 /// ([`claims`](Self::claims)) and never the token.
 ///
 /// The endpoint serves the metadata of the resource at their well-known paths, and answers the preflight requests of

@@ -1,4 +1,4 @@
-//! Whether a token is genuine.
+//! The verifier of access tokens.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,15 +11,14 @@ pub type VerificationFuture<'a> = Pin<Box<dyn Future<Output = Verification> + Se
 /// Verifies access tokens: by their signature, by introspection
 /// ([RFC 7662](https://www.rfc-editor.org/rfc/rfc7662)), or in a table of the host's.
 ///
-/// It is asked once for each request, before the body is read. A request waits for it, so it has to have a timeout if it asks
-/// somebody else.
+/// It is asked once for each request, before the body is read. A request waits for it, so it needs a timeout if it asks
+/// another server.
 pub trait TokenVerifier: Send + Sync + 'static {
-    /// Says whether a token is genuine, and what it says. Whether it is for this resource, and not expired, is compared
-    /// afterwards: the verifier need not.
+    /// Verifies a token and reads its claims. The protection checks audience, issuer and expiry afterwards.
     fn verify<'a>(&'a self, token: &'a str) -> VerificationFuture<'a>;
 }
 
-/// What a verifier says of a token.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verification {
