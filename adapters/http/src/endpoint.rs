@@ -138,7 +138,11 @@ impl Endpoint {
             Ok(exposed) => exposed,
             Err(response) => return *response,
         };
-        exposed.expose(self.inner.answer(sender, parts, body).await.unwrap_or_else(reply))
+        let mut response = self.inner.answer(sender, parts, body).await.unwrap_or_else(reply);
+        if let Some(exposed) = exposed {
+            exposed.expose(response.headers_mut());
+        }
+        response
     }
 
     /// Whether it is found out who sends a request.
@@ -188,16 +192,20 @@ impl Inner {
         let fields = fields(&parts);
         let head = head(&parts, &fields);
         let headers = head.headers;
-        let access = self.authenticate(&sender, &head).await?;
+        let access = match self.authenticate(&sender, &head) {
+            Some(authentication) => Some(authentication.await?),
+            None => None,
+        };
         let admitted = self.gate.admit(&head)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
-        let until = |response: Response<ResponseBody>| self.until_expiry(response, access.as_ref());
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
+        let until =
+            |response: Response<ResponseBody>| self.until_expiry(response, access.as_deref());
         let principal = source.principal;
         match admitted {
             Admitted::Post => {
                 let mut share = self.share()?;
                 let body = self.read(body, &mut share).await?;
-                self.permit_body(access.as_ref(), &body)?;
+                self.permit_body(access.as_deref(), &body)?;
                 // The body is not kept while it is answered.
                 let begun = self.post(source, headers, &body, share).await?;
                 drop(body);
@@ -207,7 +215,7 @@ impl Inner {
                 }
             }
             Admitted::Listen { session, last_event } => {
-                permit(access.as_ref())?;
+                permit(access.as_deref())?;
                 let wire = self.find(session, principal)?;
                 if self.is_closing() {
                     return Err(Gate::closing());
@@ -217,7 +225,7 @@ impl Inner {
                 Ok(until(Carried::new(wire, response, share).respond().await))
             }
             Admitted::End { session } => {
-                permit(access.as_ref())?;
+                permit(access.as_deref())?;
                 self.find(session, principal)?;
                 // Not under the lock, because that wakes others.
                 let removed = self.sessions().remove(session, principal);

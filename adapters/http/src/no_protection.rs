@@ -1,6 +1,9 @@
 //! Stands in for access tokens in a build without them.
 
+use std::future::Ready;
+
 use hyper::Response;
+use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use mcp_sansio::Principal;
 use mcp_sansio::http::{Reply, RequestHead};
@@ -18,10 +21,11 @@ pub(crate) struct Access {
 pub(crate) struct Exposed;
 
 impl Exposed {
-    pub(crate) fn expose(self, response: Response<ResponseBody>) -> Response<ResponseBody> {
-        response
-    }
+    pub(crate) fn expose(self, _: &mut HeaderMap) {}
 }
+
+/// Nothing to find out.
+pub(crate) type Authentication = Ready<Result<Box<Access>, Reply>>;
 
 pub(crate) const fn permit(_: Option<&Access>) -> Result<(), Reply> {
     Ok(())
@@ -46,16 +50,16 @@ impl Inner {
         &self,
         _: &Parts,
         _: &'static str,
-    ) -> Result<Exposed, Box<Response<ResponseBody>>> {
-        Ok(Exposed)
+    ) -> Result<Option<Box<Exposed>>, Box<Response<ResponseBody>>> {
+        Ok(None)
     }
 
-    pub(crate) async fn authenticate(
+    pub(crate) const fn authenticate(
         &self,
         _: &Sender,
         _: &RequestHead<'_>,
-    ) -> Result<Option<Access>, Reply> {
-        Ok(None)
+    ) -> Option<Authentication> {
+        None
     }
 
     pub(crate) const fn permit_body(&self, _: Option<&Access>, _: &[u8]) -> Result<(), Reply> {

@@ -65,7 +65,11 @@ impl Endpoint {
                 Ok(exposed) => exposed,
                 Err(response) => return *response,
             };
-            exposed.expose(inner.event_stream(sender, parts).await.unwrap_or_else(reply))
+            let mut response = inner.event_stream(sender, parts).await.unwrap_or_else(reply);
+            if let Some(exposed) = exposed {
+                exposed.expose(response.headers_mut());
+            }
+            response
         }
     }
 
@@ -95,7 +99,11 @@ impl Endpoint {
             Ok(exposed) => exposed,
             Err(response) => return *response,
         };
-        exposed.expose(self.inner.message(sender, parts, body).await.unwrap_or_else(reply))
+        let mut response = self.inner.message(sender, parts, body).await.unwrap_or_else(reply);
+        if let Some(exposed) = exposed {
+            exposed.expose(response.headers_mut());
+        }
+        response
     }
 }
 
@@ -107,10 +115,13 @@ impl Inner {
     ) -> Result<Response<ResponseBody>, Reply> {
         let fields = fields(&parts);
         let head = head(&parts, &fields);
-        let access = self.authenticate(&sender, &head).await?;
+        let access = match self.authenticate(&sender, &head) {
+            Some(authentication) => Some(authentication.await?),
+            None => None,
+        };
         self.gate.admit_event_stream(&head)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
-        permit(access.as_ref())?;
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
+        permit(access.as_deref())?;
         let paths = self.options.one_stream.as_ref().ok_or(Reply::empty(404))?;
         let id = SessionId::from_random(random_bytes().map_err(|_| Reply::empty(500))?);
         let place = format!("{}?session={id}", paths.messages);
@@ -125,7 +136,7 @@ impl Inner {
                 inner.upgrade().and_then(|inner| lock(&inner.one_streams).remove(id, principal));
             wire.into_iter().for_each(|wire| wire.end_now());
         });
-        Ok(self.until_expiry(carried.respond().await, access.as_ref()))
+        Ok(self.until_expiry(carried.respond().await, access.as_deref()))
     }
 
     async fn message<B>(
@@ -139,15 +150,18 @@ impl Inner {
     {
         let fields = fields(&parts);
         let head = head(&parts, &fields);
-        let access = self.authenticate(&sender, &head).await?;
+        let access = match self.authenticate(&sender, &head) {
+            Some(authentication) => Some(authentication.await?),
+            None => None,
+        };
         let session = parts.uri.query().and_then(|query| {
             query.split('&').find_map(|parameter| parameter.strip_prefix("session="))
         });
         let id = self.gate.admit_message(&head, session)?;
-        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_ref())?;
+        let source = sender.of(self.options.identify.as_ref(), &parts, access.as_deref())?;
         let mut share = self.share()?;
         let body = self.read(body, &mut share).await?;
-        self.permit_body(access.as_ref(), &body)?;
+        self.permit_body(access.as_deref(), &body)?;
         let scanned = &mut ScannedFrame::new();
         self.gate.message_scanned(&body, scanned)?;
         let now = self.clock.now();
@@ -156,6 +170,6 @@ impl Inner {
             wire.filter(|wire| wire.phase() != Phase::Closed).ok_or_else(Gate::no_session)?;
         let (response, open) = self.hand_over_to_session(&wire, (&body, scanned, source)).await?;
         let carried = Carried::new(wire, response, share).holding(open);
-        Ok(self.until_expiry(carried.respond().await, access.as_ref()))
+        Ok(self.until_expiry(carried.respond().await, access.as_deref()))
     }
 }

@@ -1,5 +1,6 @@
 //! The scopes of a token and of a request.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::Response;
@@ -10,6 +11,10 @@ use mcp_sansio::{Instant, Principal};
 use super::protection::Protection;
 use crate::body::ResponseBody;
 use crate::endpoint::Inner;
+
+/// Finds out whether a request has a good token.
+pub(crate) type Authentication<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<Access>, Reply>> + Send + 'a>>;
 
 /// A request with a good token, whose scopes are still to be compared.
 pub(crate) struct Access {
@@ -40,6 +45,7 @@ impl Inner {
     }
 
     /// Has a stream end with the token, if that is wanted.
+    #[inline]
     pub(crate) fn until_expiry(
         &self,
         response: Response<ResponseBody>,

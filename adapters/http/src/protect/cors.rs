@@ -46,18 +46,14 @@ pub(super) fn preflight(
     response
 }
 
-/// The origin whose scripts may read the response to a request, if there is one.
-pub(crate) struct Exposed(pub(super) Option<HeaderValue>);
+/// The origin whose scripts may read the response to a request.
+pub(crate) struct Exposed(pub(super) HeaderValue);
 
 impl Exposed {
     /// Lets them read it.
-    pub(crate) fn expose(self, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
-        if let Some(origin) = self.0 {
-            let fields = response.headers_mut();
-            fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-            fields.append(VARY, HeaderValue::from_name(ORIGIN));
-        }
-        response
+    pub(crate) fn expose(self, fields: &mut HeaderMap) {
+        fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.0);
+        fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        fields.append(VARY, HeaderValue::from_name(ORIGIN));
     }
 }

@@ -8,7 +8,7 @@ use hyper::{Method, Request, Response};
 use mcp_sansio::Principal;
 use mcp_sansio::http::{Reply, RequestHead};
 
-use super::access::Access;
+use super::access::Authentication;
 use super::cors::{self, Exposed};
 use crate::body::ResponseBody;
 use crate::endpoint::{Endpoint, Inner, fields, head};
@@ -64,18 +64,18 @@ impl Inner {
     /// Checks the token of a request, unless the host has found out itself who sends it. `None` if there is no protection.
     ///
     /// A host that gives an address but no principal has not found that out.
-    pub(crate) async fn authenticate(
-        &self,
+    #[inline]
+    pub(crate) fn authenticate<'a>(
+        &'a self,
         sender: &Sender,
-        head: &RequestHead<'_>,
-    ) -> Result<Option<Access>, Reply> {
+        head: &'a RequestHead<'a>,
+    ) -> Option<Authentication<'a>> {
         let is_known = matches!(sender, Sender::Known(it) if it.principal != Principal::default());
-        let Some(protection) = self.options.protection.as_ref().filter(|_| !is_known) else {
-            return Ok(None);
-        };
-        self.gate.check_access(head)?;
-        let access = protection.authenticate(head.headers, self.clock.now()).await?;
-        Ok(Some(access))
+        let protection = self.options.protection.as_ref().filter(|_| !is_known)?;
+        Some(Box::pin(async {
+            self.gate.check_access(head)?;
+            protection.authenticate(head.headers, self.clock.now()).await.map(Box::new)
+        }))
     }
 
     /// Looks whether a script of another origin asks: a preflight request, which has no token, is answered at once.
@@ -83,10 +83,10 @@ impl Inner {
         &self,
         parts: &Parts,
         methods: &'static str,
-    ) -> Result<Exposed, Box<Response<ResponseBody>>> {
+    ) -> Result<Option<Box<Exposed>>, Box<Response<ResponseBody>>> {
         let protection = self.options.protection.as_ref().filter(|it| it.has_cors());
         let Some(origin) = protection.and_then(|_| parts.headers.get(ORIGIN)) else {
-            return Ok(Exposed(None));
+            return Ok(None);
         };
         let fields = fields(parts);
         if let Err(refusal) = self.gate.check_access(&head(parts, &fields)) {
@@ -95,6 +95,6 @@ impl Inner {
         if cors::is_preflight(parts) {
             return Err(Box::new(cors::preflight(&parts.headers, origin, methods)));
         }
-        Ok(Exposed(Some(origin.clone())))
+        Ok(Some(Box::new(Exposed(origin.clone()))))
     }
 }
