@@ -164,7 +164,7 @@ impl HttpWorld {
             _ => {}
         }
         if part != ResponsePart::Nothing {
-            self.note(format_args!("< {part:?} {said:?}"));
+            self.note_value(format_args!("< {said:?}"), &part);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ mod strangers;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -276,9 +276,23 @@ impl HttpWorld {
         }
     }
 
+    /// Notes a line, in which there are no names of this crate.
     pub(self) fn note(&mut self, what: fmt::Arguments<'_>) {
         let line = what.to_string();
         self.digest.write(line.as_bytes());
+        self.noted(line);
+    }
+
+    /// Notes something of this crate. The digest takes in its hash, of which no name is a part.
+    pub(self) fn note_value(&mut self, who: fmt::Arguments<'_>, value: &(impl fmt::Debug + Hash)) {
+        let who = who.to_string();
+        self.digest.write(who.as_bytes());
+        value.hash(&mut self.digest);
+        self.noted(format!("{who}: {value:?}"));
+    }
+
+    fn noted(&mut self, line: String) {
+        self.digest.write_u64(self.now.since_epoch().as_nanos() as u64);
         self.events += 1;
         self.trace.push(line);
     }

@@ -12,7 +12,7 @@ impl HttpWorld {
         event: Option<(ConnectionNumber, ServerEvent<'static>)>,
     ) -> Result<(), String> {
         let Some((number, event)) = event else { return Ok(()) };
-        self.note(format_args!("server {}: {event:?}", number.get()));
+        self.note_value(format_args!("server {}", number.get()), &event);
         match event {
             ServerEvent::Request(request) => {
                 self.check_owner(&request)?;

@@ -61,7 +61,7 @@ impl HttpWorld {
             // So is the client itself.
             Err(_) => return Ok(()),
         };
-        self.note(format_args!("stranger {}: {done:?}", stranger.get()));
+        self.note_value(format_args!("stranger {}", stranger.get()), &done);
         match done {
             Err(reply) if reply.status == 404 => Ok(()),
             done => Err(format!("stranger: {} gets {done:?}", request.method)),
