@@ -1,0 +1,5 @@
+//! The authorization server of the kit, and the machine of a client against it, all in memory.
+
+mod grants;
+mod requests;
+mod scene;
