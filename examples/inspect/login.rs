@@ -23,7 +23,7 @@ use crate::say::say;
 pub(crate) struct LoginOptions {
     /// Log in as this client, registered beforehand; its secret, if any, is taken from the variable
     /// INSPECT_CLIENT_SECRET
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     client_id: Option<String>,
     /// Request these scopes in addition to those that the server names
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scopes)]
@@ -64,7 +64,7 @@ impl LoginOptions {
             |text: String| Err(clap::Error::raw(ErrorKind::ArgumentConflict, text + "\n"));
         let Some(url) = url else {
             return conflict(format!(
-                "{option} is for a server at a URL: a server that is started takes credentials from its environment"
+                "{option} needs the URL of a server: a server that is started takes credentials from its environment"
             ));
         };
         if has_token(headers) && !self.logout {
@@ -152,7 +152,10 @@ impl AuthorizationHost for Terminal {
             let url = url.as_str();
             say!("The server asks for authorization. Open this URL in a browser: {url}");
             let back = redirect_uri(url).unwrap_or_else(|| "this program".into());
-            say!("Waiting for the browser to come back to {back}, Ctrl-C gives up");
+            say!(
+                "Waiting for the browser to come back to {back}, Ctrl-C gives up. If the browser shows an error, --logout \
+                 forgets the login"
+            );
             if self.opens_browser {
                 browser::open(url);
             }

@@ -1,8 +1,8 @@
 //! Authorization over HTTP: OAuth 2.1 as MCP uses it, still without IO
 //! ([authorization](https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization)).
 //!
-//! - An [`Authorizer`] gets access tokens for one MCP server and keeps them: challenges of the server, responses of
-//!   authorization servers and the return of a browser go in, and come out as [`Effect`]s that the host carries out.
+//! - An [`Authorizer`] gets access tokens for one MCP server and keeps them. The host passes in challenges, responses and
+//!   redirects; the authorizer emits [`Effect`]s for the host to carry out.
 //! - [`resource_server`] has the checks of an MCP server that takes bearer tokens, as functions.
 //!
 //! The chapter [authorization](crate::manual::authorization) of the manual goes through a whole login by hand.

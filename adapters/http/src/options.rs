@@ -89,7 +89,8 @@ impl EndpointOptions {
         Self::default()
     }
 
-    /// With access tokens. Who asks is the principal of their claims, whatever [`identify`](Self::identify) gives.
+    /// With access tokens. The principal of a request comes from the claims of its token, and not from
+    /// [`identify`](Self::identify).
     #[cfg(feature = "auth")]
     #[must_use]
     pub fn protect(mut self, protection: Protection) -> Self {

@@ -164,7 +164,7 @@ impl HttpWorld {
             _ => {}
         }
         if part != ResponsePart::Nothing {
-            self.note_value(format_args!("< {said:?}"), &part);
+            self.note_value(format_args!("< {part:?} {said:?}"), &(part, &said));
         }
         Ok(())
     }

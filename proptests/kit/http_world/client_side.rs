@@ -73,7 +73,7 @@ impl HttpWorld {
     pub(super) fn client_saw(&mut self, event: Option<ClientEvent<'static>>) -> Result<(), String> {
         let Some(event) = event else { return Ok(()) };
         self.posts.watch(&event);
-        self.note_value(format_args!("client"), &event);
+        self.note_value(format_args!("client: {event:?}"), &event);
         match event {
             ClientEvent::CallEnded(ended) => self.ended(ended.call),
             ClientEvent::Subscription(update) => match update.news {
@@ -116,7 +116,7 @@ impl HttpWorld {
             }
             Arrived::SessionLost => world.renew()?,
             Arrived::ConnectionLost => world.client.disconnected(Cause::EndOfInput, now),
-            other => world.note_value(format_args!("client"), &other),
+            other => world.note_value(format_args!("client: {other:?}"), &other),
         }
         Ok(())
     }

@@ -283,12 +283,10 @@ impl HttpWorld {
         self.noted(line);
     }
 
-    /// Notes something of this crate. The digest takes in its hash, of which no name is a part.
-    pub(self) fn note_value(&mut self, who: fmt::Arguments<'_>, value: &(impl fmt::Debug + Hash)) {
-        let who = who.to_string();
-        self.digest.write(who.as_bytes());
+    /// Notes a line about something of this crate. The digest takes in the hash of that, of which no name is a part.
+    pub(self) fn note_value(&mut self, line: fmt::Arguments<'_>, value: &impl Hash) {
         value.hash(&mut self.digest);
-        self.noted(format!("{who}: {value:?}"));
+        self.noted(line.to_string());
     }
 
     fn noted(&mut self, line: String) {

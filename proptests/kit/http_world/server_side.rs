@@ -12,7 +12,10 @@ impl HttpWorld {
         event: Option<(ConnectionNumber, ServerEvent<'static>)>,
     ) -> Result<(), String> {
         let Some((number, event)) = event else { return Ok(()) };
-        self.note_value(format_args!("server {}", number.get()), &event);
+        self.note_value(
+            format_args!("server {}: {event:?}", number.get()),
+            &(number.get(), &event),
+        );
         match event {
             ServerEvent::Request(request) => {
                 self.check_owner(&request)?;

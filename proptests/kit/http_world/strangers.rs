@@ -61,7 +61,10 @@ impl HttpWorld {
             // So is the client itself.
             Err(_) => return Ok(()),
         };
-        self.note_value(format_args!("stranger {}", stranger.get()), &done);
+        self.note_value(
+            format_args!("stranger {}: {done:?}", stranger.get()),
+            &(stranger.get(), &done),
+        );
         match done {
             Err(reply) if reply.status == 404 => Ok(()),
             done => Err(format!("stranger: {} gets {done:?}", request.method)),

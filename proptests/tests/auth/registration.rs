@@ -174,6 +174,40 @@ fn what_the_server_has_changed_in_a_registration_counts() {
     assert_eq!((field(&fetch, "client_secret"), fetch.authorization), (None, None));
 }
 
+/// Proves A-AUTHZ-22, A-REG-14: an authorization server that has forgotten a client sends no user back. The login after one
+/// that was not finished registers anew, but not if the registration was as new as the login.
+#[test]
+fn a_registration_that_no_user_comes_back_from_is_not_used_again() {
+    let mut lab = Lab::new(config());
+    let _opened = lab.until_browser("Bearer");
+    lab.authorizer.abandoned(lab.now);
+    lab.released();
+    // The registration was new. It is used for the next login.
+    for gives_up in [true, false] {
+        let key = lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        let _opened = lab.opened();
+        match gives_up {
+            true => lab.authorizer.abandoned(lab.now),
+            false => lab.wait(601),
+        }
+        let failed = Verdict::Fail(AuthorizationFailure::Abandoned);
+        assert_eq!(lab.released(), [(key, failed)]);
+        // It was not new any more.
+        lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.prepared();
+        assert_eq!(
+            lab.serve(201, &json!({ "client_id": "c2" })).purpose,
+            FetchPurpose::Registration
+        );
+        lab.opened();
+        lab.authorizer.abandoned(lab.now);
+        lab.released();
+    }
+}
+
 /// Proves A-REG-08: a client that is identified by its metadata document can sign.
 #[test]
 fn a_client_with_a_metadata_document_can_sign() {

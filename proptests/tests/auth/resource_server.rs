@@ -76,7 +76,7 @@ fn each_refusal_has_its_status_and_its_challenge() {
             AccessError::InvalidToken(TokenError::Expired),
             401,
             format!(
-                r#"Bearer error="invalid_token", error_description="it has expired", {place}, scope="use""#
+                r#"Bearer error="invalid_token", error_description="the token has expired", {place}, scope="use""#
             ),
         ),
         (

@@ -39,6 +39,8 @@ pub(super) struct Attempt {
     pub(super) is_step_up: bool,
     /// The client was registered anew because the authorization server had forgotten it. That is done once.
     pub(super) has_registered_anew: bool,
+    /// The client has been registered in this attempt.
+    pub(super) registered_now: bool,
 }
 
 /// The MCP server as a resource.

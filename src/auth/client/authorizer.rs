@@ -275,7 +275,7 @@ impl Authorizer {
     ) -> Result<Activity, AuthorizationFailure> {
         let purpose = match &activity {
             Activity::NamingClient(_) | Activity::AwaitingUser { .. } => {
-                return Err(AuthorizationFailure::Abandoned);
+                return Err(self.not_finished(&activity));
             }
             Activity::Claiming(_) => return Err(AuthorizationFailure::Host("lock the storage")),
             Activity::Signing { .. } => return Err(AuthorizationFailure::Host("sign")),

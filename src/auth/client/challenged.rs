@@ -140,7 +140,7 @@ impl Authorizer {
             challenged: needed,
             earlier,
             is_step_up: true,
-            has_registered_anew: false,
+            ..Attempt::default()
         })
     }
 

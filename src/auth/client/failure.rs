@@ -24,7 +24,7 @@ pub enum AuthorizationFailure {
     #[error("the metadata of the server name no authorization server")]
     NoAuthorizationServer,
     /// No metadata of the authorization server have been found.
-    #[error("the authorization server {issuer:?} has no metadata")]
+    #[error("the authorization server {issuer:?} has no metadata that can be read")]
     NoServerMetadata {
         /// The issuer.
         issuer: String,
@@ -38,7 +38,7 @@ pub enum AuthorizationFailure {
         member: &'static str,
     },
     /// A document or a response is of another issuer than the one that was asked.
-    #[error("{place} is not of the issuer {expected:?}")]
+    #[error("{place} is of another issuer than {expected:?}, or names none")]
     IssuerMismatch {
         /// Where the issuer is named.
         place: IssuerPlace,
@@ -94,7 +94,7 @@ pub enum AuthorizationFailure {
         reason: NotAllowed,
     },
     /// A server is out of order, or cannot be reached. Nothing has been forgotten; later it may go well.
-    #[error("{place} does not answer for now")]
+    #[error("{place} could not be reached, or failed for now")]
     Transient {
         /// Who was asked.
         place: &'static str,

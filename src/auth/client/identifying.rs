@@ -199,7 +199,7 @@ impl Authorizer {
     /// What the server has changed counts.
     pub(super) fn registered(
         &mut self,
-        found: Box<Found>,
+        mut found: Box<Found>,
         login: LoginParts,
         response: FetchedResponse<'_>,
     ) -> Step {
@@ -235,6 +235,7 @@ impl Authorizer {
             source: ClientSource::Registered,
         };
         self.remember(client.clone());
+        found.attempt.registered_now = true;
         self.open_login(found, client, login)
     }
 }

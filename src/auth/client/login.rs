@@ -169,8 +169,22 @@ impl Authorizer {
         let is_asking =
             matches!(self.activity, Activity::AwaitingUser { .. } | Activity::NamingClient(_));
         if is_asking {
-            self.proceed(Err(AuthorizationFailure::Abandoned), now);
+            let activity = core::mem::replace(&mut self.activity, Activity::Idle);
+            let failure = self.not_finished(&activity);
+            self.proceed(Err(failure), now);
         }
+    }
+
+    /// The user has not come back. An authorization server that has forgotten a client shows an error and sends nobody
+    /// back, so the next login does not use an earlier registration again.
+    pub(super) fn not_finished(&mut self, activity: &Activity) -> AuthorizationFailure {
+        if let Activity::AwaitingUser { purpose, .. } = activity
+            && purpose.client.source == ClientSource::Registered
+            && !purpose.found.attempt.registered_now
+        {
+            self.drop_client(&purpose.client);
+        }
+        AuthorizationFailure::Abandoned
     }
 
     /// The host cannot do what it was asked for: prepare a login, sign, give an assertion, claim the storage.

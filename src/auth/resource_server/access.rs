@@ -21,7 +21,7 @@ pub enum AccessError {
     #[error("the access token cannot be read: {0}")]
     InvalidRequest(&'static str),
     /// The token is invalid, or for another server: 401.
-    #[error("the access token is refused: {0}")]
+    #[error("{0}")]
     InvalidToken(TokenError),
     /// The token is valid, but lacks a scope: 403. The value has all scopes that the request needs.
     #[error("the request needs the scopes {0}")]
@@ -36,22 +36,22 @@ pub enum AccessError {
 #[non_exhaustive]
 pub enum TokenError {
     /// The host has refused it: the signature is wrong, it has been revoked, or it is not a token at all.
-    #[error("it is not valid")]
+    #[error("the token is not valid")]
     Invalid,
     /// Its issuer is not among the authorization servers of the resource.
-    #[error("it is from another issuer")]
+    #[error("the token is from another issuer")]
     Issuer,
     /// It was issued for another resource.
-    #[error("it is for another resource")]
+    #[error("the token is for another resource")]
     Audience,
-    /// Its time is over.
-    #[error("it has expired")]
+    /// `exp` has passed.
+    #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
-    #[error("it is not valid yet")]
+    /// `nbf` is in the future.
+    #[error("the token is not valid yet")]
     NotYetValid,
     /// It does not say when it ends, and the resource takes no such tokens.
-    #[error("it has no expiry")]
+    #[error("the token has no expiry")]
     NoExpiry,
 }
 
@@ -67,7 +67,7 @@ pub fn bearer_token(headers: Headers<'_>) -> Result<&str, AccessError> {
         Field::Absent => return Err(AccessError::MissingToken),
         Field::Once(field) => field.trim_matches([' ', '\t']),
         Field::Repeated => {
-            return Err(AccessError::InvalidRequest("Authorization stands there more than once"));
+            return Err(AccessError::InvalidRequest("there is more than one Authorization field"));
         }
         Field::NotText => return Err(AccessError::InvalidRequest("Authorization is not text")),
     };

@@ -219,7 +219,7 @@ impl ProtectedResource {
     ///
     /// # Errors
     ///
-    /// [`AccessError::InvalidToken`], and [`AccessError::InsufficientScope`] if that is all there is against it.
+    /// [`AccessError::InvalidToken`], and [`AccessError::InsufficientScope`] if the token is valid but lacks a scope.
     pub fn check(&self, claims: &Claims, now: Instant) -> Result<(), AccessError> {
         self.check_token(claims, now).map_err(AccessError::InvalidToken)?;
         super::check_scopes(&claims.scopes, &self.scopes, |granted, needed| granted == needed)

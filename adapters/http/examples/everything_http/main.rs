@@ -35,14 +35,19 @@ struct Arguments {
     #[arg(long, default_value_t = 3000)]
     port: u16,
     /// The path of the endpoint
-    #[arg(long, default_value = "/mcp")]
+    #[arg(long, default_value = "/mcp", value_parser = path)]
     path: String,
-    /// Let only those in who have an access token of this authorization server
+    /// Let only those in who have an access token of this authorization server, with the scope mcp:use, and mcp:tools to
+    /// call a tool
     #[arg(long, value_name = "ISSUER")]
     protected: Option<String>,
     /// The URL that clients know the endpoint by, with `--protected` [default: that of this address]
     #[arg(long, requires = "protected")]
     url: Option<String>,
+}
+
+fn path(text: &str) -> Result<String, String> {
+    if text.starts_with('/') { Ok(text.into()) } else { Err("it begins with a slash".into()) }
 }
 
 /// Its tools block, so each runs on a thread of its own.

@@ -1,4 +1,4 @@
-//! A machine with everything around it.
+//! `Authorization`: drives an `Authorizer` with a clock, a storage, a host and a listener for redirects.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use super::storage::{MemoryStorage, TokenStorage};
 use crate::Transport;
 
 /// Gets access tokens for one MCP server: an [`Authorizer`] with a clock, a storage, a host, and a listener for the return of
-/// the browser. Copies are one authorization; several connections can share it.
+/// the browser. Clones share one authorization, also between connections.
 ///
 /// ```no_run
 /// use mcp_sansio_http::mcp_sansio::ClientConfig;

@@ -11,7 +11,7 @@ use super::Authorization;
 /// A future of an application.
 pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What the application does for an authorization: it speaks with the user, and it has the keys.
+/// Callbacks of the application: interaction with the user, signing, and assertions.
 pub trait AuthorizationHost: Send + Sync + 'static {
     /// Shows the URL to the user and opens it in a browser, without a shell. The URL comes from a server: it is `https`, or
     /// `http` to this machine.
@@ -24,7 +24,7 @@ pub trait AuthorizationHost: Send + Sync + 'static {
         authorization: &'a Authorization,
     ) -> HostFuture<'a, ()>;
 
-    /// Where the browser shall come back to, for an application that receives that itself and tells
+    /// The redirect URI, if the application receives the redirect itself and calls
     /// [`Authorization::redirected`]. By default the authorization listens at a port of 127.0.0.1.
     fn redirect_uri(&self) -> Option<String> {
         None

@@ -86,9 +86,10 @@ fn respond<B>(request: &Request<B>, shared: &Weak<Shared>) -> Response<Full<Byte
     let query = request.uri().query().unwrap_or_default();
     let redirected = authorization.map(|authorization| authorization.redirected(query));
     match redirected {
-        Some(Redirected::Accepted) => {
-            page(StatusCode::OK, "You are logged in. You can close this window.")
-        }
+        Some(Redirected::Accepted) => page(
+            StatusCode::OK,
+            "The authorization server has sent you back. Return to the program; you can close this window.",
+        ),
         Some(Redirected::Failed) => {
             page(StatusCode::OK, "The login has failed. The program that asked for it says why.")
         }

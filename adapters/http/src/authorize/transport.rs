@@ -17,7 +17,7 @@ use crate::{SendError, Transport};
 /// A [`Transport`] for a server that wants an access token: requests get the token of an [`Authorization`], and what is
 /// refused with 401, or with 403 for want of scope, waits for another token and is sent again.
 ///
-/// The same request of HTTP is sent again, because the server has not looked at the message in it. Requests with a good
+/// The same HTTP request is sent again: a server that answers 401 or 403 has not executed it. Requests with a good
 /// token do not wait for it; those without one wait for the login that is under way. A connection that uses this transport
 /// has no timeouts while a user is asked.
 ///

@@ -26,8 +26,8 @@ use super::verifier::{TokenVerifier, Verification, VerificationFuture};
 /// `iss`, `sub`, `aud`, `exp`, `nbf`, `client_id` (or `azp`), and `scope` (or `scp`). A token without `iss` or `sub` is
 /// refused, and so is one that is bound to a key (`cnf`), because the proof of that key is not checked.
 ///
-/// With several issuers, each whose keys are in the set vouches for the tokens of all: give each issuer an endpoint of its
-/// own, or write a [`TokenVerifier`] that looks at `iss` first.
+/// Any issuer whose keys are in the set can sign tokens in the name of the others. Give each issuer an endpoint of its own,
+/// or write a [`TokenVerifier`] that looks at `iss` first.
 ///
 /// ```
 /// use mcp_sansio_http::JwtVerifier;
@@ -45,7 +45,7 @@ pub struct JwtVerifier {
 
 /// Where the keys of an issuer come from: the document that `jwks_uri` of its metadata names.
 ///
-/// A function that gives a future is one.
+/// It is implemented for functions that return a future.
 pub trait KeySource: Send + Sync + 'static {
     /// Fetches the JSON Web Key Set
     /// ([RFC 7517, section 5](https://www.rfc-editor.org/rfc/rfc7517#section-5)). It has to have a timeout, and a bound on
@@ -91,14 +91,15 @@ impl JwtVerifier {
     ///
     /// # Errors
     ///
-    /// If the text is none.
+    /// If `keys` is not a JSON Web Key Set.
     pub fn new(keys: &str) -> io::Result<Self> {
         let fetched = Fetched { keys: Some(Arc::new(read(keys)?)), ..Fetched::default() };
         Ok(Self { source: None, fetched: Arc::new(Mutex::new(fetched)), fetching: Arc::default() })
     }
 
-    /// With keys that are fetched when the first token comes, every hour, and when a token names a key that is not known,
-    /// but not more often than every 10 s. Keys that cannot be fetched anew are kept for another hour.
+    /// With keys that are fetched when the first token comes, every hour, and when a token names an unknown key, but not more
+    /// often than every 10 s. Until then such a token cannot be verified ([`Verification::Unavailable`]). If fetching fails,
+    /// the old keys stay valid up to two hours after the last success. A fetch is a task of the tokio runtime.
     pub fn fetching(source: impl KeySource) -> Self {
         let (fetched, fetching) = (Arc::default(), Arc::default());
         Self { source: Some(Arc::new(source)), fetched, fetching }
@@ -125,6 +126,12 @@ impl JwtVerifier {
         });
         _ = fetch.await;
         self.fetched().keys.clone()
+    }
+
+    /// Whether the issuer may have published a key that has not been fetched: the last fetch was too short a time before
+    /// this moment for another one, or it failed.
+    fn may_be_newer_than_keys(&self, asked: Monotonic) -> bool {
+        self.source.is_some() && self.fetched().succeeded.is_none_or(|at| at < asked)
     }
 
     fn fetched(&self) -> MutexGuard<'_, Fetched> {
@@ -186,8 +193,11 @@ impl TokenVerifier for JwtVerifier {
             if !is_access_token || !is_signed_by_key || header.crit.is_some() {
                 return Verification::Invalid;
             }
-            let id = header.kid.as_deref();
+            let (id, asked) = (header.kid.as_deref(), Monotonic::now());
             let Some(keys) = self.keys(id).await else { return Verification::Unavailable };
+            if id.is_some_and(|id| keys.find(id).is_none()) && self.may_be_newer_than_keys(asked) {
+                return Verification::Unavailable;
+            }
             let may_be = |key: &&Jwk| id.is_none() || key.common.key_id.as_deref() == id;
             let payload = keys
                 .keys

@@ -17,12 +17,12 @@ use super::verifier::{TokenVerifier, Verification};
 /// An endpoint whose clients need an access token.
 ///
 /// Every request is checked, before its body is read, and before sessions are looked at: a session id does not replace a
-/// token. Requests for which the host names the principal itself ([`Endpoint::handle_as`](crate::Endpoint::handle_as)) are
-/// not checked. The principal of a request is [`Claims::principal`]: sessions, tasks and request state belong to it. Handlers see the claims
-/// ([`claims`](Self::claims)) and never the token.
+/// token. Requests that are passed to [`Endpoint::handle_as`](crate::Endpoint::handle_as) with another principal than the
+/// default are not checked. The principal of a request is [`Claims::principal`]: sessions, tasks and request state belong to
+/// it. Handlers see the claims ([`claims`](Self::claims)) and never the token.
 ///
 /// The endpoint serves the metadata of the resource at their well-known paths, and answers the preflight requests of
-/// browsers, which have no token. Clones are of the same protection.
+/// browsers, which have no token. Clones share one protection.
 ///
 /// ```
 /// use mcp_sansio_http::mcp_sansio::auth::Scopes;
@@ -73,7 +73,7 @@ type Implies = dyn Fn(&str, &str) -> bool + Send + Sync;
 
 /// # Configuration
 impl Protection {
-    /// The endpoint is this resource, and this verifier knows which tokens are genuine.
+    /// Protects `resource`. `verifier` verifies its tokens.
     pub fn new(resource: ProtectedResource, verifier: impl TokenVerifier) -> Self {
         let shared = Shared {
             resource,
@@ -117,8 +117,8 @@ impl Protection {
     }
 
     /// Whether the endpoint answers preflight requests and adds the fields by which scripts of other origins may read
-    /// responses. Default true. Turn it off where another layer does so. Which origins may ask, the
-    /// [`origins`](mcp_sansio::http::HttpServerConfig::origins) of the endpoint say.
+    /// responses. Default true. Turn it off where another layer does so. The
+    /// [`origins`](mcp_sansio::http::HttpServerConfig::origins) of the endpoint are the origins that may ask.
     #[must_use]
     pub fn cors(self, cors: bool) -> Self {
         self.with(|shared| shared.cors = cors)
@@ -141,7 +141,7 @@ impl Protection {
 
 /// # Requests
 impl Protection {
-    /// The newest claims of this principal, for handlers. `None` if 10,000 others have asked since.
+    /// The newest claims of this principal, for handlers. `None` after requests of 10,000 other principals.
     ///
     /// A user can have several tokens at a time. The scopes here are those of the newest, and need not be those of the
     /// request that is being handled: [`scopes_for`](Self::scopes_for) decides what a request may do.

@@ -26,6 +26,6 @@ pub enum Verification {
     Valid(Claims),
     /// It is not: forged, revoked, or no token at all. The client gets 401.
     Invalid,
-    /// That cannot be said at the moment. The client gets 503.
+    /// The token cannot be verified now. The client gets 503.
     Unavailable,
 }

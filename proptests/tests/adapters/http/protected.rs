@@ -118,10 +118,10 @@ async fn without_a_good_token_nothing_happens() {
     let cases = [
         (String::new(), format!("Bearer {rest}")),
         ("Authorization: Basic YTpi\r\n".into(), format!("Bearer {rest}")),
-        (bearer("garbage"), invalid("it is not valid")),
-        (bearer("revoked"), invalid("it is not valid")),
-        (bearer("expired"), invalid("it has expired")),
-        (bearer("elsewhere"), invalid("it is for another resource")),
+        (bearer("garbage"), invalid("the token is not valid")),
+        (bearer("revoked"), invalid("the token is not valid")),
+        (bearer("expired"), invalid("the token has expired")),
+        (bearer("elsewhere"), invalid("the token is for another resource")),
     ];
     for (fields, challenge) in cases {
         let expected = Some(challenge.as_str());

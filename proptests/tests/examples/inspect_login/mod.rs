@@ -110,7 +110,7 @@ impl Login {
 #[track_caller]
 fn log_in(state: &State, server: &Server, options: &[&str]) {
     let login = Login::begin(state.command(&[options, &[&*server.url()]].concat()));
-    assert!(login.browse().contains("You are logged in."));
+    assert!(login.browse().contains("Return to the program"));
     let (stdout, stderr) = login.end(0);
     assert!(stdout.contains("\ntools: 1\n  secret_tool\n"), "{stdout}");
     assert_eq!(stderr, "");
@@ -127,11 +127,11 @@ fn a_login_is_asked_for_once() {
     );
     let back = parameter(&login.url, "redirect_uri").unwrap();
     let back = back.replace("%3A", ":").replace("%2F", "/");
-    let waiting = format!("Waiting for the browser to come back to {back}, Ctrl-C gives up\n");
-    assert_eq!(login.waiting, waiting);
+    let waiting = format!("Waiting for the browser to come back to {back}, Ctrl-C gives up.");
+    assert!(login.waiting.starts_with(&waiting), "{}", login.waiting);
     assert!(back.starts_with("http://127.0.0.1:"), "{back}");
     assert_eq!(state.files("json").len(), 1, "the registration is remembered");
-    assert!(login.browse().contains("You are logged in."));
+    assert!(login.browse().contains("Return to the program"));
     let (stdout, stderr) = login.end(0);
     assert!(stdout.contains("\ntools: 1\n  secret_tool\n"), "{stdout}");
     assert_eq!(stderr, "");
@@ -299,7 +299,7 @@ fn a_user_can_give_up() {
 fn options_of_a_login_without_effect_are_refused() {
     let url = "http://127.0.0.1:1/mcp";
     let field = "Authorization: Bearer x";
-    let started = "is for a server at a URL: a server that is started takes credentials from its environment\n";
+    let started = "needs the URL of a server: a server that is started takes credentials from its environment\n";
     let table: [(&[&str], &str, &str); 8] = [
         (&["--logout", "--", "server"], "--logout ", started),
         (&["--client-id", "c", "--", "server"], "--client-id ", started),

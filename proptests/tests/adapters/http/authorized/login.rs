@@ -35,7 +35,7 @@ async fn nothing_times_out_while_the_user_is_asked() {
     user.ready.add_permits(1);
     assert_eq!(text(pending).await, "noted");
     assert_eq!(text(other).await, "y");
-    assert!(soon(heard.recv()).await.unwrap().contains("You are logged in."));
+    assert!(soon(heard.recv()).await.unwrap().contains("Return to the program"));
     let_pass(Duration::from_secs(1)).await;
     assert!(before + Duration::from_secs(1) <= authorization.clock().now(), "it goes on");
 }

@@ -15,6 +15,9 @@ use super::kit::{Protected, authorizer_config, connect, failure_of, visit};
 use crate::http::kit::soon;
 use crate::http::raw::{Answer, Raw};
 
+const SENT_BACK: &str =
+    "The authorization server has sent you back. Return to the program; you can close this window.";
+
 /// Tells where the user would be sent to.
 struct Told(UnboundedSender<String>);
 
@@ -121,7 +124,7 @@ async fn only_the_return_of_the_browser_ends_the_login() {
 
     let answer = login.finish().await;
     assert_eq!(answer.status(), "200");
-    assert_eq!(answer.body, page("You are logged in. You can close this window."));
+    assert_eq!(answer.body, page(SENT_BACK));
     assert_eq!(answer.field("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(answer.field("cache-control"), Some("no-store"));
     assert_eq!(answer.field("content-security-policy"), Some("default-src 'none'"));
