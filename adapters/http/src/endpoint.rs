@@ -111,8 +111,8 @@ impl Endpoint {
     }
 
     /// The same for somebody who has been found out to be this [`Principal`], or this [`RequestSource`]. Sessions, tasks
-    /// and request state belong to who they were made for. A request of [`Principal::default`], who is nobody, needs an
-    /// access token if the endpoint has a protection; one of anybody else does not.
+    /// and request state belong to who they were made for. If the endpoint has a protection, a request of
+    /// [`Principal::default`], which is unknown, needs an access token.
     pub async fn handle_as<B>(
         &self,
         source: impl Into<RequestSource>,

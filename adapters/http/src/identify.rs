@@ -61,7 +61,7 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Who sends the request: whoever has shown a token, else by the function of the options.
+    /// The source of the request: the principal of its token, or the result of the function of the options.
     pub(crate) fn of(
         self,
         identify: Option<&Identify>,

@@ -109,8 +109,8 @@ impl World<'_> {
     pub(super) fn check_waiting(&self) {
         for (at, process) in self.processes.iter().enumerate() {
             assert_eq!(process.authorizer.waiting(), process.waiting.len());
-            let nobody = process.waiting.is_empty();
-            assert!(nobody || self.is_busy(at), "nobody tells them: {:?}", process.waiting);
+            let is_empty = process.waiting.is_empty();
+            assert!(is_empty || self.is_busy(at), "never released: {:?}", process.waiting);
         }
     }
 }

@@ -105,7 +105,7 @@ impl<'c> World<'c> {
         }
         for process in &self.processes {
             assert_eq!(process.authorizer.stage(), Stage::Idle, "it does not end");
-            assert!(process.waiting.is_empty(), "nobody tells them: {:?}", process.waiting);
+            assert!(process.waiting.is_empty(), "never released: {:?}", process.waiting);
         }
     }
 }

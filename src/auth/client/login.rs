@@ -175,8 +175,8 @@ impl Authorizer {
         }
     }
 
-    /// The user has not come back. An authorization server that has forgotten a client shows an error and sends nobody
-    /// back, so the next login does not use an earlier registration again.
+    /// Ends a login without a redirect. An authorization server that has forgotten a client shows an error and does not
+    /// redirect, so the next login does not use an earlier registration again.
     pub(super) fn not_finished(&mut self, activity: &Activity) -> AuthorizationFailure {
         if let Activity::AwaitingUser { purpose, .. } = activity
             && purpose.client.source == ClientSource::Registered

@@ -125,7 +125,7 @@ const LOCKED_FOR: Duration = Duration::from_secs(30);
 
 /// Stores this unless another process has stored something newer.
 async fn save(storage: Arc<dyn TokenStorage>, saved: Saved, is_held: bool) -> io::Result<()> {
-    // Nobody stores anything between reading and writing. A storage that cannot be held is written all the same.
+    // The lock covers reading and writing. A storage that cannot be locked is written all the same.
     let _lock = match is_held {
         true => None,
         false => timeout(LOCKED_FOR, storage.lock()).await.ok().and_then(Result::ok),
