@@ -47,7 +47,7 @@ impl World<'_> {
                     assert!(!ends_in(&said, token), "an access token goes to {}", fetch.url);
                 }
                 if fetch.purpose == FetchPurpose::Refresh {
-                    // The storage is held, and nobody else has used what is in it.
+                    // The storage is locked, so no other process has used its token.
                     let stored = self.storage.as_ref().map(|stored| stored.to_text());
                     let stored = stored.as_ref().map_or("", |text| text.expose());
                     let is_newest = self

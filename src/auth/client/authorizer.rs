@@ -192,8 +192,8 @@ impl Authorizer {
         Permit::Send(self.token(now))
     }
 
-    /// The server has taken a request with the token of this generation, and speaks this revision, as far as that is
-    /// known.
+    /// The MCP server has accepted a request with the token of this generation, and speaks this revision, as far as that is
+    /// known. A 5xx response does not count: the server may not have checked the token.
     pub fn accepted(&mut self, generation: Option<u64>, revision: Option<Revision>) {
         self.accepted = self.accepted.max(generation.unwrap_or(0));
         self.revision = revision.or(self.revision);
