@@ -113,6 +113,7 @@ impl Peer {
             return false;
         }
         (entry.whereabouts, entry.idle, entry.idle_deadline) = (Whereabouts::Answered, None, None);
+        self.outbound.pause_for_ever(call.0);
         self.set_deadline(call);
         true
     }

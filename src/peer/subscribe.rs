@@ -342,6 +342,8 @@ impl Peer {
         if !subscription.early.is_empty() || 0 < subscription.lost {
             self.unsettled.early.push_back(call);
         }
+        // An open subscription has no timers, so no pause of the clock can be too long for it.
+        self.outbound.pause_for_ever(call.0);
         self.set_deadline(call);
         let news = SubscriptionNews::Granted { granted: Raw::trusted(granted), refused };
         Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }))

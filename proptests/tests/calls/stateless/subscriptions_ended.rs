@@ -1,11 +1,15 @@
 //! How subscriptions of a client end.
 
+use mcp_sansio::model::SubscriptionFilter;
 use mcp_sansio::{
     Cancellation, Cause, ClientEvent, ErrorCode, StrayCause, SubscriptionEnd, SubscriptionNews,
     ViolationKind,
 };
+use mcp_sansio_proptests::config;
 
-use super::kit::{SUPPORTED, cancelled, error, is_alive, news, result, tagged};
+use super::kit::{
+    SESSION, SUPPORTED, begun, cancelled, error, is_alive, news, only, result, tagged,
+};
 use super::subscriptions::{granting, listen, open, opening};
 
 const FINISHED: &str = r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":2,"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}"#;
@@ -181,4 +185,30 @@ fn a_subscription_ends_with_the_connection() {
     assert_eq!(update.call, call);
     assert_eq!(update.news, SubscriptionNews::Ended(SubscriptionEnd::Lost(Cause::ShutDown)));
     assert_eq!(side.client.counts().outbound, 0);
+}
+
+/// An open subscription has no timers: it outlasts a pause that ends every call (`Timeouts::person`). The same holds
+/// for a subscription that a legacy session has taken over.
+#[test]
+fn an_open_subscription_outlasts_every_pause() {
+    let (modern, open) = open();
+    let mut legacy = begun(config::client());
+    let filter = SubscriptionFilter::new().with_tools();
+    let adopted = legacy.client.subscribe(&filter, legacy.now, &mut legacy.out).unwrap();
+    legacy.sent();
+    assert!(matches!(legacy.receive(&result(1, SESSION)), Some(ClientEvent::Connected(_))));
+    assert!(matches!(news(only(legacy.outcomes())).1, SubscriptionNews::Granted { .. }));
+    legacy.sent();
+    for (mut side, call) in [(modern, open), (legacy, adopted)] {
+        side.client.pause(side.now);
+        assert_eq!(side.elapse(10 * 900_000), []);
+        side.client.resume(side.now);
+        assert_eq!(side.outcomes(), []);
+        assert_eq!(side.client.subscriptions().collect::<Vec<_>>(), [call]);
+    }
+    // One that is not open yet ends as any call.
+    let (mut side, call) = opening();
+    side.client.pause(side.now);
+    let (told, end) = news(only(side.elapse(900_000)));
+    assert_eq!((told, end), (call, SubscriptionNews::Ended(SubscriptionEnd::TimedOut)));
 }
