@@ -82,11 +82,16 @@ impl Peer {
     /// Why an id belongs to no call that could be answered.
     fn stray_cause(&self, id: &Id<'_>, config: &ConnectionConfig) -> StrayCause {
         let number = id.number(config.match_stringified_ids);
-        if number.is_some_and(|number| self.outbound.find(number).is_some()) {
-            // It is held, so nobody has heard of it.
-            return StrayCause::NeverIssued;
+        let pending = number.and_then(|number| self.outbound.find(number));
+        match pending.and_then(|place| self.outbound.get(place)) {
+            // Its id stays in use as the progress token of the task.
+            Some(entry) if entry.tracked().is_some_and(|task| task.was_answered) => {
+                StrayCause::Completed
+            }
+            // The request has not been sent, or not under this id.
+            Some(_) => StrayCause::NeverIssued,
+            None => self.outbound.stray(number),
         }
-        self.outbound.stray(number)
     }
 
     /// The answer to a call has come.

@@ -130,6 +130,8 @@ pub(super) enum StepKind {
 pub(super) struct Tracked {
     pub(super) id: String,
     pub(super) options: TaskOptions,
+    /// The request of the call was answered with the task. A call that resumes a task has sent no request.
+    pub(super) was_answered: bool,
     /// What was seen of it last, the whole object unless it is longer than `most_kept`.
     pub(super) latest: String,
     pub(super) most_kept: usize,
@@ -320,7 +322,9 @@ impl Tracked {
         (begun, most_kept): (Instant, usize),
     ) -> Self {
         let id = snapshot.id.to_str().into_owned();
-        let mut tracked = Self { id, options, begun, most_kept, ..Self::default() };
+        let was_answered = true;
+        let mut tracked =
+            Self { id, options, was_answered, begun, most_kept, ..Self::default() };
         tracked.take_in(snapshot);
         tracked
     }

@@ -316,3 +316,20 @@ fn news_of_the_end_overtakes_an_answer() {
     assert_eq!(told(side.receive(&result(3, &task_alone("working", "05", "")))), "");
     is_over(&mut side);
 }
+
+/// Proves L-RACE-13, L-JSONRPC-06 for tasks: a second answer to the request that has become a task is late, not made up.
+#[test]
+fn a_second_answer_to_a_call_that_is_a_task_is_late() {
+    let (mut side, _) = with_task();
+    assert_eq!(told(side.receive(&created(2, "working"))), "stray Completed");
+    assert_eq!(told(side.receive(&error(2, -32603))), "stray Completed");
+    let (mut side, _) = with_task_alone();
+    assert_eq!(told(side.receive(&created_alone(2, "working"))), "stray Completed");
+    // No request was sent for a task that was resumed: its id, 2, was never issued.
+    let mut side = in_session();
+    let ticket = mcp_sansio::TaskTicket::new("t-1", "tools/call");
+    let options = mcp_sansio::TaskOptions::new();
+    side.client.resume_task(&ticket, options, side.now, &mut side.out).unwrap();
+    assert_eq!(side.sent(), [about(3, "get")]);
+    assert_eq!(told(side.receive(&result(2, DONE))), "stray NeverIssued");
+}
