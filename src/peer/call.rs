@@ -171,6 +171,18 @@ impl Call {
         matches!(self.purpose, Purpose::TaskStep | Purpose::Abandoned) || self.tracked().is_some()
     }
 
+    /// Whether the request may have been sent and has not been answered.
+    pub(super) const fn awaits_answer(&self) -> bool {
+        matches!(self.whereabouts, Whereabouts::Lane(_) | Whereabouts::Batch(_))
+    }
+
+    /// Whether the peer may report progress on it: its request may have been sent, and has not been answered, or was
+    /// answered with a task.
+    pub(super) fn takes_progress(&self) -> bool {
+        self.wants_progress
+            && (self.awaits_answer() || self.tracked().is_some_and(|task| task.was_answered))
+    }
+
     /// The earliest time at which something is to be done about it.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.idle_deadline, self.total_deadline, self.again_at].into_iter().flatten().min()

@@ -215,7 +215,7 @@ impl Peer {
         if entry.purpose == Purpose::Abandoned {
             return None;
         }
-        if !entry.wants_progress {
+        if !entry.takes_progress() {
             return self.unanswered(ViolationKind::UnknownToken, bytes, config);
         }
         if entry.progress.is_some_and(|last| progress <= last) {

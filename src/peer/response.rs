@@ -1,6 +1,6 @@
 //! Responses of the peer: which call they end, and how.
 
-use super::call::{Call, Purpose, Whereabouts};
+use super::call::{Call, Purpose};
 use super::event::{CallEnded, Outcome, PeerEvent, Stray};
 use super::gather::Gathered;
 use super::opening::LateProbe;
@@ -58,20 +58,20 @@ impl Peer {
     /// The call that this id belongs to. One that is still held cannot have been answered.
     pub(super) fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
         let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
-        let is_there = self.outbound.get(place).is_some_and(is_there);
+        let is_there = self.outbound.get(place).is_some_and(Call::awaits_answer);
         is_there.then_some(CallId(place))
     }
 
     /// Whether the peer may have heard of a call and has not answered it.
     pub(super) fn has_heard_of(&self, call: CallId) -> bool {
-        self.outbound.get(call.0).is_some_and(is_there)
+        self.outbound.get(call.0).is_some_and(Call::awaits_answer)
     }
 
     /// Whether a call of the application, or a question about a task, can be answered.
     fn awaits_answer(&self, call: CallId) -> bool {
         let is_step = |entry: &Call| entry.purpose == Purpose::TaskStep;
         let entry = self.outbound.get(call.0);
-        entry.is_some_and(is_there) && (self.is_pending(call) || entry.is_some_and(is_step))
+        entry.is_some_and(Call::awaits_answer) && (self.is_pending(call) || entry.is_some_and(is_step))
     }
 
     /// Whether a call of ours with this id was cancelled or timed out not long ago.
@@ -270,14 +270,6 @@ impl Peer {
             self.elicitations.add(&id, &config.limits);
         }
     }
-}
-
-/// Whether the peer may have heard of a call, and has not answered.
-const fn is_there(entry: &Call) -> bool {
-    !matches!(
-        entry.whereabouts,
-        Whereabouts::Held(_) | Whereabouts::Answered | Whereabouts::Withdrawn
-    )
 }
 
 /// Whether a list of roots has one that is no file.

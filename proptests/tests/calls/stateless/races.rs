@@ -2,13 +2,14 @@
 //!
 //! Those of calls and subscriptions stand with the tests of those: here is what needs several of them.
 
-use mcp_sansio::{Cause, ClientEvent, Outcome, StrayCause};
+use mcp_sansio::json::Raw;
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, StrayCause, ViolationKind};
 use mcp_sansio_proptests::config;
 
 use super::input::{ROOTS, again, asking, calling};
 use super::kit::{
     DISCOVERY, SESSION, SUPPORTED, asked, begun, cancelled, complete, connected, ended, error,
-    initialize, is_alive, needed, result,
+    initialize, is_alive, needed, only, result, violation,
 };
 
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
@@ -206,4 +207,32 @@ fn input_and_its_refusal_cross_the_end() {
             .filter(|event| matches!(event, ClientEvent::CallEnded(end) if end.call == call));
         assert_eq!(ends.count(), 1, "{events:?}");
     }
+}
+
+/// Proves L-PROG-08, M-PROG-06 for a guessed token: progress on a request that was not sent puts off no timeout.
+#[test]
+fn progress_on_a_request_that_was_not_sent_is_a_violation() {
+    let progress = |token: u64| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+        )
+    };
+    let options = CallOptions::new().progress();
+    // The request is about to be made again under the id 3, once the application has answered.
+    let mut side = connected();
+    let params = Raw::new(r#"{"name":"n"}"#).unwrap();
+    side.client.call_method("tools/call", &params, options, side.now, &mut side.out).unwrap();
+    side.sent();
+    let request = needed(side.receive(&asking(2, &[("k", ROOTS)], None)));
+    assert_eq!(violation(side.receive(&progress(3))), ViolationKind::UnknownToken);
+    side.respond(request.id, r#"{"roots":[]}"#);
+    side.sent();
+    assert!(matches!(side.receive(&progress(3)), Some(ClientEvent::Progress(_))));
+    // The request waits for the handshake.
+    let mut side = begun(config::client());
+    let call = side.client.call_method("a", &(), options, side.now, &mut side.out).unwrap();
+    side.sent();
+    side.elapse(30_000);
+    assert_eq!(violation(side.receive(&progress(2))), ViolationKind::UnknownToken);
+    assert_eq!(ended(only(side.elapse(30_000).into_iter().take(1).collect())).0, call);
 }
