@@ -52,6 +52,8 @@ impl Peer {
         }
         entry.whereabouts = Whereabouts::Answered;
         entry.progress = None;
+        // Nothing is waited for until the request has been written again.
+        entry.idle_deadline = None;
         self.outbound.renew(call.0);
         self.ask_again(call, Some(now), out);
         true

@@ -71,7 +71,8 @@ impl Peer {
     fn awaits_answer(&self, call: CallId) -> bool {
         let is_step = |entry: &Call| entry.purpose == Purpose::TaskStep;
         let entry = self.outbound.get(call.0);
-        entry.is_some_and(Call::awaits_answer) && (self.is_pending(call) || entry.is_some_and(is_step))
+        entry.is_some_and(Call::awaits_answer)
+            && (self.is_pending(call) || entry.is_some_and(is_step))
     }
 
     /// Whether a call of ours with this id was cancelled or timed out not long ago.

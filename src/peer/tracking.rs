@@ -323,8 +323,7 @@ impl Tracked {
     ) -> Self {
         let id = snapshot.id.to_str().into_owned();
         let was_answered = true;
-        let mut tracked =
-            Self { id, options, was_answered, begun, most_kept, ..Self::default() };
+        let mut tracked = Self { id, options, was_answered, begun, most_kept, ..Self::default() };
         tracked.take_in(snapshot);
         tracked
     }

@@ -10,8 +10,8 @@ use mcp_sansio_proptests::payload;
 
 use super::input::{FORM, ROOTS, again, asking, calling, interim};
 use super::kit::{
-    complete, connected, connected_with, ended, is_alive, malformed, modern, needed, only, result,
-    timed_out,
+    SUPPORTED, asked, complete, connected, connected_with, ended, error, is_alive, malformed,
+    modern, needed, only, result, timed_out,
 };
 
 const NO_ROOTS: &str = r#"{"roots":[]}"#;
@@ -302,4 +302,25 @@ fn nothing_is_left_of_any_interim_result() {
             }
         }
     }
+}
+
+/// The same for a call that is made again because its revision was refused: nothing is waited for until the request has
+/// been written, so the idle timeout of the first request has ended.
+#[test]
+fn a_full_outbox_delays_a_repeated_request() {
+    let mut config = modern();
+    config.connection.limits.outbox_bytes = 600;
+    config.connection.limits.reserve_bytes = 64;
+    let mut side = connected_with(config);
+    let call = side.call("tools/list");
+    side.sent();
+    assert_eq!(side.elapse(59_960), []);
+    side.call("tools/list");
+    assert_eq!(side.receive(&error(2, -32022, SUPPORTED)), None);
+    assert_eq!(side.elapse(40), []);
+    assert_eq!(side.sent(), [asked(3, "tools/list", "")]);
+    assert_eq!(side.elapse(10), []);
+    assert_eq!(side.sent(), [asked(4, "tools/list", "")]);
+    let answer = r#"{"resultType":"complete","tools":[]}"#;
+    assert_eq!(complete(side.receive(&result(4, answer))).0, call);
 }

@@ -2,8 +2,10 @@
 //!
 //! Those of calls and subscriptions stand with the tests of those: here is what needs several of them.
 
+use std::time::Duration;
+
 use mcp_sansio::json::Raw;
-use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, StrayCause, ViolationKind};
+use mcp_sansio::{CallOptions, Cause, ClientEvent, Outcome, StrayCause, Timeout, ViolationKind};
 use mcp_sansio_proptests::config;
 
 use super::input::{ROOTS, again, asking, calling};
@@ -217,7 +219,8 @@ fn progress_on_a_request_that_was_not_sent_is_a_violation() {
             r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
         )
     };
-    let options = CallOptions::new().progress();
+    let fifty_seconds = Timeout::After(Duration::from_secs(50));
+    let options = CallOptions::new().progress().idle(fifty_seconds);
     // The request is about to be made again under the id 3, once the application has answered.
     let mut side = connected();
     let params = Raw::new(r#"{"name":"n"}"#).unwrap();
@@ -234,5 +237,5 @@ fn progress_on_a_request_that_was_not_sent_is_a_violation() {
     side.sent();
     side.elapse(30_000);
     assert_eq!(violation(side.receive(&progress(2))), ViolationKind::UnknownToken);
-    assert_eq!(ended(only(side.elapse(30_000).into_iter().take(1).collect())).0, call);
+    assert_eq!(ended(only(side.elapse(20_000))).0, call);
 }

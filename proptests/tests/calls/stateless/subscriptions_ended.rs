@@ -192,11 +192,12 @@ fn a_subscription_ends_with_the_connection() {
 #[test]
 fn an_open_subscription_outlasts_every_pause() {
     let (modern, open) = open();
-    let mut legacy = begun(config::client());
+    let mut legacy = begun(config::client_of_both_eras());
     let filter = SubscriptionFilter::new().with_tools();
     let adopted = legacy.client.subscribe(&filter, legacy.now, &mut legacy.out).unwrap();
+    assert_eq!(legacy.receive(&error(1, -32601, "")), None);
     legacy.sent();
-    assert!(matches!(legacy.receive(&result(1, SESSION)), Some(ClientEvent::Connected(_))));
+    assert!(matches!(legacy.receive(&result(3, SESSION)), Some(ClientEvent::Connected(_))));
     assert!(matches!(news(only(legacy.outcomes())).1, SubscriptionNews::Granted { .. }));
     legacy.sent();
     for (mut side, call) in [(modern, open), (legacy, adopted)] {

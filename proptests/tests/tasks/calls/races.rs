@@ -317,7 +317,7 @@ fn news_of_the_end_overtakes_an_answer() {
     is_over(&mut side);
 }
 
-/// Proves L-RACE-13, L-JSONRPC-06 for tasks: a second answer to the request that has become a task is late, not made up.
+/// A second answer to the request that has become a task is late, not made up.
 #[test]
 fn a_second_answer_to_a_call_that_is_a_task_is_late() {
     let (mut side, _) = with_task();
