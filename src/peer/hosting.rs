@@ -335,6 +335,7 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
+        self.send_delayed_progress(id, out);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
         };

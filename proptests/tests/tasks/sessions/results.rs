@@ -3,7 +3,7 @@
 use mcp_sansio::json::{EncodeError, Raw};
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::task::{NewTask, TaskError, Tasks};
-use mcp_sansio::{CancelCause, ErrorCode, RespondError};
+use mcp_sansio::{CancelCause, ErrorCode, Progress, ProgressReport, RespondError};
 use mcp_sansio_proptests::ServerSide;
 
 use crate::sessions::kit::{
@@ -320,4 +320,29 @@ fn what_is_no_result_ends_no_task() {
     stage.complete(key);
     assert!(stage.tasks.get(key).unwrap().result().is_some());
     assert_eq!(stage.told(), [changed(shown("a", "completed"))]);
+}
+
+/// Proves L-PROG-13 for requests about tasks: a report that was delayed is sent before the answer.
+#[test]
+fn delayed_progress_is_sent_before_the_result_of_a_task() {
+    let second = std::time::Duration::from_secs(1);
+    let host = ServerSide::host_with(WITH_TASKS, |config| config.progress_interval = Some(second));
+    let mut stage = Stage::of(host, Tasks::default());
+    let key = stage.begin("a");
+    let waits = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"a","_meta":{"progressToken":7}}}"#;
+    stage.serve(waits);
+    let ServerSide { server, out, now } = &mut stage.host;
+    let waiting = server.open_requests().next().unwrap();
+    for (far, report) in [(1_u32, ProgressReport::Sent), (2, ProgressReport::Delayed)] {
+        assert_eq!(server.progress(waiting, Progress::new(far), *now, out), Ok(report));
+    }
+    let progress = |far: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":7,"progress":{far}}}}}"#
+        )
+    };
+    stage.sent();
+    stage.complete(key);
+    let told = stage.told();
+    assert_eq!(told[told.len() - 2..], [progress(2), result_of::<ServerSide>("1", "a")]);
 }
