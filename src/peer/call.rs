@@ -39,6 +39,8 @@ pub(super) struct Call {
     pub(super) repeated: RevisionSet,
     /// What the peer needs before it answers.
     pub(super) gathering: Option<Box<Gathering>>,
+    /// The peer has needed something before it answered.
+    pub(super) needed_input: bool,
     /// When the request is to be made again.
     pub(super) again_at: Option<Instant>,
     /// What is known of a subscription.
@@ -120,6 +122,7 @@ impl Default for Call {
             params: String::new(),
             repeated: RevisionSet::NONE,
             gathering: None,
+            needed_input: false,
             again_at: None,
             subscription: None,
             parent: None,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::call::{Call, Purpose, Whereabouts};
-use super::event::{Cause, Outcome, PeerEvent, TaskAnswer};
+use super::event::{CallEnded, Cause, Outcome, PeerEvent, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
 use super::tracking::TaskPart;
@@ -245,7 +245,13 @@ impl Peer {
         if let Some(TaskPart::Question { task, .. }) = question {
             return PeerEvent::TaskAnswer(TaskAnswer { task: *task, call, outcome });
         }
-        PeerEvent::ended(call, outcome)
+        let needed_input = self.needed_input(call);
+        PeerEvent::CallEnded(CallEnded { needed_input, ..CallEnded::new(call, outcome) })
+    }
+
+    /// Whether the peer has needed input for a call.
+    pub(super) fn needed_input(&self, call: CallId) -> bool {
+        self.outbound.get(call.0).is_some_and(|entry| entry.needed_input)
     }
 
     /// Takes back the batch that a call is in, if nothing of it has been sent, with all that are in it.

@@ -466,10 +466,3 @@ pub enum Cause {
     #[error("the peer does not read its answers")]
     OutboxOverflow,
 }
-
-impl PeerEvent<'_> {
-    /// A call has ended.
-    pub(super) const fn ended(call: CallId, outcome: Outcome<'_>) -> PeerEvent<'_> {
-        PeerEvent::CallEnded(CallEnded::new(call, outcome))
-    }
-}

@@ -379,17 +379,12 @@ impl Peer {
                     Stuck::Refused(code) => Outcome::InputRefused(code),
                     Stuck::NotMade(error) => Outcome::NotMade(error),
                 };
-                let has_gathered =
-                    self.outbound.get(call.0).is_some_and(|entry| entry.gathering.is_some());
                 if self.tracked_part(call).is_some() {
                     // Nobody will ask for what the task comes to.
                     self.stop_asking(call, out);
                     self.ask_to_cancel(config, call, out);
                 }
-                let mut event = self.end_event(call, outcome);
-                if let PeerEvent::CallEnded(ended) = &mut event {
-                    ended.needed_input = has_gathered || matches!(stuck, Stuck::Refused(_));
-                }
+                let event = self.end_event(call, outcome);
                 self.end_call(call);
                 return Some(event);
             }

@@ -135,6 +135,7 @@ impl Pending {
         gathering: Option<Box<Gathering>>,
     ) -> Option<Box<Gathering>> {
         let call = self.calls.get_mut(place)?;
+        call.needed_input |= gathering.is_some();
         let added = gathering.as_deref().map_or(0, Gathering::bytes);
         let before = core::mem::replace(&mut call.gathering, gathering);
         let taken = before.as_deref().map_or(0, Gathering::bytes);
@@ -145,6 +146,7 @@ impl Pending {
     /// One more thing is gathered for a call, behind the others or in the place of one of them.
     pub(super) fn want(&mut self, place: Place, index: u32, wanted: Wanted) {
         let Some(call) = self.calls.get_mut(place) else { return };
+        call.needed_input = true;
         let known = &mut call.gathering.get_or_insert_default().wanted;
         let (added, mut taken) = (wanted.key.len(), 0);
         match known.get_mut(index as usize) {

@@ -411,8 +411,7 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> PeerEvent<'a> {
         self.stop_asking(call, out);
-        let entry = self.outbound.get(call.0);
-        let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
+        let needed_input = self.needed_input(call);
         self.end_call(call);
         PeerEvent::CallEnded(CallEnded { needed_input, ..CallEnded::new(call, outcome) })
     }

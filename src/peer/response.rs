@@ -161,8 +161,7 @@ impl Peer {
                     Ok(event) => event,
                     Err(outcome) => {
                         let stale = self.is_stale(call);
-                        let entry = self.outbound.get(call.0);
-                        let needed_input = entry.is_some_and(|entry| entry.gathering.is_some());
+                        let needed_input = self.needed_input(call);
                         self.end_call(call);
                         let ended = CallEnded::new(call, outcome);
                         PeerEvent::CallEnded(CallEnded { stale, needed_input, ..ended })

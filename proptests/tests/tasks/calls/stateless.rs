@@ -382,3 +382,23 @@ fn a_subscription_to_a_task_does_not_replace_asking() {
     assert_eq!(ended(side.receive(&tagged("tasks", done))), (call, format!("result {DONE}")));
     assert!(side.client.is_pending(listening));
 }
+
+/// A call that needed input and became a task afterwards has needed input: its result is an answer to that, too.
+#[test]
+fn input_before_a_task_is_not_forgotten() {
+    let mut side = without_session();
+    let call = call(&mut side);
+    side.sent();
+    let asks = inputs(&["a"]).replacen(',', "", 1);
+    let asked = format!(r#"{{"resultType":"input_required",{asks}}}"#);
+    let (request, needed_for) = question(side.receive(&result(2, &asked)));
+    assert_eq!(needed_for, Some(call));
+    side.respond(request, ANSWER);
+    assert_eq!(side.sent().len(), 1);
+    assert_eq!(told(side.receive(&created_alone(3, "working"))), "task t-1 working");
+    _ = side.elapse(1_000);
+    let done = task_alone("completed", "09", &format!(r#","result":{DONE}"#));
+    let event = side.receive(&result(4, &done));
+    let Some(ClientEvent::CallEnded(ended)) = event else { panic!("{event:?}") };
+    assert_eq!((ended.call, ended.needed_input), (call, true));
+}
