@@ -115,8 +115,9 @@ impl Peer {
             || (self.phase == Phase::Closed && !self.closing.closed_told)
     }
 
-    /// The next thing that the end has brought about: first that it is coming, then the calls in
-    /// the order they were made, then the requests in the order they came, then that it is over.
+    /// The next thing that the end has brought about: first that it is coming, then the calls that could not go on
+    /// before, the other calls in the order they were made, then the requests in the order they came, then that it is
+    /// over.
     pub(super) fn next_outcome(
         &mut self,
         config: &ConnectionConfig,
@@ -142,12 +143,19 @@ impl Peer {
         {
             return Some(Elapsed::Event(event));
         }
-        if self.closing.input_ended
-            && let Some(elapsed) = self.next_ended_call(config, out)
-        {
-            return Some(elapsed);
+        // A call that could not go on before the connection ended has that as its outcome.
+        if let Some(event) = self.next_refused(config, out) {
+            return Some(Elapsed::Event(event));
         }
-        if let Some(event) = self.next_refused(config, out).or_else(|| self.next_marked(out)) {
+        if self.closing.input_ended {
+            if let Some(event) = self.next_given_up(config, out) {
+                return Some(Elapsed::Event(event));
+            }
+            if let Some(elapsed) = self.next_ended_call(config, out) {
+                return Some(elapsed);
+            }
+        }
+        if let Some(event) = self.next_marked(out) {
             return Some(Elapsed::Event(event));
         }
         if self.unsettled.has_news() {

@@ -374,7 +374,9 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         while let Some((call, stuck)) = self.unsettled.given_up.pop_front() {
-            if self.outbound.get(call.0).is_some() {
+            // A task outlives the connection, and its ticket is worth more than why it could not be asked about.
+            let survives = self.calls_are_over() && self.tracked_part(call).is_some();
+            if self.outbound.get(call.0).is_some() && !survives {
                 let outcome = match stuck {
                     Stuck::Refused(code) => Outcome::InputRefused(code),
                     Stuck::NotMade(error) => Outcome::NotMade(error),

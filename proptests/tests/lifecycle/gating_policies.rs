@@ -4,9 +4,9 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, ClientEvent,
-    Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome, Outlets, Relay,
-    Revision, ServerEvent, ViolationKind,
+    BatchError, Call, CallError, CallId, CallOptions, Capability, CapabilityPolicy, Cause,
+    ClientEvent, Delivery, Lane, Log, NotAllowed, NotifyError, Observation, Outbox, Outcome,
+    Outlets, Relay, Revision, ServerEvent, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 
@@ -181,7 +181,8 @@ fn a_policy_decides_on_log_messages() {
 /// What was held is judged by the same policy when the session is open.
 #[test]
 fn a_policy_decides_on_calls_that_were_held() {
-    for (policy, is_sent, is_told) in POLICIES {
+    let cases = POLICIES.into_iter().flat_map(|case| [(case, false), (case, true)]);
+    for ((policy, is_sent, is_told), is_lost) in cases {
         let mut config = config::bare_client();
         config.connection.capability_policy = policy;
         let mut side = ClientSide::with(config);
@@ -200,12 +201,21 @@ fn a_policy_decides_on_calls_that_were_held() {
         assert_eq!(side.sent(), expected, "{policy:?}");
         let expected = vec![("prompts/list".to_string(), Capability::Prompts)];
         assert_eq!(told, if is_told { expected } else { vec![] }, "{policy:?}");
-        let events = side.outcomes();
-        assert_eq!(events.is_empty(), is_sent);
-        let missing = CallError::NotAllowed(NotAllowed::Capability(Capability::Prompts));
-        if let [ClientEvent::CallEnded(ended)] = &events[..] {
-            assert_eq!((ended.call, &ended.outcome), (call, &Outcome::NotMade(missing)));
+        if is_lost {
+            side.client.disconnected(Cause::EndOfInput, side.now);
         }
+        let ends = side.outcomes().into_iter().filter_map(|event| match event {
+            ClientEvent::CallEnded(ended) => Some((ended.call, ended.outcome)),
+            _ => None,
+        });
+        let missing = CallError::NotAllowed(NotAllowed::Capability(Capability::Prompts));
+        let expected = match (is_sent, is_lost) {
+            (true, false) => vec![],
+            (true, true) => vec![(call, Outcome::Closed(Cause::EndOfInput))],
+            // The first reason is the one that is told, also if the connection ends before it could be.
+            (false, _) => vec![(call, Outcome::NotMade(missing))],
+        };
+        assert_eq!(ends.collect::<Vec<_>>(), expected, "{policy:?} {is_lost}");
     }
 }
 
