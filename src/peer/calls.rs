@@ -74,7 +74,7 @@ impl Peer {
     /// cannot be made changes nothing.
     pub(super) fn make_room(&mut self, config: &ConnectionConfig) {
         if !self.has_calls_up_to(config.limits.outbound_calls) {
-            self.forget_abandoned();
+            self.forget_first_abandoned();
         }
     }
 

@@ -89,7 +89,7 @@ impl Peer {
         }
         if self.asks_for_task(call) && !self.is_unsent(call, out) {
             self.withdraw_inputs(call);
-            self.abandon_call(call, None);
+            self.abandon_call(call, GivenUp::Cancelled, None);
             return Ok(Cancellation::Deferred);
         }
         let subscription = self.outbound.take_subscription(call.0);

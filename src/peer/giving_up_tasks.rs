@@ -68,9 +68,9 @@ impl Peer {
 
     /// A call is given up, and may still become a task, which is to be cancelled then. It is remembered for
     /// a while.
-    pub(super) fn abandon_call(&mut self, call: CallId, now: impl Into<Option<Instant>>) {
-        let deadline = now.into().map(|now| self.clock.at(now) + LATE);
-        self.outbound.abandon(call.0);
+    pub(super) fn abandon_call(&mut self, call: CallId, cause: GivenUp, now: Option<Instant>) {
+        let deadline = now.map(|now| self.clock.at(now) + LATE);
+        self.outbound.abandon(call.0, cause);
         if let Some(entry) = self.outbound.get_mut(call.0) {
             entry.idle = Some(LATE);
             entry.idle_deadline = deadline;
@@ -89,11 +89,16 @@ impl Peer {
 
     /// Makes room for a call: of those that were given up, the one that was asked first is remembered no
     /// longer.
-    pub(super) fn forget_abandoned(&mut self) {
+    pub(super) fn forget_first_abandoned(&mut self) {
         if let Some(call) = self.outbound.first_abandoned() {
-            self.deadlines.clear(call.0.index);
-            self.outbound.give_up(call.0, GivenUp::Cancelled);
+            self.forget_abandoned(call);
         }
+    }
+
+    /// A call that was given up is remembered no longer; an answer to it is late.
+    pub(super) fn forget_abandoned(&mut self, call: CallId) {
+        self.deadlines.clear(call.0.index);
+        self.outbound.forget_abandoned(call.0);
     }
 
     /// A call that was given up has been answered.

@@ -35,8 +35,8 @@ pub(super) struct Pending {
 struct Few {
     /// Subscriptions, in the order they were made.
     subscriptions: VecDeque<CallId>,
-    /// Calls that were given up and could still become tasks, by their ids.
-    abandoned: BTreeMap<u64, CallId>,
+    /// Calls that were given up and could still become tasks, by their ids, and why they were.
+    abandoned: BTreeMap<u64, (CallId, GivenUp)>,
     /// How many bytes are kept of the peer for calls: what calls that need something bring back, and
     /// notifications that came before their subscriptions were open.
     kept_bytes: usize,
@@ -119,12 +119,12 @@ impl Pending {
     }
 
     /// A call of the application is given up, and may still become a task.
-    pub(super) fn abandon(&mut self, place: Place) {
+    pub(super) fn abandon(&mut self, place: Place, cause: GivenUp) {
         self.pause_for_ever(place);
         let Some(id) = self.calls.id(place) else { return };
         if let Some(call) = self.calls.get_mut(place) {
             call.purpose = Purpose::Abandoned;
-            self.few.abandoned.insert(id, CallId(place));
+            self.few.abandoned.insert(id, (CallId(place), cause));
         }
     }
 
@@ -223,7 +223,16 @@ impl Pending {
 
     /// Of the calls that were given up and could still become tasks, the one that was asked first.
     pub(super) fn first_abandoned(&self) -> Option<CallId> {
-        self.few.abandoned.first_key_value().map(|(_, call)| *call)
+        self.few.abandoned.first_key_value().map(|(_, (call, _))| *call)
+    }
+
+    /// Waits no longer for the answer to a call that was given up and could still become a task. The answer may come all
+    /// the same.
+    pub(super) fn forget_abandoned(&mut self, place: Place) {
+        let abandoned = self.calls.id(place).and_then(|id| self.few.abandoned.get(&id));
+        if let Some((_, cause)) = abandoned.copied() {
+            self.give_up(place, cause);
+        }
     }
 
     /// A call is about to be taken out.
@@ -319,7 +328,9 @@ mod tests {
                     0 => pending.remove(place, Ending::Answered),
                     1 => pending.give_up(place, GivenUp::TimedOut),
                     2 => pending.pause_for_ever(place),
-                    3 if purpose == Some(Purpose::Application) => pending.abandon(place),
+                    3 if purpose == Some(Purpose::Application) => {
+                        pending.abandon(place, GivenUp::TimedOut)
+                    }
                     3 | 4 if purpose != Some(Purpose::Abandoned) => pending.renew(place),
                     _ => pending.remove(places[0], Ending::Closed),
                 }
@@ -329,7 +340,7 @@ mod tests {
                     pending.remove(place, Ending::Answered);
                     pending.give_up(place, GivenUp::Cancelled);
                     pending.pause_for_ever(place);
-                    pending.abandon(place);
+                    pending.abandon(place, GivenUp::Cancelled);
                     assert_eq!(pending, before);
                 }
             }

@@ -148,7 +148,7 @@ impl Peer {
             return event;
         }
         if self.asks_for_task(call) && !self.is_unsent(call, out) {
-            self.abandon_call(call, now);
+            self.abandon_call(call, GivenUp::TimedOut, Some(now));
         } else {
             self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
         }
@@ -177,7 +177,7 @@ impl Peer {
                     return Some(Elapsed::Event(event));
                 }
             } else if call.purpose == Purpose::Abandoned {
-                self.end_call(CallId(place));
+                self.forget_abandoned(CallId(place));
             } else if call.again_at.is_some_and(|again| again <= now) {
                 // Whether there is room for it or not, its time is later now.
                 self.ask_again(CallId(place), Some(real), out);
