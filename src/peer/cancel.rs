@@ -87,7 +87,7 @@ impl Peer {
             self.end_call(call);
             return Ok(if asked { Cancellation::Notified } else { Cancellation::TaskGoesOn });
         }
-        if self.asks_for_task(call) && !self.is_unsent(call, out) {
+        if self.may_become_task(call, out) {
             self.withdraw_inputs(call);
             self.abandon_call(call, GivenUp::Cancelled, None);
             return Ok(Cancellation::Deferred);

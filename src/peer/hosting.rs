@@ -228,6 +228,8 @@ impl Peer {
         };
         match &task.state {
             State::Completed(result) => {
+                // The answer belongs to the task, progress on the request for it does not.
+                self.send_delayed_progress(id, out);
                 if let Some(exchange) = self.inbound.get_mut(id.0) {
                     exchange.related.0 = related(&task.id);
                 }

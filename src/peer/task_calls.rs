@@ -67,11 +67,13 @@ impl Peer {
         }))
     }
 
-    /// Whether a call asks for a task in so many words, so that it must not be cancelled like others.
-    pub(super) fn asks_for_task(&self, call: CallId) -> bool {
-        let entry = self.outbound.get(call.0);
+    /// Whether a request that asks for a task may have been sent and has not been answered: such a request must not be
+    /// cancelled like others.
+    pub(super) fn may_become_task(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+        let asks = |entry: &Call| entry.task_options().is_some() && entry.awaits_answer();
         self.session.is_some_and(|session| !session.revision.is_stateless())
-            && entry.is_some_and(|entry| entry.task_options().is_some())
+            && self.outbound.get(call.0).is_some_and(asks)
+            && !self.is_unsent(call, out)
     }
 
     /// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that

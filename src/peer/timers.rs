@@ -147,7 +147,7 @@ impl Peer {
         if mutant!("an_expired_call_goes_on") {
             return event;
         }
-        if self.asks_for_task(call) && !self.is_unsent(call, out) {
+        if self.may_become_task(call, out) {
             self.abandon_call(call, GivenUp::TimedOut, Some(now));
         } else {
             self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);

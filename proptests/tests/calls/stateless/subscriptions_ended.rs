@@ -109,7 +109,7 @@ fn a_subscription_is_ended_with_a_cancellation() {
     }
     // One that has not left is taken back.
     let mut side = super::kit::connected();
-    let filter = mcp_sansio::model::SubscriptionFilter::new();
+    let filter = SubscriptionFilter::new();
     let call = side.client.subscribe(&filter, side.now, &mut side.out).unwrap();
     assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Withdrawn));
     is_alive(&mut side);

@@ -1,8 +1,8 @@
 //! Calls that are given up, before and after they have become tasks.
 
 use mcp_sansio::{
-    CallError, CallOptions, CancelError, Cancellation, Expiry, NotAllowed, Outcome, Revision,
-    TaskOptions, Timeout,
+    CallError, CallOptions, CancelError, Cancellation, ClientEvent, Expiry, NotAllowed, Outcome,
+    Revision, RevisionSet, TaskOptions, Timeout,
 };
 use mcp_sansio_proptests::ClientSide;
 
@@ -289,4 +289,27 @@ fn a_call_that_cannot_be_made_forgets_nothing() {
     assert!(before == side.client);
     assert_eq!(told(side.receive(&created(2, "working"))), "orphan t-1");
     assert_eq!(side.sent(), [about(3, "cancel")]);
+}
+
+/// A call that waits for input has nothing in flight that could become a task, also if a session has been opened since.
+#[test]
+fn a_call_that_waits_for_input_becomes_no_task() {
+    let mut config = of_both_eras(RevisionSet::ALL);
+    config.known = Some(Revision::V2026_07_28);
+    let mut side = begun(config);
+    assert_eq!(side.outcomes().len(), 1);
+    let call = call(&mut side);
+    side.sent();
+    let asks = inputs(&["a"]).replacen(',', "", 1);
+    let asked = format!(r#"{{"resultType":"input_required",{asks}}}"#);
+    assert_eq!(question(side.receive(&result(2, &asked))).1, Some(call));
+    // The server has sessions only.
+    side.receive(&error(1, -32601));
+    assert_eq!(side.sent().len(), 1);
+    let opened = opening(Revision::V2025_11_25, TASKS).replace(r#""id":1"#, r#""id":4"#);
+    assert!(matches!(side.receive(&opened), Some(ClientEvent::Connected(_))));
+    side.sent();
+    assert_eq!(side.client.cancel(call, None, &mut side.out), Ok(Cancellation::Withdrawn));
+    assert_eq!(all_told(side.outcomes()), ["withdrawn CallEnded"]);
+    is_over(&mut side);
 }

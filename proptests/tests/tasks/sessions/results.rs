@@ -331,7 +331,7 @@ fn delayed_progress_is_sent_before_the_result_of_a_task() {
     let key = stage.begin("a");
     let waits = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"a","_meta":{"progressToken":7}}}"#;
     stage.serve(waits);
-    let ServerSide { server, out, now } = &mut stage.host;
+    let ServerSide { server, out, now, .. } = &mut stage.host;
     let waiting = server.open_requests().next().unwrap();
     for (far, report) in [(1_u32, ProgressReport::Sent), (2, ProgressReport::Delayed)] {
         assert_eq!(server.progress(waiting, Progress::new(far), *now, out), Ok(report));
