@@ -5,7 +5,7 @@
 //! session each thing is a request of its own: the machine makes those, gathers the answers, and hands
 //! the request to the application once more, as if the client had made it again.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -27,7 +27,7 @@ use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId, Place};
 use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw, object_of};
 use crate::model::{CallToolResult, InputRequired};
-use crate::rpc::{Answer, Ending, Fault, GivenUp, write_error, write_result};
+use crate::rpc::{Answer, Ending, Fault, GivenUp, PlaceQueue, write_error, write_result};
 use crate::time::Instant;
 
 /// What is said of a request when its client has refused, or has not answered in time.
@@ -38,7 +38,7 @@ const NOT_GIVEN: &str = "the client did not give what was needed for this";
 pub(super) struct Bridges {
     waiting: BTreeMap<Place, Bridge>,
     /// Those of them that wait for nothing but to be handed out again.
-    free: VecDeque<Place>,
+    free: PlaceQueue,
     /// How many bytes of answers they have.
     bytes: usize,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Resumed {
 
 impl Empty for Bridges {
     const EMPTY: &'static Self =
-        &Self { waiting: BTreeMap::new(), free: VecDeque::new(), bytes: 0 };
+        &Self { waiting: BTreeMap::new(), free: PlaceQueue::EMPTY, bytes: 0 };
 }
 
 impl Bridges {
@@ -98,8 +98,9 @@ impl Bridges {
 
     pub(super) fn take(&mut self, place: Place) -> Option<Bridge> {
         let bridge = self.waiting.remove(&place)?;
-        work!(self.free.len());
-        self.free.retain(|free| *free != place);
+        if bridge.asked.is_empty() && !bridge.is_resumed {
+            self.free.note_ended(1, |place| self.waiting.contains_key(&place));
+        }
         self.bytes -= answer_bytes(&bridge.asked);
         Some(bridge)
     }
@@ -296,7 +297,7 @@ impl Peer {
             self.bridges.waiting.insert(id.0, Bridge { params, ..Bridge::default() });
         }
         if asked.is_empty() {
-            self.bridges.free.push_back(id.0);
+            self.bridges.free.push(id.0);
         }
         if let Some(bridge) = self.bridges.get_mut(id.0) {
             bridge.state = state;
@@ -350,11 +351,14 @@ impl Peer {
     /// The next request that waits for nothing but to be handed out again: it had a state to bring back
     /// and nothing to ask for.
     pub(super) fn next_resumed(&mut self) -> Option<Resumed> {
-        if self.bridges.free.is_empty() {
-            return None;
+        while self.has_resumed() {
+            let Bridges { free, waiting, .. } = &mut *self.bridges;
+            let place = free.pop(|place| waiting.contains_key(&place))?;
+            if let Some(resumed) = self.resumed(InboundId(place)) {
+                return Some(resumed);
+            }
         }
-        let place = self.bridges.free.pop_front()?;
-        self.resumed(InboundId(place))
+        None
     }
 
     /// Whether there is one.

@@ -258,8 +258,6 @@ impl Peer {
 
     /// Whether nothing is in flight.
     fn is_quiet(&self) -> bool {
-        self.inbound.is_empty()
-            && (self.outbound.is_empty()
-                || self.outbound.iter().all(|(_, call)| call.ends_quietly()))
+        self.inbound.is_empty() && self.outbound.is_quiet()
     }
 }

@@ -299,21 +299,21 @@ impl Peer {
         });
         self.inbound_bytes += wanted.bytes();
         self.clock.begin_asking(now);
-        self.unsettled.needs.push_back(place);
+        self.unsettled.needs.push(place);
         place
     }
 
     /// The first of so many things that have just been put at the end of the queue. What was there before is not looked
     /// at: the peer can make that many.
     fn first_need_of_last(&mut self, count: usize) -> Option<InputRequested> {
-        let at = self.unsettled.needs.len().checked_sub(count)?;
-        let place = self.unsettled.needs.remove(at)?;
+        let place = self.unsettled.needs.take_from_last(count)?;
         self.need_at(place)
     }
 
     /// The next thing that any call needs.
     pub(super) fn next_input(&mut self) -> Option<InputRequested> {
-        while let Some(place) = self.unsettled.needs.pop_front() {
+        while let Some(place) = self.unsettled.needs.pop(|place| self.inbound.get(place).is_some())
+        {
             if let Some(requested) = self.need_at(place) {
                 return Some(requested);
             }

@@ -5,6 +5,7 @@
 //! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
 //! is not told a second time. So a peer that does not read costs no more than its filter.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -31,7 +32,9 @@ use crate::task::EXTENSION;
 /// The subscriptions that are open, in the order they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Listens {
-    open: Vec<Listen>,
+    /// By number, which counts up.
+    open: BTreeMap<u64, Listen>,
+    numbers: BTreeMap<Place, u64>,
     /// Some subscription may have something that has not been told. Without it nothing has to be looked at, and that is
     /// after every message.
     has_pending: bool,
@@ -104,7 +107,8 @@ impl<'a> Change<'a> {
 }
 
 impl Empty for Listens {
-    const EMPTY: &'static Self = &Self { open: Vec::new(), has_pending: false };
+    const EMPTY: &'static Self =
+        &Self { open: BTreeMap::new(), numbers: BTreeMap::new(), has_pending: false };
 }
 
 impl Listens {
@@ -116,14 +120,30 @@ impl Listens {
         self.open.len()
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
-        work!(self.open.len());
-        self.open.retain(|listen| listen.place != place);
+    fn add(&mut self, listen: Listen) {
+        let number = self.open.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.numbers.insert(listen.place, number);
+        self.open.insert(number, listen);
     }
 
-    fn position(&self, place: Place) -> Option<usize> {
-        work!(self.open.len());
-        self.open.iter().position(|listen| listen.place == place)
+    pub(super) fn remove(&mut self, place: Place) {
+        if let Some(number) = self.numbers.remove(&place) {
+            self.open.remove(&number);
+        }
+    }
+
+    fn of(&self, place: Place) -> Option<&Listen> {
+        self.open.get(self.numbers.get(&place)?)
+    }
+
+    fn of_mut(&mut self, place: Place) -> Option<&mut Listen> {
+        self.open.get_mut(self.numbers.get(&place)?)
+    }
+
+    /// The number of the first one, or of the one that follows another one.
+    fn after(&self, number: Option<u64>) -> Option<u64> {
+        let first = number.map_or(0, |number| number + 1);
+        self.open.range(first..).next().map(|(number, _)| *number)
     }
 }
 
@@ -238,7 +258,7 @@ impl Peer {
         let has_topics = !filter.is_empty();
         let (acknowledged, has_pending) = (false, false);
         let needed = 0;
-        self.listens.open.push(Listen { place: id.0, acknowledged, has_pending, needed, filter });
+        self.listens.add(Listen { place: id.0, acknowledged, has_pending, needed, filter });
         has_topics
     }
 
@@ -251,8 +271,7 @@ impl Peer {
         knows: impl Fn(&str) -> bool,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let Some(at) = self.listens.position(id.0) else { return Ok(()) };
-        let Some(listen) = self.listens.open.get(at).filter(|listen| !listen.acknowledged) else {
+        let Some(listen) = self.listens.of(id.0).filter(|listen| !listen.acknowledged) else {
             return Ok(());
         };
         let is_narrowed = granted.is_some() || listen.filter.has_tasks();
@@ -268,7 +287,7 @@ impl Peer {
             let params = Acknowledgement(narrowed.as_ref().unwrap_or(&listen.filter));
             tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
         }
-        if let Some(listen) = self.listens.open.get_mut(at) {
+        if let Some(listen) = self.listens.of_mut(id.0) {
             listen.acknowledged = true;
             if let Some(filter) = narrowed {
                 listen.filter = filter;
@@ -281,14 +300,16 @@ impl Peer {
     /// Tells every subscription of a change. Says what became of it where it is wanted.
     pub(super) fn publish(&mut self, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
         let mut delivery = Delivery::NotWanted;
-        for at in 0..self.listens.open.len() {
-            delivery = delivery.and(self.publish_to(at, change, out));
+        let mut next = self.listens.after(None);
+        while let Some(number) = next {
+            delivery = delivery.and(self.publish_to(number, change, out));
+            next = self.listens.after(next);
         }
         delivery
     }
 
-    fn publish_to(&mut self, at: usize, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
-        let Some(listen) = self.listens.open.get_mut(at) else { return Delivery::NotWanted };
+    fn publish_to(&mut self, number: u64, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
+        let Some(listen) = self.listens.open.get_mut(&number) else { return Delivery::NotWanted };
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
         if !listen.acknowledged {
             (topic.pending, listen.has_pending) = (true, true);
@@ -310,14 +331,14 @@ impl Peer {
 
     /// Tells a subscription what has found no room before, in one pass.
     pub(super) fn flush_listen(&mut self, id: InboundId, out: &mut dyn Outlets) {
-        let Some(at) = self.listens.position(id.0) else { return };
-        _ = self.flush_at(at, out);
+        let Some(number) = self.listens.numbers.get(&id.0) else { return };
+        _ = self.flush_one(*number, out);
     }
 
     /// Says whether something is left.
-    fn flush_at(&mut self, at: usize, out: &mut dyn Outlets) -> bool {
+    fn flush_one(&mut self, number: u64, out: &mut dyn Outlets) -> bool {
         work!(1);
-        let Some(listen) = self.listens.open.get_mut(at) else { return false };
+        let Some(listen) = self.listens.open.get_mut(&number) else { return false };
         if !(listen.acknowledged && listen.has_pending) {
             return listen.has_pending;
         }
@@ -351,8 +372,10 @@ impl Peer {
             return;
         }
         let mut has_pending = false;
-        for at in 0..self.listens.open.len() {
-            has_pending |= self.flush_at(at, out);
+        let mut next = self.listens.after(None);
+        while let Some(number) = next {
+            has_pending |= self.flush_one(number, out);
+            next = self.listens.after(next);
         }
         self.listens.has_pending = has_pending;
     }
@@ -363,7 +386,7 @@ impl Peer {
         config: &ConnectionConfig,
         out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
-        let id = InboundId(self.listens.open.first()?.place);
+        let id = InboundId(self.listens.open.first_key_value()?.1.place);
         if self.respond(config, id, &(), out).is_err() {
             self.drop_exchange(id.0, Ending::Closed);
         }
@@ -374,15 +397,12 @@ impl Peer {
 impl Peer {
     /// Whether a subscription is open and its client knows that.
     pub(super) fn is_acknowledged(&self, id: InboundId) -> bool {
-        let at = self.listens.position(id.0);
-        at.and_then(|at| self.listens.open.get(at)).is_some_and(|listen| listen.acknowledged)
+        self.listens.of(id.0).is_some_and(|listen| listen.acknowledged)
     }
 
     /// The tasks that a subscription is about.
     pub(super) fn tasks_of_listen(&self, id: InboundId) -> &[String] {
-        let at = self.listens.position(id.0);
-        let listen = at.and_then(|at| self.listens.open.get(at));
-        listen.map(|listen| &*listen.filter.tasks).unwrap_or_default()
+        self.listens.of(id.0).map(|listen| &*listen.filter.tasks).unwrap_or_default()
     }
 }
 

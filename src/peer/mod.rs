@@ -152,7 +152,7 @@ use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::limits::Limits;
 use crate::model::LoggingLevel;
-use crate::rpc::{Deadlines, Inbound};
+use crate::rpc::{Deadlines, Inbound, PlaceQueue};
 use crate::session::{Phase, Step};
 use crate::subscription::{Filter, Interests};
 use crate::version::{Revision, RevisionSet};
@@ -227,7 +227,7 @@ struct Unsettled {
     /// The id of the question whether there has to be a session, if that was given up.
     late_probe: Option<u64>,
     /// Requests to the application that it has not been told of.
-    needs: VecDeque<Place>,
+    needs: PlaceQueue,
     /// Calls that cannot go on, because the application refused what they needed.
     given_up: VecDeque<(CallId, Stuck)>,
     /// Calls that were made without knowing what time it is.
@@ -245,7 +245,7 @@ struct Unsettled {
 impl Empty for Unsettled {
     const EMPTY: &'static Self = &Self {
         late_probe: None,
-        needs: VecDeque::new(),
+        needs: PlaceQueue::EMPTY,
         given_up: VecDeque::new(),
         undated: VecDeque::new(),
         early: VecDeque::new(),

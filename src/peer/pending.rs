@@ -9,6 +9,7 @@ use super::call::{Call, Purpose};
 use super::gather::{Gathering, Wanted};
 use super::rare::{Empty, Rare};
 use super::subscribe::{Early, Subscription};
+use super::tracking::{TaskPart, Tracked, part};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::limits::Limits;
@@ -27,6 +28,8 @@ pub(super) struct Pending {
     first_pausing: Option<u32>,
     /// How many questions about tasks there are.
     steps: u32,
+    /// How many calls the end of the connection need not wait for.
+    quiet: u32,
     few: Rare<Few>,
 }
 
@@ -59,7 +62,7 @@ impl Pending {
     /// None. The first one will get `first_id`.
     pub(super) fn new(connection: ConnectionNumber, first_id: u64, remembered: u32) -> Self {
         let calls = Outbound::new(connection, first_id, remembered);
-        Self { calls, first_pausing: None, steps: 0, few: Rare::EMPTY }
+        Self { calls, first_pausing: None, steps: 0, quiet: 0, few: Rare::EMPTY }
     }
 
     /// Registers a call under the next id.
@@ -77,7 +80,10 @@ impl Pending {
             self.first_pausing = Some(place.index);
         }
         match purpose {
-            Purpose::TaskStep => self.steps += 1,
+            Purpose::TaskStep => {
+                self.steps += 1;
+                self.quiet += 1;
+            }
             Purpose::Subscription => self.few.subscriptions.push_back(CallId(place)),
             _ => {}
         }
@@ -123,8 +129,17 @@ impl Pending {
         self.pause_for_ever(place);
         let Some(id) = self.calls.id(place) else { return };
         if let Some(call) = self.calls.get_mut(place) {
+            self.quiet += u32::from(!call.ends_quietly());
             call.purpose = Purpose::Abandoned;
             self.few.abandoned.insert(id, (CallId(place), cause));
+        }
+    }
+
+    /// A call has become a task of the peer.
+    pub(super) fn track(&mut self, place: Place, tracked: Tracked) {
+        if let Some(call) = self.calls.get_mut(place) {
+            self.quiet += u32::from(!call.ends_quietly());
+            call.task = part(TaskPart::Tracked(tracked));
         }
     }
 
@@ -216,6 +231,11 @@ impl Pending {
         self.steps
     }
 
+    /// Whether there are no calls but such as the end of the connection need not wait for.
+    pub(super) const fn is_quiet(&self) -> bool {
+        self.calls.len() == self.quiet
+    }
+
     /// The subscriptions, in the order they were made.
     pub(super) fn subscriptions(&self) -> impl Iterator<Item = CallId> {
         self.few.subscriptions.iter().copied()
@@ -238,6 +258,7 @@ impl Pending {
     /// A call is about to be taken out.
     fn forget(&mut self, place: Place) {
         let Some(call) = self.calls.get(place) else { return };
+        self.quiet -= u32::from(call.ends_quietly());
         let purpose = call.purpose;
         let (gathers, subscribes) = (call.gathering.is_some(), call.subscription.is_some());
         if gathers {
@@ -287,7 +308,7 @@ mod tests {
     use super::*;
 
     /// What has to be known, found out by looking at every call.
-    fn look(pending: &Pending) -> (Option<Place>, u32, Vec<CallId>, Option<CallId>) {
+    fn look(pending: &Pending) -> (Option<Place>, u32, Vec<CallId>, Option<CallId>, bool) {
         let of = |purpose| {
             let calls = pending.iter().filter(move |(_, call)| call.purpose == purpose);
             calls.map(|(place, _)| CallId(place))
@@ -296,12 +317,14 @@ mod tests {
         let steps = u32::try_from(of(Purpose::TaskStep).count()).unwrap_or_default();
         let subscriptions = of(Purpose::Subscription).collect();
         let abandoned = of(Purpose::Abandoned).min_by_key(|call| pending.id(call.0));
-        (pausing, steps, subscriptions, abandoned)
+        let is_quiet = pending.iter().all(|(_, call)| call.ends_quietly());
+        (pausing, steps, subscriptions, abandoned, is_quiet)
     }
 
-    fn known(pending: &Pending) -> (Option<Place>, u32, Vec<CallId>, Option<CallId>) {
+    fn known(pending: &Pending) -> (Option<Place>, u32, Vec<CallId>, Option<CallId>, bool) {
         let subscriptions = pending.subscriptions().collect();
-        (pending.first_pausing(), pending.steps(), subscriptions, pending.first_abandoned())
+        let (steps, abandoned) = (pending.steps(), pending.first_abandoned());
+        (pending.first_pausing(), steps, subscriptions, abandoned, pending.is_quiet())
     }
 
     #[test]
@@ -324,10 +347,13 @@ mod tests {
             } else if !places.is_empty() {
                 let place = places[roll(places.len())];
                 let purpose = pending.get(place).map(|call| call.purpose);
-                match roll(5) {
+                match roll(6) {
                     0 => pending.remove(place, Ending::Answered),
                     1 => pending.give_up(place, GivenUp::TimedOut),
                     2 => pending.pause_for_ever(place),
+                    5 if purpose == Some(Purpose::Application) => {
+                        pending.track(place, Tracked::default());
+                    }
                     3 if purpose == Some(Purpose::Application) => {
                         pending.abandon(place, GivenUp::TimedOut)
                     }

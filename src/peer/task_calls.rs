@@ -12,9 +12,7 @@ use super::gather::Gathered;
 use super::outlets::Outlets;
 use super::rare::Empty;
 use super::receive::{IncomingRequest, Reception};
-use super::tracking::{
-    BegunTask, Snapshot, TaskOptions, TaskPart, TaskTicket, TaskUpdate, Tracked, part,
-};
+use super::tracking::{BegunTask, Snapshot, TaskOptions, TaskTicket, TaskUpdate, Tracked};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
@@ -153,7 +151,7 @@ impl Peer {
         entry.idle_deadline = None;
         entry.total_deadline = entry.total_deadline.filter(|_| entry.is_bounded);
         entry.params.clear();
-        entry.task = part(TaskPart::Tracked(tracked));
+        self.outbound.track(call.0, tracked);
         self.set_deadline(call);
     }
 

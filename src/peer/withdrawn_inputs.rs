@@ -13,14 +13,13 @@ impl Peer {
         self.withdraw_needs(places, CancelCause::CallEnded);
     }
 
-    /// Takes back requests to the application, which hears of those that it has heard of. One pass over the queue, however
-    /// many they are.
+    /// Takes back requests to the application, which hears of those that it has heard of.
     pub(super) fn withdraw_needs(
         &mut self,
         places: impl Iterator<Item = Place>,
         cause: CancelCause,
     ) {
-        let mut has_untold = false;
+        let mut untold = 0;
         for place in places {
             let Some(exchange) = self.inbound.get_mut(place) else { continue };
             if exchange.need.is_some_and(|need| need.is_told) {
@@ -28,12 +27,11 @@ impl Peer {
                 self.marked.push_back((place, cause));
             } else {
                 self.drop_exchange(place, Ending::Cancelled);
-                has_untold = true;
+                untold += 1;
             }
         }
-        if has_untold {
-            work!(self.unsettled.needs.len());
-            self.unsettled.needs.retain(|place| self.inbound.get(*place).is_some());
+        if 0 < untold {
+            self.unsettled.needs.note_ended(untold, |place| self.inbound.get(place).is_some());
         }
     }
 }

@@ -8,6 +8,7 @@ mod inbound;
 mod index;
 mod message;
 mod outbound;
+mod place_queue;
 mod table;
 
 pub use id::Id;
@@ -23,6 +24,7 @@ pub(crate) use inbound::Inbound;
 pub(crate) use index::{Index, Lookup};
 pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
 pub(crate) use outbound::{GivenUp, Outbound};
+pub(crate) use place_queue::PlaceQueue;
 pub(crate) use table::{Ending, Recycle, Table};
 
 #[cfg(test)]

@@ -241,7 +241,22 @@ fn cost(side: &mut ClientSide) -> Vec<u64> {
             _ = side.sent();
         }
     }
+    if side.client.revision().is_some_and(|revision| revision == Revision::LATEST_STATELESS) {
+        costs.push(cost_of_giving_up(side));
+    }
     costs
+}
+
+/// Steps of cancelling a call that needs two things, of one of which the application has not been told.
+fn cost_of_giving_up(side: &mut ClientSide) -> u64 {
+    let call = side.call("tools/call");
+    let sent = side.sent();
+    let sent: serde_json::Value = serde_json::from_str(sent.last().unwrap()).unwrap();
+    let needs = r#""resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}"#;
+    assert!(side.receive(&result(sent["id"].as_u64().unwrap(), needs)).is_some());
+    let meter = WorkMeter::start();
+    side.client.cancel(call, None, &mut side.out).unwrap();
+    meter.steps()
 }
 
 /// Checks that nothing that a server can pile up makes a message cost more than four times as much.

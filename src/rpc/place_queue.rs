@@ -1,0 +1,110 @@
+//! A queue of entries of a table, some of which end before it is their turn.
+
+use alloc::collections::VecDeque;
+
+use crate::handle::Place;
+
+/// Places of a table, in the order in which they were put in.
+///
+/// An entry that ends stays in the queue until it is its turn, or until half of the queue has ended: then one pass takes
+/// out every entry that has. So the end of an entry costs constant time on average, however long the queue is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct PlaceQueue {
+    places: VecDeque<Place>,
+    /// How many of these are known to have ended.
+    ended: usize,
+}
+
+impl PlaceQueue {
+    /// Nothing.
+    pub(crate) const EMPTY: Self = Self { places: VecDeque::new(), ended: 0 };
+
+    /// Whether every entry has ended, as far as that is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.len() <= self.ended
+    }
+
+    pub(crate) fn push(&mut self, place: Place) {
+        self.places.push_back(place);
+    }
+
+    /// Takes out the first entry that lives.
+    pub(crate) fn pop(&mut self, lives: impl Fn(Place) -> bool) -> Option<Place> {
+        while let Some(place) = self.places.pop_front() {
+            if lives(place) {
+                return Some(place);
+            }
+            self.ended = self.ended.saturating_sub(1);
+        }
+        self.ended = 0;
+        None
+    }
+
+    /// Takes out the first of the last entries, of which there are so many and which all live.
+    pub(crate) fn take_from_last(&mut self, count: usize) -> Option<Place> {
+        self.places.remove(self.places.len().checked_sub(count)?)
+    }
+
+    /// So many entries have ended before it was their turn.
+    pub(crate) fn note_ended(&mut self, count: usize, lives: impl Fn(Place) -> bool) {
+        self.ended += count;
+        if self.places.len() < 2 * self.ended {
+            work!(self.places.len());
+            self.places.retain(|place| lives(*place));
+            self.ended = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::handle::ConnectionNumber;
+
+    const fn place(index: u32) -> Place {
+        Place { connection: ConnectionNumber::new(0), index, generation: 0 }
+    }
+
+    #[test]
+    fn what_has_ended_never_comes_out_and_costs_little() {
+        const COUNT: u32 = 1_000;
+        let (mut queue, mut living) = (PlaceQueue::default(), BTreeSet::new());
+        for index in 0..COUNT {
+            queue.push(place(index));
+            living.insert(place(index));
+        }
+        assert_eq!(queue.take_from_last(3), Some(place(COUNT - 3)));
+        assert_eq!(queue.take_from_last(COUNT as usize), None);
+        living.remove(&place(COUNT - 3));
+        let looks = Cell::new(0);
+        for index in (0..COUNT).filter(|index| index % 7 != 0) {
+            if living.remove(&place(index)) {
+                let lives = |place| {
+                    looks.set(looks.get() + 1);
+                    living.contains(&place)
+                };
+                queue.note_ended(1, lives);
+            }
+        }
+        assert!(looks.get() < 3 * COUNT, "{}", looks.get());
+        let left: Vec<Place> =
+            core::iter::from_fn(|| queue.pop(|place| living.contains(&place))).collect();
+        assert_eq!(left, living.iter().copied().collect::<Vec<_>>());
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_queue_of_which_all_has_ended_is_empty() {
+        let mut queue = PlaceQueue::default();
+        queue.push(place(1));
+        queue.push(place(2));
+        queue.note_ended(1, |living| living == place(2));
+        assert!(!queue.is_empty());
+        queue.note_ended(1, |_| false);
+        assert!(queue.is_empty() && queue.pop(|_| false).is_none());
+    }
+}
