@@ -73,6 +73,8 @@ impl Peer {
         reason: Option<&str>,
         out: &mut dyn Outlets,
     ) -> Result<Cancellation, CancelError> {
+        #[cfg(call_table)]
+        self.check_calls();
         match self.outbound.get(call.0) {
             Some(entry)
                 if matches!(entry.purpose, Purpose::Application | Purpose::Subscription) => {}
@@ -199,7 +201,8 @@ impl Peer {
         outbox.withdraw_calls(|other| {
             let entry = self.outbound.get_mut(other.0).filter(|entry| other == call || also(entry));
             let found = entry.is_some();
-            if let Some(entry) = entry {
+            // A response can come before its request has left. Then these bytes are none of the call any more.
+            if let Some(entry) = entry.filter(|entry| entry.awaits_answer()) {
                 entry.whereabouts = Whereabouts::Withdrawn;
             }
             found

@@ -324,3 +324,20 @@ fn a_full_outbox_delays_a_repeated_request() {
     let answer = r#"{"resultType":"complete","tools":[]}"#;
     assert_eq!(complete(side.receive(&result(4, answer))).0, call);
 }
+
+/// A call whose request was answered before it had left, and is about to be made again, was answered: it does not end as
+/// one that was never sent.
+#[test]
+fn a_call_that_was_answered_before_it_was_sent_was_answered() {
+    let mut config = modern();
+    config.connection.limits.outbox_bytes = 800;
+    config.connection.limits.reserve_bytes = 64;
+    let mut side = connected_with(config);
+    let (first, second) = (side.call("tools/list"), side.call("tools/list"));
+    assert_eq!(side.receive(&error(3, -32022, SUPPORTED)), None);
+    side.client.disconnected(Cause::EndOfInput, side.now);
+    let mut events = side.outcomes().into_iter();
+    assert_eq!(ended(events.next()), (first, Outcome::Unsent));
+    assert_eq!(ended(events.next()), (second, Outcome::Closed(Cause::EndOfInput)));
+    assert_eq!(side.sent(), [""; 0]);
+}
