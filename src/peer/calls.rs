@@ -44,7 +44,10 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let mut order = self.prepare_call(config, method, options, now)?;
-        self.make(config, &mut order, method, params, Sink::Outlets(out))
+        let made = self.make(config, &mut order, method, params, Sink::Outlets(out));
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        made
     }
 
     /// Everything about a call but its params. Without a time the call has no timers yet, and has to be

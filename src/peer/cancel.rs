@@ -73,7 +73,7 @@ impl Peer {
         reason: Option<&str>,
         out: &mut dyn Outlets,
     ) -> Result<Cancellation, CancelError> {
-        #[cfg(call_table)]
+        #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         match self.outbound.get(call.0) {
             Some(entry)

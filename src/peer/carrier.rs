@@ -144,6 +144,8 @@ impl Peer {
         if self.phase == Phase::Closed || !self.has_heard_of(call) {
             return None;
         }
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
         self.clock.tick(now);
         let (outcome, status) = match end {
             ExchangeEnd::Error { is_mended: true, .. } if self.is_made_again(call, now, out) => {

@@ -13,6 +13,7 @@
 //! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
 //! | `batches`, `batch` | batches of the peer, and of ours |
 //! | `gate`, `rules` | what may be said now, and what comes of what a message holds |
+//! | `call_table` | what can become of a call, checked in builds for fuzzing |
 //! | `call`, `calls`, `pending`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
 //! | `carrier` | calls that end because of what carries them |
 //! | `pages` | lists that are read page by page |
@@ -30,6 +31,8 @@ mod batches;
 mod bridge;
 mod cache_hints;
 mod call;
+#[cfg(any(call_table, fuzzing))]
+mod call_table;
 mod calls;
 mod cancel;
 mod carrier;
@@ -219,6 +222,8 @@ pub(crate) struct Peer {
     silence: Rare<Silence>,
     closing: Closing,
     noise: Noise,
+    #[cfg(any(call_table, fuzzing))]
+    last_states: call_table::LastStates,
 }
 
 /// What is left to do about calls, on the few connections where something is.
@@ -315,6 +320,8 @@ impl Peer {
             silence: Rare::EMPTY,
             closing: Closing::default(),
             noise: Noise::default(),
+            #[cfg(any(call_table, fuzzing))]
+            last_states: call_table::LastStates::default(),
         }
     }
 

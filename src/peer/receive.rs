@@ -94,6 +94,8 @@ impl Peer {
         if self.phase == Phase::Closed {
             return None;
         }
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
         self.clock.tick(arrival.now);
         self.heard(config, arrival.now);
         self.noise.begin_frame();
@@ -117,6 +119,8 @@ impl Peer {
         }
         self.flush_listens(out);
         self.observe_phase(out);
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
     }
 
     /// What was wrong before anybody looked at the text.

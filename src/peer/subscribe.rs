@@ -229,7 +229,11 @@ impl Peer {
         let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
         order.entry.purpose = Purpose::Subscription;
         order.entry.subscription = Some(Box::new(subscription));
-        self.make(config, &mut order, rule.name, &ListenParams(filter), Sink::Outlets(out))
+        let params = ListenParams(filter);
+        let made = self.make(config, &mut order, rule.name, &params, Sink::Outlets(out));
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        made
     }
 
     /// The subscriptions that are open or are being opened, in the order they were made.

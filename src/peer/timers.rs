@@ -53,6 +53,8 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<Elapsed> {
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
         self.clock.tick(now);
         self.flush_listens(out);
         if self.poll_timeout().is_none_or(|due| now < due) {
@@ -85,6 +87,8 @@ impl Peer {
             elapsed = self.next_outcome(config, out);
         }
         self.observe_phase(out);
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
         elapsed
     }
 

@@ -1,0 +1,178 @@
+//! The life of a call as a table, and the check that every change is a row of it.
+//!
+//! The state of a call is found out from its entry. When the machine is entered and left, the states of all calls are
+//! compared with those before, in builds for fuzzing and in builds with `RUSTFLAGS="--cfg call_table"`: every test, and
+//! every simulation, that is built so proves the table. Other builds do not have this file, because the tests of memory and
+//! work would see what it takes.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+
+use super::Peer;
+use super::call::{Call, Purpose, Whereabouts};
+use crate::handle::{CallId, Place};
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallState {
+    /// Its request waits for the handshake.
+    Queued,
+    /// Its request is in the outbox, or has left it.
+    Sent,
+    /// The same as part of a batch.
+    SentInBatch,
+    /// Its request was taken back, or may not be sent in the session. Its end has not been told.
+    Withdrawn,
+    /// It needs input, and the application has not given all of it.
+    AwaitsInput,
+    /// Its request is made again when it is due.
+    Retries,
+    /// It cannot go on. Its end has not been told.
+    Ends,
+    /// It is a task of the peer.
+    IsTask,
+    /// It is a subscription that a legacy session stands for.
+    Subscribed,
+    /// The application has been told of its end. It may still become a task.
+    Abandoned,
+}
+
+use CallState::{
+    Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, Sent, SentInBatch, Subscribed, Withdrawn,
+};
+
+/// How a call begins.
+const BEGINNINGS: &[CallState] = &[Queued, Sent, SentInBatch, IsTask, Subscribed];
+
+/// Each state, and what it can become while the machine is entered once. Every state can end as well.
+const CHANGES: &[(CallState, &[CallState])] = &[
+    (Queued, &[Sent, Withdrawn, Subscribed]),
+    (Sent, &[AwaitsInput, Retries, IsTask, Withdrawn, Ends, Abandoned]),
+    // The next page of a list is a request of its own.
+    (SentInBatch, &[Sent, Withdrawn]),
+    (Withdrawn, &[]),
+    (AwaitsInput, &[Sent, Retries, Ends]),
+    (Retries, &[Sent, Ends]),
+    (Ends, &[]),
+    (IsTask, &[]),
+    (Subscribed, &[]),
+    (Abandoned, &[]),
+];
+
+/// Whether a call that was `before` can be `after` now.
+fn is_row(before: Option<CallState>, after: CallState) -> bool {
+    match before {
+        None => BEGINNINGS.contains(&after),
+        Some(before) => {
+            before == after
+                || CHANGES
+                    .iter()
+                    .any(|(state, changes)| *state == before && changes.contains(&after))
+        }
+    }
+}
+
+/// The states of all calls when the machine was left last. It is no part of the state of the machine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastStates(Option<Vec<(Place, CallState)>>);
+
+impl PartialEq for LastStates {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for LastStates {}
+
+impl Hash for LastStates {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Call {
+    fn state(&self, is_stuck: bool) -> CallState {
+        match self.whereabouts {
+            _ if self.purpose == Purpose::Abandoned => Abandoned,
+            Whereabouts::Held(_) => Queued,
+            Whereabouts::Lane(_) => Sent,
+            Whereabouts::Batch(_) => SentInBatch,
+            Whereabouts::Withdrawn => Withdrawn,
+            Whereabouts::Answered if self.tracked().is_some() => IsTask,
+            Whereabouts::Answered if is_stuck => Ends,
+            Whereabouts::Answered if self.again_at.is_some() => Retries,
+            Whereabouts::Answered if self.gathering.is_some() => AwaitsInput,
+            Whereabouts::Answered => Subscribed,
+        }
+    }
+}
+
+impl Peer {
+    /// Checks that what has happened to each call since the last time is a row of the table, and that what is kept of it
+    /// fits its state. A connection with very many calls is not looked at: it would take too long.
+    pub(super) fn check_calls(&mut self) {
+        const MOST: u32 = 256;
+        if MOST < self.outbound.len() {
+            self.last_states.0 = None;
+            return;
+        }
+        let stuck: BTreeSet<CallId> =
+            self.unsettled.given_up.iter().map(|(call, _)| *call).collect();
+        let mut states = Vec::new();
+        for (place, call) in self.outbound.iter() {
+            let state = call.state(stuck.contains(&CallId(place)));
+            self.check_call(place, call, state);
+            states.push((place, state));
+        }
+        if let Some(last) = &self.last_states.0 {
+            let mut last = last.iter();
+            for (place, state) in &states {
+                // Both are in the order in which the calls were made.
+                let before = last.as_slice().iter().position(|(known, _)| known == place);
+                let before = before.and_then(|at| last.nth(at)).map(|(_, before)| *before);
+                assert!(is_row(before, *state), "{before:?} became {state:?}: {place:?}");
+            }
+        }
+        self.last_states.0 = Some(states);
+    }
+
+    fn check_call(&self, place: Place, call: &Call, state: CallState) {
+        assert_eq!(self.deadlines.of(place.index), call.deadline(), "{state:?}: {call:?}");
+        let runs = matches!(state, Queued | Sent | SentInBatch | Withdrawn | Abandoned);
+        assert!(runs || call.idle_deadline.is_none(), "{state:?}: {call:?}");
+        assert!(state == Retries || call.again_at.is_none(), "{state:?}: {call:?}");
+        assert_eq!(state == IsTask, call.tracked().is_some(), "{state:?}: {call:?}");
+        let has_timers = call.pause.is_none() || !matches!(state, IsTask | Subscribed | Abandoned);
+        assert!(has_timers, "{state:?}: {call:?}");
+        let subscribes = call.subscription.is_some() && call.purpose == Purpose::Subscription;
+        assert!(state != Subscribed || subscribes, "{state:?}: {call:?}");
+        assert!(state != AwaitsInput || call.gathering.is_some(), "{state:?}: {call:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [CallState; 10] = [
+        Queued,
+        Sent,
+        SentInBatch,
+        Withdrawn,
+        AwaitsInput,
+        Retries,
+        Ends,
+        IsTask,
+        Subscribed,
+        Abandoned,
+    ];
+
+    #[test]
+    fn each_state_has_one_row_and_can_be_reached() {
+        for state in ALL {
+            assert_eq!(CHANGES.iter().filter(|(of, _)| *of == state).count(), 1, "{state:?}");
+            let is_reached = ALL.iter().any(|from| *from != state && is_row(Some(*from), state));
+            assert!(is_reached || is_row(None, state), "{state:?}");
+        }
+        assert!(!is_row(Some(Abandoned), IsTask));
+    }
+}
