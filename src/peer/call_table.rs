@@ -22,19 +22,19 @@ pub(super) enum CallState {
     Sent,
     /// The same as part of a batch.
     SentInBatch,
-    /// Its request was taken back, or may not be sent in the session. Its end has not been told.
+    /// Its request was taken back, or may not be sent in the session. The event of its end is still to come.
     Withdrawn,
     /// It needs input, and the application has not given all of it.
     AwaitsInput,
     /// Its request is made again when it is due.
     Retries,
-    /// It cannot go on. Its end has not been told.
+    /// It cannot go on. The event of its end is still to come.
     Ends,
     /// It is a task of the peer.
     IsTask,
     /// It is a subscription that a legacy session stands for.
     Subscribed,
-    /// The application has been told of its end. It may still become a task.
+    /// It has ended for the application. Its request may still be answered with a task.
     Abandoned,
 }
 
@@ -153,24 +153,12 @@ impl Peer {
 mod tests {
     use super::*;
 
-    const ALL: [CallState; 10] = [
-        Queued,
-        Sent,
-        SentInBatch,
-        Withdrawn,
-        AwaitsInput,
-        Retries,
-        Ends,
-        IsTask,
-        Subscribed,
-        Abandoned,
-    ];
-
     #[test]
     fn each_state_has_one_row_and_can_be_reached() {
-        for state in ALL {
-            assert_eq!(CHANGES.iter().filter(|(of, _)| *of == state).count(), 1, "{state:?}");
-            let is_reached = ALL.iter().any(|from| *from != state && is_row(Some(*from), state));
+        let states = || CHANGES.iter().map(|(state, _)| *state);
+        for state in states() {
+            assert_eq!(states().filter(|of| *of == state).count(), 1, "{state:?}");
+            let is_reached = states().any(|from| from != state && is_row(Some(from), state));
             assert!(is_reached || is_row(None, state), "{state:?}");
         }
         assert!(!is_row(Some(Abandoned), IsTask));
