@@ -46,11 +46,19 @@ fn expected(fields: &[&[u8]]) -> Option<Vec<Challenge>> {
     if MOST_COMPARED < fields.concat().len() {
         return None;
     }
-    let fields: Option<Vec<&str>> = fields.iter().map(|field| str::from_utf8(field).ok()).collect();
+    let fields: Option<Vec<String>> = fields.iter().map(|field| readable(field)).collect();
     let fields = fields?;
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     let each: Option<Vec<_>> = fields.iter().map(|field| challenges(&[*field])).collect();
     let each = each?.concat();
     let joined = challenges(&fields);
     assert_eq!(joined.as_ref(), Some(&each), "fields are one list");
     joined
+}
+
+/// The field as `Headers::combined` gives it: the grammar allows the control characters U+0080 to U+009F as `obs-text`,
+/// and `combined` replaces each with a space, because its text is shown to people. Those of ASCII are not allowed anyway.
+fn readable(field: &[u8]) -> Option<String> {
+    let is_replaced = |char: char| char.is_control() && !char.is_ascii();
+    Some(str::from_utf8(field).ok()?.replace(is_replaced, " "))
 }

@@ -145,6 +145,11 @@ fn of_the_grammar() -> Vec<Case> {
         (vec!["Bearer realm=\"Zürich 界\""], vec![params("Bearer", &[("realm", "Zürich 界")])]),
         (vec![r#"Bearer a="Basic realm=x""#], vec![params("Bearer", &[("a", "Basic realm=x")])]),
         (vec!["!#$%&'*+-.^_`|~ a=b"], vec![params("!#$%&'*+-.^_`|~", &[("a", "b")])]),
+        // `obs-text` has control characters; `Headers::combined` replaces them.
+        (
+            vec!["Bearer a=\"\tb\u{85}\", c=\"\u{9f}\""],
+            vec![params("Bearer", &[("a", "\tb\u{85}"), ("c", "\u{9f}")])],
+        ),
         // One sign of equality and a token is a parameter, signs alone are padding.
         (vec!["Bearer a=b"], vec![params("Bearer", &[("a", "b")])]),
         (vec!["Bearer a="], vec![token68("Bearer", "a=")]),
