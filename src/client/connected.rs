@@ -52,7 +52,7 @@ impl Connected<'_> {
     /// Who the server is, for people to read; nothing may depend on it. `None` if it has not said so, which
     /// without sessions it need not, or not in a form that can be read.
     pub fn server_info(&self) -> Option<Implementation<'_>> {
-        server_info(&self.result, self.revision.era())
+        server_info(&self.result, self.revision)
     }
 
     /// How to use the server, for the model. Empty and `None` are different.

@@ -6,7 +6,6 @@ use crate::handle::CallId;
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
 use crate::peer::{CallError, CallOptions, Outlets};
 use crate::time::Instant;
-use crate::version::Era;
 
 /// # Subscribing
 impl Client {
@@ -44,10 +43,11 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<Option<CallId>, CallError> {
-        if self.revision().is_none_or(|revision| revision.era() == Era::Stateless) {
+        let rules = self.peer.rules();
+        if rules.log_level_in_requests {
             self.peer.set_request_level(Some(level));
         }
-        if self.revision().is_some_and(|revision| revision.era() == Era::Stateless) {
+        if !rules.log_level_in_session {
             return Ok(None);
         }
         self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)

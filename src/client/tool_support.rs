@@ -10,7 +10,7 @@ use crate::dialect::NotAllowed;
 use crate::json::{Elements, Raw, Str, member};
 use crate::model::TaskSupport;
 use crate::peer::{CallError, CallOptions, TaskOptions};
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// What a server has said of its tools: which of them may, must or must not run as tasks.
 ///
@@ -96,7 +96,7 @@ impl ToolTasks {
         let plain = CallOptions::new();
         let wished = wish.map_or(plain, |options| plain.task(options));
         let has_tasks = capabilities.contains(Capability::ServerTasksCallTool);
-        if revision.era() != Era::Handshake || !has_tasks {
+        if !revision.rules().asks_for_tasks || !has_tasks {
             return Ok(wished);
         }
         match self.support(tool) {

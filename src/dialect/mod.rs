@@ -2,12 +2,13 @@
 //!
 //! Nothing outside this module asks which revision is newer. It asks the tables here: whether a
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
-//! ([`features`]), what a set of capabilities means ([`capabilities`]), and what params and results
+//! ([`features`]), what an era does ([`EraRules`]), what a set of capabilities means ([`capabilities`]), and what params and results
 //! look like ([`shapes`]). What no table can say, because it holds between values, is in
 //! [`sampling`], [`forms`] and [`kept`]. What the application is told when it says something else is in
 //! [`refusal`].
 
 mod capabilities;
+mod era_rules;
 pub(crate) mod features;
 mod formats;
 pub(crate) mod forms;
@@ -25,6 +26,7 @@ pub use methods::name_in;
 pub use refusal::{NotAllowed, RespondError};
 
 pub(crate) use capabilities::sayable;
+pub(crate) use era_rules::{EraRules, code_in};
 pub(crate) use inputs::{Inputs, PreparedInput};
 pub(crate) use kept::{Kept, check_params, elicitation_id};
 pub(crate) use meta_key::RELATED;

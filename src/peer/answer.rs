@@ -13,7 +13,7 @@ use super::stamp::stamped;
 use super::{Cause, ConnectionConfig, Peer, Role};
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{NotAllowed, RespondError, features::Feature, shapes};
+use crate::dialect::{NotAllowed, RespondError, code_in, features::Feature, shapes};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{InboundId, Place};
@@ -167,15 +167,10 @@ impl Peer {
         let Some(exchange) = self.inbound.get(id.0).filter(|exchange| !exchange.is_relayed) else {
             return Ok(code);
         };
-        let revision = exchange.context.revision;
-        if code == ErrorCode::RESOURCE_NOT_FOUND && !Feature::ResourceNotFoundCode.is_in(revision) {
-            return Ok(ErrorCode::INVALID_PARAMS);
+        if code == ErrorCode::URL_ELICITATION_REQUIRED {
+            return Ok(code);
         }
-        let is_asking = code == ErrorCode::URL_ELICITATION_REQUIRED;
-        if exchange.stands_alone() && code.is_reserved() && !is_asking {
-            return Err(NotAllowed::Code);
-        }
-        Ok(code)
+        code_in(exchange.context.revision, code)
     }
 
     /// Refuses a request because the peer has not declared what it takes to serve it.
@@ -189,11 +184,11 @@ impl Peer {
         let exchange = self.answerable(id)?;
         let missing = needed.minus(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
-        if exchange.stands_alone() {
+        if exchange.rules().has_missing_capability_code {
             // What no client of the revision can declare cannot be missing.
-            let revision = exchange.context.revision;
+            let context = exchange.context;
             let can_be = |one: &Capability| {
-                one.owner() == Owner::Client && one.revisions().contains(revision)
+                one.owner() == Owner::Client && one.revisions().contains(context.revision)
             };
             let detail = Detail::Capabilities(missing.iter().filter(can_be).collect());
             let code = ErrorCode::MISSING_CLIENT_CAPABILITY;

@@ -178,7 +178,7 @@ impl Peer {
         if !exchange.kind.is_some_and(RequestKind::may_need_input) {
             return Err(NotAllowed::Method.into());
         }
-        let (context, alone) = (exchange.context, exchange.stands_alone());
+        let context = exchange.context;
         let has_requests = required.requests.as_ref().is_some_and(|requests| !requests.is_empty());
         if !has_requests && required.state.is_none() {
             let nothing = Misfit::at("inputRequests", Problem::Missing);
@@ -193,7 +193,7 @@ impl Peer {
         if let Some(missing) = missing.filter(|_| config.capability_policy.is_strict()) {
             return Err(NotAllowed::Capability(missing).into());
         }
-        if alone {
+        if context.revision.rules().input_by_rounds {
             self.answer_with_need(id, &inputs, required, out)
         } else {
             let state = required.state.as_ref().map(|state| String::from(state.as_str()));

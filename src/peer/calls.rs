@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 
 use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
-use super::exchanges::{Exchange, Said, observe_sent};
+use super::exchanges::{Said, observe_sent};
 use super::gate::Clearance;
 use super::held::Waiting;
 use super::identity::key;
@@ -113,7 +113,7 @@ impl Peer {
             return Err(CallError::Reserved);
         }
         let parent = options.parent.and_then(|parent| self.inbound.get(parent.0));
-        if parent.is_some_and(Exchange::stands_alone) {
+        if parent.is_some_and(|parent| !parent.rules().server_asks) {
             // What it needs is asked for in its answer, whatever session there is as well.
             return Err(NotAllowed::Revision.into());
         }
@@ -198,10 +198,10 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, config.limits.kept_bytes);
-        let stamp = RequestStamp::of(self.identity.as_deref(), self.is_stateless(), entry);
+        let stamp = RequestStamp::of(self.identity.as_deref(), self.rules(), entry);
         let (kind, options) = (entry.kind, entry.task_options());
         let task = options.map(|options| self.task_member(kind, options)).transpose()?.flatten();
-        if self.session.is_some() && !self.is_stateless() && task.is_none() && options.is_some() {
+        if self.rules().asks_for_tasks && task.is_none() && options.is_some() {
             // The peer cannot.
             entry.task = None;
         }

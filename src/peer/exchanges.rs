@@ -12,7 +12,7 @@ use super::progress::Delayed;
 use super::receive::IncomingRequest;
 use super::{ConnectionConfig, DuplicateIds, Peer};
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{Kept, elicitation_id};
+use crate::dialect::{EraRules, Kept, elicitation_id};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Serial, Tag};
 use crate::handle::{InboundId, Place};
@@ -62,12 +62,12 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Whether its sender wants a task, and not its result.
     const fn asks_for_task(&self) -> bool {
-        self.context.task.is_some() && !self.stands_alone()
+        self.context.task.is_some() && self.rules().asks_for_tasks
     }
 
-    /// Whether it belongs to no session.
-    pub(super) const fn stands_alone(&self) -> bool {
-        self.context.revision.is_stateless()
+    /// The rules of the era that it belongs to.
+    pub(super) const fn rules(&self) -> &'static EraRules {
+        self.context.revision.rules()
     }
 }
 
@@ -160,7 +160,7 @@ impl Peer {
             self.batches.open_request(batch);
         }
         self.inbound_bytes += bytes;
-        self.has_served_alone |= context.revision.is_stateless();
+        self.has_served_alone |= context.revision.rules().requests_stand_alone;
         Ok((InboundId(place), context))
     }
 

@@ -32,7 +32,6 @@ use crate::json::{
 };
 use crate::rpc::Ending;
 use crate::time::Instant;
-use crate::version::Revision;
 
 /// How long to wait before a request is made again for which nothing had to be gathered; twice as long
 /// each time.
@@ -400,12 +399,10 @@ impl Peer {
         let Some(id) = self.outbound.id(call.0) else { return };
         // Somebody was asked, so the clock stands still and shows a time.
         let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
-        let revision =
-            self.session.map(|terms| terms.revision).unwrap_or(Revision::LATEST_STATELESS);
-        if !self.is_stateless() {
+        let Some(session) = self.session.filter(|_| self.rules().repeats_requests) else {
             // It has turned out meanwhile that there has to be a session.
             return self.is_stuck(call, NotAllowed::Revision.into());
-        }
+        };
         let Some(entry) = self.outbound.get(call.0) else { return };
         let Some(kind) = entry.kind else { return };
         let gathering = entry.gathering.as_deref();
@@ -422,8 +419,8 @@ impl Peer {
         let params = Again { params: &entry.params, is_needed, inputs: inputs.as_deref(), state };
         let (rule, lane) = (kind.rule(), entry.lane);
         let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
-        let stamp = RequestStamp::of(self.identity.as_deref(), true, entry);
-        let form = Some(rule.params(revision));
+        let stamp = RequestStamp::of(self.identity.as_deref(), self.rules(), entry);
+        let form = Some(rule.params(session.revision));
         let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), &params, marks, &stamp, form)
         });

@@ -24,7 +24,7 @@ impl Peer {
             Role::Client => Capability::ServerTasksCancel,
             Role::Server => Capability::ClientTasksCancel,
         };
-        session.revision.is_stateless() || session.theirs.contains(capability)
+        !self.rules().task_cancel_is_declared || session.theirs.contains(capability)
     }
 
     /// Asks the peer to cancel a task. Says whether it could.

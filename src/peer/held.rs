@@ -105,7 +105,7 @@ impl Peer {
 
     /// Whether a call that was held is a subscription, and there is a session to stand for it.
     fn is_for_session(&mut self, call: CallId) -> bool {
-        if self.is_stateless() {
+        if !self.rules().session_subscribes {
             return false;
         }
         let Some(entry) = self.outbound.get_mut(call.0) else { return false };
@@ -150,7 +150,7 @@ impl Peer {
     ) -> Result<Serial, CallError> {
         let kind = RequestKind::named(method);
         let mut clearance = self.clear_request(config, method, kind)?;
-        let is_stateless = self.is_stateless();
+        let rules = self.rules();
         let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get(call.0)) else {
             return Err(CallError::Closed);
         };
@@ -161,7 +161,7 @@ impl Peer {
         let params = params.map(Raw::trusted);
         let mut expectation = Expectation::default();
         let known = &self.elicitations;
-        let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
+        let stamp = RequestStamp::of(self.identity.as_deref(), rules, entry);
         let mut params_again = core::mem::take(&mut self.spare);
         let most = config.limits.kept_bytes;
         let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
@@ -178,7 +178,7 @@ impl Peer {
         });
         self.spare = params_again;
         self.store_params(call);
-        if task.is_none() && options.is_some() && !is_stateless {
+        if task.is_none() && options.is_some() && rules.asks_for_tasks {
             // The peer cannot.
             if let Some(entry) = self.outbound.get_mut(call.0) {
                 entry.task = None;

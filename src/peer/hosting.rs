@@ -10,7 +10,7 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
-use super::exchanges::{Exchange, Said, send};
+use super::exchanges::{Said, send};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::receive::IncomingRequest;
@@ -47,7 +47,8 @@ impl Peer {
             return Err(TaskError::NotWanted);
         };
         // Where there are no sessions nothing is reported on a task but by subscriptions.
-        let token = if exchange.stands_alone() { String::new() } else { exchange.token.clone() };
+        let keeps_token = exchange.rules().task_keeps_progress;
+        let token = if keeps_token { exchange.token.clone() } else { String::new() };
         let origin = Origin {
             kind,
             revision: exchange.context.revision,
@@ -91,14 +92,13 @@ impl Peer {
             defaults: &[],
             meta: MetaAdditions { members: &[], text: own, reserved },
         };
-        let stands_alone = exchange.stands_alone();
+        let is_of_session = exchange.rules().task_is_of_session;
         let write = |writer: &mut Writer<'_>| {
-            if stands_alone {
-                let result = Alone { task, detailed: false };
-                return write_result(writer, &wire, &result, &alone, None);
+            if is_of_session {
+                let result = CreatedInSession { task, immediate_response };
+                return write_result(writer, &wire, &result, &Additions::NONE, None);
             }
-            let result = CreatedInSession { task, immediate_response };
-            write_result(writer, &wire, &result, &Additions::NONE, None)
+            write_result(writer, &wire, &Alone { task, detailed: false }, &alone, None)
         };
         match exchange.batch {
             Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
@@ -144,7 +144,7 @@ impl Peer {
     ) -> Result<Option<TaskNews>, RespondError> {
         self.answerable(id)?;
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
-        let (owner, alone) = (exchange.context.requestor, exchange.stands_alone());
+        let (owner, rules) = (exchange.context.requestor, exchange.rules());
         let name = match call {
             TaskCall::List { cursor } => {
                 let page = tasks.page(owner, cursor.as_ref());
@@ -172,8 +172,10 @@ impl Peer {
                 self.give_result_or_wait(config, tasks, (id, key), out)?;
                 Ok(None)
             }
-            TaskCall::Cancel { .. } if alone => self.hear_wish(config, tasks, (id, key), now, out),
-            TaskCall::Cancel { .. } => self.cancel_hosted(config, tasks, (id, key), now, out),
+            TaskCall::Cancel { .. } if rules.task_cancel_ends => {
+                self.cancel_hosted(config, tasks, (id, key), now, out)
+            }
+            TaskCall::Cancel { .. } => self.hear_wish(config, tasks, (id, key), now, out),
             TaskCall::Update { inputs, .. } => {
                 self.take_inputs(config, tasks, (id, key), inputs, now, out)
             }
@@ -189,11 +191,11 @@ impl Peer {
         out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         let Some(task) = tasks.record(key) else { return Ok(()) };
-        let alone = self.inbound.get(id.0).is_some_and(Exchange::stands_alone);
-        if alone {
-            return self.answer_about_task(config, id, &Alone { task, detailed: true }, out);
+        let Some(exchange) = self.inbound.get(id.0) else { return Ok(()) };
+        if exchange.rules().task_is_of_session {
+            return self.answer_about_task(config, id, &InSession(task), out);
         }
-        self.answer_about_task(config, id, &InSession(task), out)
+        self.answer_about_task(config, id, &Alone { task, detailed: true }, out)
     }
 
     /// Answers a request for the result of a task, unless the task goes on.

@@ -12,7 +12,7 @@ use crate::json;
 use crate::json::shape::{Form, Record};
 use crate::json::{Additions, Empty, Payload, Raw, Writer, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// The keys of `_meta` that are the machine's in these revisions
 /// ([`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
@@ -34,13 +34,16 @@ pub(crate) mod key {
     pub(crate) const OF_NOTIFICATIONS: &[&str] = &[SUBSCRIPTION];
 }
 
-/// Who the server says it is in the result by which a connection of this era was opened.
-pub(crate) fn server_info<'r>(result: &'r Raw<'_>, era: Era) -> Option<Implementation<'r>> {
+/// Who the server says it is in the result by which a connection of this revision was opened.
+pub(crate) fn server_info<'r>(
+    result: &'r Raw<'_>,
+    revision: Revision,
+) -> Option<Implementation<'r>> {
     let result = result.as_json();
-    match era {
-        Era::Handshake => member_of(result, "serverInfo"),
-        Era::Stateless => member_of(json::member(result, "_meta")?, key::SERVER),
+    if revision.rules().names_in_meta {
+        return member_of(json::member(result, "_meta")?, key::SERVER);
     }
+    member_of(result, "serverInfo")
 }
 
 /// Who the client says it is in the params of `initialize`.

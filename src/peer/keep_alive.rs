@@ -81,7 +81,7 @@ impl Peer {
 
     /// When there is something to do about the silence of the peer.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        if self.phase.is_ready() && !self.is_stateless() { self.silence.due() } else { None }
+        if self.phase.is_ready() && self.rules().pings { self.silence.due() } else { None }
     }
 
     /// Does what is due about the silence of the peer.

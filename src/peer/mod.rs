@@ -151,6 +151,7 @@ use rare::Empty;
 use task_calls::TrackedCalls;
 
 use crate::capability::{Capability, CapabilitySet};
+use crate::dialect::EraRules;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, Place};
 use crate::limits::Limits;
@@ -400,9 +401,9 @@ impl Peer {
         self.identity.as_deref()
     }
 
-    /// Whether messages stand alone because both sides have found out that they can.
-    pub(super) fn is_stateless(&self) -> bool {
-        self.session.is_some_and(|terms| terms.revision.is_stateless())
+    /// The rules of the era that both sides have found, [`EraRules::UNDECIDED`] before.
+    pub(crate) fn rules(&self) -> &'static EraRules {
+        self.session.map_or(&EraRules::UNDECIDED, |terms| terms.revision.rules())
     }
 
     /// Takes a step. Says whether it made sense.

@@ -103,7 +103,7 @@ impl Peer {
         }
         fits(rule.params(session.revision), params)
             .map_err(|misfit| (ViolationKind::MalformedNotification, Some(misfit)))?;
-        if let Some(list) = kind.changed().filter(|_| !session.revision.is_stateless()) {
+        if let Some(list) = kind.changed().filter(|_| !self.rules().changes_by_subscription) {
             self.changes.note(list);
         }
         if kind == NotificationKind::ElicitationComplete {
@@ -144,7 +144,7 @@ impl Peer {
                     | NotificationKind::DetailedTaskChanged
             )
         );
-        is_told && self.role == Role::Client && self.is_stateless()
+        is_told && self.role == Role::Client && self.rules().changes_by_subscription
     }
 
     /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
@@ -166,7 +166,7 @@ impl Peer {
             }
         }
         match id {
-            Some(id) if self.role == Role::Client && self.is_stateless() => {
+            Some(id) if self.role == Role::Client && self.rules().changes_by_subscription => {
                 self.cancelled_by_server(&id, reason)
             }
             Some(id) => self.cancelled_by_peer(&id, reason, reception.out),

@@ -97,7 +97,7 @@ impl Peer {
     ) -> Result<Delivery, NotifyError> {
         if let Some(id) = notice.related {
             match self.inbound.get(id.0) {
-                Some(exchange) if exchange.stands_alone() => {
+                Some(exchange) if exchange.rules().requests_stand_alone => {
                     return self.notify_alone(config, id, notice, out);
                 }
                 // It has ended, and may have been one that stood alone: nothing follows its answer.

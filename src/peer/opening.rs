@@ -61,8 +61,7 @@ impl Peer {
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Call(call);
         let form = Some(rule.params(revision));
-        let is_stateless = revision.is_stateless();
-        let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, &entry);
+        let stamp = RequestStamp::of(self.identity.as_deref(), revision.rules(), &entry);
         let serial = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), params, Marks::default(), &stamp, form)
         })?;

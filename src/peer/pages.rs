@@ -176,14 +176,13 @@ impl Peer {
         let id = self.outbound.next_id();
         let now = self.clock.at(reception.arrival.now);
         let changes = self.outbound.get(call.0).map_or(0, |entry| self.changes_for(entry));
-        let session = self.session;
+        let (session, rules) = (self.session, self.rules());
         let Some(entry) = self.outbound.get_mut(call.0) else { return Err(PageStop::NotSent) };
         let Some(walk) = &entry.walk else { return Err(PageStop::NotSent) };
         let method = walk.method;
         let rule = entry.kind.map(|kind| kind.rule());
         let form = rule.zip(session).map(|(rule, session)| rule.params(session.revision));
-        let is_stateless = session.is_some_and(|terms| terms.revision.is_stateless());
-        let stamp = RequestStamp::of(self.identity.as_deref(), is_stateless, entry);
+        let stamp = RequestStamp::of(self.identity.as_deref(), rules, entry);
         let params = PageParams { cursor };
         let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
         let mut params_again = core::mem::take(&mut self.spare);

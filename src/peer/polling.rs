@@ -73,10 +73,10 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) {
-        let in_session = !self.is_stateless();
+        let by_method = self.rules().task_result_by_method;
         let Some(tracked) = self.tracked_part(call) else { return };
         let standing = tracked.standing;
-        let waits_for_result = in_session
+        let waits_for_result = by_method
             && tracked.result.is_none()
             && (standing == Standing::Ended
                 || (standing == Standing::InputRequired && !tracked.ends_first));
@@ -85,7 +85,7 @@ impl Peer {
             self.note_step(call, asked, now, |tracked, step| tracked.result = Some(step));
         }
         let result = self.tracked_part(call).and_then(|tracked| tracked.result);
-        match result.filter(|_| standing.is_final() && in_session) {
+        match result.filter(|_| standing.is_final() && by_method) {
             Some(step) => {
                 self.ask_later(call, None);
                 self.hurry_result(config, step, now);
@@ -243,7 +243,7 @@ impl Peer {
                 None
             }
             // In a session it says how far the task is now.
-            (StepKind::Cancel, outcome @ Outcome::Result(_)) if !self.is_stateless() => {
+            (StepKind::Cancel, outcome @ Outcome::Result(_)) if self.rules().task_cancel_ends => {
                 self.told_of(call, outcome, bytes, reception)
             }
             // It is over, or gone, or has been heard of.
@@ -334,7 +334,7 @@ impl Peer {
         if tracked.standing == Standing::Cancelled {
             return Some(self.finish(call, Outcome::TaskCancelled, reception.out));
         }
-        if self.is_stateless() {
+        if !self.rules().task_result_by_method {
             if snapshot.standing() == Standing::Ended {
                 let outcome = self.inlined(call, snapshot.text, bytes, reception.config);
                 return Some(self.finish(call, outcome, reception.out));

@@ -188,8 +188,8 @@ fn send_progress(
 ) -> Result<(), EncodeError> {
     let token = core::mem::take(&mut exchange.token);
     let rule = NotificationKind::Progress.rule();
-    let revision = exchange.context.revision;
-    let is_usual = report.message.is_none() || Feature::ProgressMessages.is_in(revision);
+    let context = exchange.context;
+    let is_usual = report.message.is_none() || Feature::ProgressMessages.is_in(context.revision);
     if is_usual && exchange.related.0.is_empty() {
         let sent =
             send_about(exchange, id, out, rule.name, |writer| write_usual(writer, &token, report));
@@ -197,7 +197,7 @@ fn send_progress(
         return sent;
     }
     let params = ProgressParams { token: &token, progress: report };
-    let form = rule.params(revision);
+    let form = rule.params(context.revision);
     let related = core::mem::take(&mut exchange.related);
     let members = [(RELATED, &*related.0)];
     let meta = match related.0.is_empty() {

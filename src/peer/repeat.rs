@@ -22,7 +22,7 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> bool {
-        if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.is_stateless() {
+        if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.rules().repeats_requests {
             return false;
         }
         let theirs = versions_in(error.data.as_ref().map(Raw::as_json).unwrap_or_default());
@@ -41,8 +41,8 @@ impl Peer {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> bool {
-        let is_stateless = self.is_stateless();
-        let Some(entry) = self.outbound.get_mut(call.0).filter(|_| is_stateless) else {
+        let repeats = self.rules().repeats_requests;
+        let Some(entry) = self.outbound.get_mut(call.0).filter(|_| repeats) else {
             return false;
         };
         let is_known = entry.kind.is_some()

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::detail::Declaration;
 use super::identity::{Identity, key};
 use super::rules::written;
+use crate::dialect::EraRules;
 use crate::handle::CallId;
 use crate::json::{Member, Raw};
 use crate::model::LoggingLevel;
@@ -23,10 +24,10 @@ impl<'i> RequestStamp<'i> {
     /// What is added to the request of a call; nothing in a session.
     pub(super) fn of(
         identity: Option<&'i Identity>,
-        is_stateless: bool,
+        rules: &EraRules,
         entry: &Call,
     ) -> Option<Self> {
-        let own = identity.filter(|_| is_stateless)?;
+        let own = identity.filter(|_| rules.requests_stand_alone)?;
         let text = match entry.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {

@@ -185,7 +185,7 @@ impl Peer {
         {
             return task;
         }
-        if !self.is_stateless() {
+        if !self.rules().reads_result_types {
             return Gathered::Ends(outcome);
         }
         let is_known = self.outbound.get(call.0).is_some_and(|entry| entry.kind.is_some());

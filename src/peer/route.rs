@@ -114,7 +114,7 @@ pub(crate) fn route(kind: Option<RequestKind>, claim: &Claim<'_>, situation: &Si
 
 fn to_client(kind: Option<RequestKind>, situation: &Situation) -> Route {
     match (kind, situation.session) {
-        (_, Some(terms)) if terms.revision.is_stateless() => {
+        (_, Some(terms)) if !terms.revision.rules().server_asks => {
             Route::Refuse(ViolationKind::RequestFromServer)
         }
         _ if !situation.has(RevisionSet::HANDSHAKE) => {

@@ -26,7 +26,8 @@ pub(super) fn stamped<R>(
     id: &Id<'_>,
     write: impl FnOnce(&Additions<'_>) -> R,
 ) -> R {
-    let Some(own) = identity.filter(|_| exchange.stands_alone() && !exchange.is_relayed) else {
+    let Some(own) = identity.filter(|_| exchange.rules().stamps_results && !exchange.is_relayed)
+    else {
         if exchange.related.0.is_empty() {
             return write(&Additions::NONE);
         }

@@ -212,7 +212,7 @@ impl Peer {
     ) -> Result<CallId, CallError> {
         let rule = RequestKind::Listen.rule();
         let text = Raw::from_serialize(filter)?;
-        if self.session.is_some() && !self.is_stateless() {
+        if self.rules().session_subscribes {
             let requested = Filter::read(text.as_json());
             let call = self.subscribe_in_session(config, requested, now, out)?;
             if let Some(entry) = self.outbound.get_mut(call.0)

@@ -48,7 +48,7 @@ impl Peer {
     ) -> Result<Option<String>, NotAllowed> {
         // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
         // nobody asks.
-        let Some(session) = self.session.filter(|session| !session.revision.is_stateless()) else {
+        let Some(session) = self.session.filter(|_| self.rules().asks_for_tasks) else {
             return Ok(None);
         };
         let has_tasks = Feature::Tasks.is_in(session.revision);
@@ -69,7 +69,7 @@ impl Peer {
     /// cancelled like others.
     pub(super) fn may_become_task(&self, call: CallId, out: &mut dyn Outlets) -> bool {
         let asks = |entry: &Call| entry.task_options().is_some() && entry.awaits_answer();
-        self.session.is_some_and(|session| !session.revision.is_stateless())
+        self.rules().asks_for_tasks
             && self.outbound.get(call.0).is_some_and(asks)
             && !self.is_unsent(call, out)
     }
@@ -84,7 +84,7 @@ impl Peer {
     ) -> Option<Option<Snapshot<'a>>> {
         let entry = self.outbound.get(call.0)?;
         let text = result.borrowed()?;
-        if self.is_stateless() {
+        if self.rules().reads_result_types {
             // What MCP does not have, or the machine is not to look at, may be anything.
             entry.kind?;
             if result_type != ResultType::Task {

@@ -17,7 +17,7 @@ use crate::peer::{
 };
 use crate::rpc::ErrorObject;
 use crate::time::Instant;
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// Something that happened on a connection to a client.
 ///
@@ -196,7 +196,7 @@ impl<'a> Request<'a> {
     ) -> Self {
         let (params, meta) = (request.params, request.meta);
         let method = request.method.clone();
-        let brings = call.may_need_input() && context.era() == Era::Stateless;
+        let brings = call.may_need_input() && context.revision.rules().input_by_rounds;
         let brought = |name| params.as_ref().filter(|_| brings)?.get(name);
         let inputs = brought("inputResponses").filter(|inputs| inputs.starts_with('{'));
         let state = brought("requestState").and_then(Str::from_literal);
@@ -213,7 +213,7 @@ impl<'a> Request<'a> {
     /// Who the client is, if the request itself says so: where it stands alone. In a session
     /// [`Opened::client_info`] has said so.
     pub fn client_info(&self) -> Option<Implementation<'_>> {
-        let meta = self.meta.as_ref().filter(|_| self.context.era() == Era::Stateless)?;
+        let meta = self.meta.as_ref().filter(|_| self.context.revision.rules().names_in_meta)?;
         client_info_alone(meta)
     }
 

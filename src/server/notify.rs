@@ -10,7 +10,6 @@ use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
 use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
 use crate::task::RELATED;
-use crate::version::Era;
 
 /// A log message for the client
 /// ([logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging)).
@@ -152,7 +151,7 @@ impl Server {
     /// Whether a log message would be sent, as far as its level and what it is about go.
     pub fn wants_log<T: ?Sized>(&self, log: &Log<'_, T>) -> bool {
         match log.about.and_then(|request| self.context(request)) {
-            Some(context) if context.era() == Era::Stateless => {
+            Some(context) if context.revision.rules().log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
             _ => self.peer.interests().wants_level(log.level),

@@ -9,7 +9,6 @@ use crate::model::TaskSupport;
 use crate::peer::Outlets;
 use crate::rpc::Fault;
 use crate::task::EXTENSION;
-use crate::version::Era;
 
 /// How a tool is to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +47,7 @@ impl Server {
     ) -> Result<Option<TaskMode>, RespondError> {
         self.peer.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
-        let in_session = context.era() == Era::Handshake;
+        let in_session = context.revision.rules().asks_for_tasks;
         match (support, context.task.is_some()) {
             (TaskSupport::Optional | TaskSupport::Required, true) => Ok(Some(TaskMode::Task)),
             (TaskSupport::Required, false) => {

@@ -12,7 +12,7 @@ use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::tasks::{TaskKey, Tasks};
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{Inputs, NotAllowed};
+use crate::dialect::{Inputs, NotAllowed, code_in};
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Payload, Raw, Writer, member};
@@ -342,15 +342,6 @@ impl Tasks {
     }
 }
 
-/// The code by which a revision says what is meant, if it has one for that.
-fn code_in(revision: Revision, code: ErrorCode) -> Result<ErrorCode, NotAllowed> {
-    match code {
-        ErrorCode::RESOURCE_NOT_FOUND if revision.is_stateless() => Ok(ErrorCode::INVALID_PARAMS),
-        _ if revision.is_stateless() && code.is_reserved() => Err(NotAllowed::Code),
-        _ => Ok(code),
-    }
-}
-
 /// The result of a task as its peer gets it.
 fn result_text<T: Serialize + ?Sized>(
     record: &Record,
@@ -358,7 +349,7 @@ fn result_text<T: Serialize + ?Sized>(
     most: usize,
 ) -> Result<String, TaskError> {
     let form = Some(record.kind.rule().result(record.revision));
-    let members: &[_] = match record.revision.is_stateless() {
+    let members: &[_] = match record.revision.rules().stamps_results {
         true => &[("resultType", "\"complete\"")],
         false => &[],
     };

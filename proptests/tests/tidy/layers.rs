@@ -2,39 +2,34 @@
 
 use crate::{is_test, sources};
 
-/// Which revision has what is data, and stands in `dialect`.
+/// The differences between revisions and eras are tables of `dialect`. Besides it only `version.rs`, routing and
+/// negotiation compare them, because they decide which era a request or a connection belongs to.
 #[test]
-fn nothing_outside_the_dialect_names_a_revision() {
-    for (name, text) in sources() {
-        let may = name.starts_with("src/dialect/") || name == "src/version.rs" || is_test(&name);
-        if !name.starts_with("src/") || may {
-            continue;
-        }
-        for (number, line) in text.lines().enumerate() {
-            let code = line.split("//").next().unwrap();
-            assert!(!code.contains("Revision::V"), "{name}:{}", number + 1);
-        }
-    }
-}
-
-/// What a revision has is in its tables: nobody else asks which one it is.
-#[test]
-fn only_the_dialects_know_one_revision_from_another() {
-    let excepted =
-        |name: &str| name.starts_with("src/dialect/") || name == "src/version.rs" || is_test(name);
+fn only_the_dialect_compares_revisions_and_eras() {
+    let decides = [
+        "src/version.rs",
+        "src/peer/context.rs",
+        "src/peer/request.rs",
+        "src/peer/route.rs",
+        "src/client/negotiation.rs",
+    ];
+    let mut searched = 0;
     for (name, text) in sources().into_iter().filter(|(name, _)| name.starts_with("src/")) {
-        if excepted(&name) {
+        if name.starts_with("src/dialect/") || decides.contains(&&*name) || is_test(&name) {
             continue;
         }
         let code = text.split("#[cfg(test)]").next().unwrap();
         for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-            let asks = ["Revision::V2", "match revision", "match session.revision"];
+            let asks = ["Revision::V2", "match revision", "match session.revision", "Era::"];
             let compares = ["revision <", "revision >", "revision ==", "revision !="];
-            for word in asks.into_iter().chain(compares) {
+            let eras = ["is_stateless", ".era()"];
+            for word in asks.into_iter().chain(compares).chain(eras) {
                 assert!(!line.contains(word), "{name}: {line}");
             }
+            searched += 1;
         }
     }
+    assert!(20_000 < searched, "only {searched} lines were searched");
 }
 
 /// No clock, no randomness, no global state, no hash order in the core.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::json::{Kind, MemberTexts, Number, Raw, Str, is_integral};
-use crate::version::{Era, Revision};
+use crate::version::Revision;
 
 /// The hints of a complete result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Hints {
             }
         }
         // Where there are sessions there are no hints, and what looks like them means nothing.
-        if revision.era() == Era::Handshake {
+        if !revision.rules().has_cache_hints {
             milliseconds = 0;
         }
         is_complete.then_some(Self { ttl: Duration::from_millis(milliseconds), is_public })

@@ -192,10 +192,10 @@ impl Posts {
         match event {
             ClientEvent::Connected(connected) => {
                 self.revision = Some(connected.revision);
-                if connected.revision.is_stateless() {
-                    self.session = None;
-                } else {
+                if connected.revision.rules().has_http_sessions {
                     self.give_up_probes();
+                } else {
+                    self.session = None;
                 }
             }
             ClientEvent::CallEnded(ended) => {
@@ -350,7 +350,7 @@ impl Posts {
         let opens = said.method.as_ref().is_some_and(|method| *method == "initialize");
         let stands_alone = match self.revision {
             _ if opens => false,
-            Some(revision) => revision.is_stateless(),
+            Some(revision) => revision.rules().requests_stand_alone,
             None => said.version.is_some(),
         };
         let cancels =

@@ -188,7 +188,9 @@ impl Body<'_> {
     /// Whether the header fields of a notification speak of something other than a session.
     fn is_of_stateless_header(&self) -> bool {
         match self.version {
-            Field::Once(version) => Revision::from_name(version).is_none_or(Revision::is_stateless),
+            Field::Once(version) => {
+                Revision::from_name(version).is_none_or(|named| named.rules().requests_stand_alone)
+            }
             _ => false,
         }
     }

@@ -332,7 +332,7 @@ fn without_list(server: &Arc<ServerConfig>) -> Arc<ServerConfig> {
 /// Whether the version that a request names is one without sessions.
 pub(super) fn names_stateless(version: Field<'_>) -> bool {
     let Field::Once(version) = version else { return false };
-    Revision::from_name(version).is_some_and(Revision::is_stateless)
+    Revision::from_name(version).is_some_and(|named| named.rules().requests_stand_alone)
 }
 
 /// A header field stands there more than once, or with a value that it cannot have.

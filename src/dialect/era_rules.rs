@@ -1,0 +1,219 @@
+//! `EraRules`: the differences between the legacy and the modern era that the machine acts on, one row each.
+//!
+//! A difference between two revisions of one era is a [`Feature`](super::features::Feature). Code asks a row by its name
+//! and never compares eras; only routing and negotiation do, because they decide which era a request belongs to.
+
+use super::features::Feature;
+use super::refusal::NotAllowed;
+use crate::error::ErrorCode;
+use crate::version::{Era, Revision};
+
+/// What one era does. [`UNDECIDED`](Self::UNDECIDED) is for a client that does not know yet which era its server
+/// speaks: such a client acts as in a session, but can subscribe and set a log level for either era.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
+pub(crate) struct EraRules {
+    /// A request stands alone: its `_meta` says the revision, the client and the capabilities, and permission for
+    /// everything about it comes from there, not from a session.
+    pub(crate) requests_stand_alone: bool,
+    /// A result carries `resultType` and the server's name in `_meta`.
+    pub(crate) stamps_results: bool,
+    /// `resultType` says how a result is to be read. Without it, the capability of the peer says so.
+    pub(crate) reads_result_types: bool,
+    /// A request that needs input is answered with `inputRequests` and made again with the answers. Otherwise the server
+    /// sends requests of its own while the request is open.
+    pub(crate) input_by_rounds: bool,
+    /// A request that the server refuses is made again under the same call: for another version, or for headers that
+    /// have to be read first.
+    pub(crate) repeats_requests: bool,
+    /// The server may send requests.
+    pub(crate) server_asks: bool,
+    /// A client keeps a subscription open by the session itself, with `resources/subscribe` for each resource.
+    pub(crate) session_subscribes: bool,
+    /// Notifications of change belong to a `subscriptions/listen` request, and the server ends that request with
+    /// `notifications/cancelled`. Otherwise they belong to the session.
+    pub(crate) changes_by_subscription: bool,
+    /// `logging/setLevel` sets the level of log messages.
+    pub(crate) log_level_in_session: bool,
+    /// Each request says the level of log messages that it wants.
+    pub(crate) log_level_in_requests: bool,
+    /// There is a `ping` to keep a connection alive.
+    pub(crate) pings: bool,
+    /// A request asks for a task with the param `task`. Otherwise the server decides.
+    pub(crate) asks_for_tasks: bool,
+    /// The result of a task is fetched with `tasks/result`. Otherwise `tasks/get` has it inline.
+    pub(crate) task_result_by_method: bool,
+    /// `tasks/cancel` is answered with the task and ends it. Otherwise it is a wish, which the worker may ignore.
+    pub(crate) task_cancel_ends: bool,
+    /// A peer has to declare that its tasks can be cancelled.
+    pub(crate) task_cancel_is_declared: bool,
+    /// Reports of progress for a request go on after it has become a task.
+    pub(crate) task_keeps_progress: bool,
+    /// A task is shown in the form of the 2025-11-25 schema. Otherwise in that of the tasks extension.
+    pub(crate) task_is_of_session: bool,
+    /// Applications may not use the codes that the protocol reserves.
+    pub(crate) reserves_codes: bool,
+    /// An error code and data say which capability of the client is missing. Otherwise text says so.
+    pub(crate) has_missing_capability_code: bool,
+    /// Each side names itself in `_meta`. Otherwise the `initialize` handshake has the names.
+    pub(crate) names_in_meta: bool,
+    /// Results carry `ttlMs` and `cacheScope`.
+    pub(crate) has_cache_hints: bool,
+    /// Streamable HTTP has sessions: a header names them, and `DELETE` ends them.
+    pub(crate) has_http_sessions: bool,
+}
+
+impl EraRules {
+    const LEGACY: Self = Self {
+        requests_stand_alone: false,
+        stamps_results: false,
+        reads_result_types: false,
+        input_by_rounds: false,
+        repeats_requests: false,
+        server_asks: true,
+        session_subscribes: true,
+        changes_by_subscription: false,
+        log_level_in_session: true,
+        log_level_in_requests: false,
+        pings: true,
+        asks_for_tasks: true,
+        task_result_by_method: true,
+        task_cancel_ends: true,
+        task_cancel_is_declared: true,
+        task_keeps_progress: true,
+        task_is_of_session: true,
+        reserves_codes: false,
+        has_missing_capability_code: false,
+        names_in_meta: false,
+        has_cache_hints: false,
+        has_http_sessions: true,
+    };
+
+    const MODERN: Self = Self {
+        requests_stand_alone: true,
+        stamps_results: true,
+        reads_result_types: true,
+        input_by_rounds: true,
+        repeats_requests: true,
+        server_asks: false,
+        session_subscribes: false,
+        changes_by_subscription: true,
+        log_level_in_session: false,
+        log_level_in_requests: true,
+        pings: false,
+        asks_for_tasks: false,
+        task_result_by_method: false,
+        task_cancel_ends: false,
+        task_cancel_is_declared: false,
+        task_keeps_progress: false,
+        task_is_of_session: false,
+        reserves_codes: true,
+        has_missing_capability_code: true,
+        names_in_meta: true,
+        has_cache_hints: true,
+        has_http_sessions: false,
+    };
+
+    /// Differs from [`LEGACY`](Self::LEGACY) where a call is held until the era is known: a subscription becomes a
+    /// `subscriptions/listen` request or one of the session, a task is asked for if there is a session, and a log level
+    /// is set for whichever era it will be.
+    pub(crate) const UNDECIDED: Self = Self {
+        session_subscribes: false,
+        asks_for_tasks: false,
+        log_level_in_requests: true,
+        ..Self::LEGACY
+    };
+}
+
+impl Revision {
+    /// The rules of the era that the revision belongs to.
+    pub(crate) const fn rules(self) -> &'static EraRules {
+        match self.era() {
+            Era::Handshake => &EraRules::LEGACY,
+            Era::Stateless => &EraRules::MODERN,
+        }
+    }
+}
+
+/// The code with which an error of the application goes out in a revision.
+///
+/// # Errors
+///
+/// [`NotAllowed::Code`] if the revision reserves the code.
+pub(crate) fn code_in(revision: Revision, code: ErrorCode) -> Result<ErrorCode, NotAllowed> {
+    if code == ErrorCode::RESOURCE_NOT_FOUND && !Feature::ResourceNotFoundCode.is_in(revision) {
+        return Ok(ErrorCode::INVALID_PARAMS);
+    }
+    if revision.rules().reserves_codes && code.is_reserved() {
+        return Err(NotAllowed::Code);
+    }
+    Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+
+    use super::EraRules;
+
+    /// A row: its name, and its value in an era.
+    type Row = (&'static str, fn(&EraRules) -> bool);
+
+    macro_rules! rows {
+        ($($name:ident)*) => {{
+            // A row that is missing here does not compile.
+            let EraRules { $($name: _),* } = EraRules::UNDECIDED;
+            [$((stringify!($name), |rules: &EraRules| rules.$name)),*]
+        }};
+    }
+
+    fn rows() -> [Row; 22] {
+        rows![
+            requests_stand_alone
+            stamps_results
+            reads_result_types
+            input_by_rounds
+            repeats_requests
+            server_asks
+            session_subscribes
+            changes_by_subscription
+            log_level_in_session
+            log_level_in_requests
+            pings
+            asks_for_tasks
+            task_result_by_method
+            task_cancel_ends
+            task_cancel_is_declared
+            task_keeps_progress
+            task_is_of_session
+            reserves_codes
+            has_missing_capability_code
+            names_in_meta
+            has_cache_hints
+            has_http_sessions
+        ]
+    }
+
+    /// The chapter on eras has the table.
+    #[test]
+    fn the_chapter_has_the_rules() {
+        let mut table = String::from("| rule | undecided | legacy | modern |\n|---|---|---|---|\n");
+        for (name, row) in rows() {
+            let [undecided, legacy, modern] =
+                [&EraRules::UNDECIDED, &EraRules::LEGACY, &EraRules::MODERN]
+                    .map(|rules| if row(rules) { "yes" } else { "no" });
+            table += &format!("| `{name}` | {undecided} | {legacy} | {modern} |\n");
+        }
+        let chapter = include_str!("../manual/eras.md");
+        assert!(chapter.contains(&table), "the chapter has to have this table:\n\n{table}");
+    }
+
+    /// A rule that is the same in both eras is no difference.
+    #[test]
+    fn every_rule_differs() {
+        for (name, row) in rows() {
+            assert_ne!(row(&EraRules::LEGACY), row(&EraRules::MODERN), "{name}");
+        }
+    }
+}
