@@ -1,4 +1,6 @@
-//! A JSON-RPC batch: checked whole, then taken apart.
+//! [`Batch`], the position in a JSON-RPC batch whose elements come out one by one.
+//!
+//! The whole array is checked before its first element comes out.
 
 use core::ops::Range;
 

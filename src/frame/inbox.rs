@@ -1,22 +1,17 @@
-//! Bytes in, frames out.
+//! [`Inbox`], which cuts a byte stream into frames, one per line, and keeps the incomplete line.
+//!
+//! Each byte is searched once, and the buffer holds at most one frame and one chunk.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
 use super::batch::Batch;
-use super::message::{Frame, Origin};
+use super::message::{Frame, LONGEST_FRAME, MARGIN, Origin};
 use crate::json::{trim_end, trim_start};
 use crate::limits::Limits;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// What a line may hold beside its frame: a byte order mark and a carriage return.
-const MARGIN: usize = 4;
-
-/// Offsets within a frame are kept in 32 bits, and a buffer of a frame and a chunk has to be possible.
-pub(super) const LONGEST_FRAME: usize =
-    if usize::BITS > 32 { u32::MAX as usize } else { isize::MAX as usize / 2 } - MARGIN;
 
 /// Cuts a byte stream into frames, one per line, and keeps what is not complete yet.
 ///

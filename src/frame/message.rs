@@ -1,13 +1,20 @@
-//! One frame, and frames of a body that is in memory already.
+//! [`Frame`], the bytes of one message, and [`Origin`], what the framing knows about them.
+//!
+//! A frame borrows its bytes and is never longer than [`LONGEST_FRAME`].
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::batch::Batch;
-use super::inbox::LONGEST_FRAME;
-use crate::json::{JsonError, trim};
-use crate::limits::Limits;
+use crate::json::JsonError;
+
+/// The bytes that a line may hold beside its frame: a byte order mark and a carriage return.
+pub(super) const MARGIN: usize = 4;
+
+/// The upper bound of the length of a frame: offsets within a frame have 32 bits, and the address space has room for
+/// a frame and a chunk.
+pub(super) const LONGEST_FRAME: usize =
+    if usize::BITS > 32 { u32::MAX as usize } else { isize::MAX as usize / 2 } - MARGIN;
 
 /// One message as bytes, with what the framing knows about it.
 ///
@@ -129,89 +136,5 @@ impl fmt::Debug for Frame<'_> {
             .field("bytes", &self.bytes.len())
             .field("origin", &self.origin)
             .finish()
-    }
-}
-
-/// The frames of a body: one message, or the elements of one JSON-RPC batch.
-///
-/// A body is JSON text that arrived whole, so unlike a line it may contain newlines. A batch is
-/// checked whole before its first element comes out.
-///
-/// ```
-/// use mcp_sansio::{Frames, Limits};
-///
-/// let limits = Limits::default();
-/// let batch = br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}, {"jsonrpc":"2.0","method":"x"}]"#;
-/// assert_eq!(Frames::of(batch, &limits).count(), 2);
-/// assert_eq!(Frames::of(b"  \n", &limits).count(), 0);
-/// ```
-#[derive(Clone)]
-pub struct Frames<'a> {
-    body: &'a [u8],
-    rest: Rest,
-}
-
-/// What is still to come of a body. It holds no bytes.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Rest {
-    One(Origin),
-    Elements(Batch),
-    Nothing,
-}
-
-impl<'a> Frames<'a> {
-    /// The frames of this body.
-    pub fn of(body: &'a [u8], limits: &Limits) -> Self {
-        let body = trim(body);
-        let rest = match body.first() {
-            None => Rest::Nothing,
-            Some(_) if limits.frame_bytes.min(LONGEST_FRAME) < body.len() => {
-                Rest::One(Origin::TooLong { length: body.len() as u64 })
-            }
-            Some(b'[') => match Batch::open(body, limits.depth, limits.batch_elements) {
-                Ok(batch) => Rest::Elements(batch),
-                Err(origin) => Rest::One(origin),
-            },
-            Some(_) => Rest::One(Origin::Message),
-        };
-        Self { body, rest }
-    }
-
-    /// Goes on with a body where [`rest`](Self::rest) was asked for.
-    #[cfg(feature = "http")]
-    pub(crate) fn resume(body: &'a [u8], rest: Rest) -> Self {
-        Self { body: trim(body), rest }
-    }
-
-    /// What is still to come, for whoever cannot keep the body borrowed.
-    #[cfg(feature = "http")]
-    pub(crate) fn rest(self) -> Rest {
-        self.rest
-    }
-}
-
-impl<'a> Iterator for Frames<'a> {
-    type Item = Frame<'a>;
-
-    fn next(&mut self) -> Option<Frame<'a>> {
-        match &mut self.rest {
-            Rest::Nothing => None,
-            Rest::One(origin) => {
-                let bytes = if let Origin::TooLong { .. } = origin { &[] } else { self.body };
-                let frame = Frame::new(bytes, *origin);
-                self.rest = Rest::Nothing;
-                Some(frame)
-            }
-            Rest::Elements(batch) => {
-                let (range, element) = batch.next(self.body)?;
-                Some(Frame::new(self.body.get(range)?, Origin::Element(element)))
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Frames<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Frames").field("bytes", &self.body.len()).finish_non_exhaustive()
     }
 }

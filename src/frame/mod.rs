@@ -4,21 +4,23 @@
 //! not been sent. Between them nothing is buffered.
 
 mod batch;
+mod body;
 mod bytes;
 mod inbox;
 mod message;
 mod outbox;
 mod queue;
 
+pub use body::Frames;
 pub use bytes::MessageBytes;
 pub use inbox::Inbox;
-pub use message::{Frame, Frames};
+pub use message::Frame;
 #[cfg(feature = "http")]
 pub(crate) use outbox::OutboxBounds;
 pub use outbox::{Framing, Messages, Outbox};
 
 #[cfg(feature = "http")]
-pub(crate) use message::Rest;
+pub(crate) use body::Rest;
 pub(crate) use message::{Element, Origin};
 pub(crate) use outbox::{Room, Tag};
 pub(crate) use queue::{Queue, Serial};

@@ -280,7 +280,7 @@ fn a_buffer_with_room_in_front_does_not_grow() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn offsets_within_a_line_have_32_bits() {
-    assert_eq!(inbox::LONGEST_FRAME + 4, u32::MAX as usize);
+    assert_eq!(message::LONGEST_FRAME + 4, u32::MAX as usize);
 }
 
 #[test]
