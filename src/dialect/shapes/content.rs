@@ -1,10 +1,9 @@
-//! Content blocks and what goes with them.
+//! The shapes of content: blocks, and the fields and records inside them that resources, prompts, tools and sampling
+//! share. The files of these name this one, never the other way round.
 
-use super::resources::RESOURCE_CONTENTS;
-use super::tools::STRUCTURED;
 use super::{DESCRIPTION, ICONS, INNER_META, TITLE, choice, open};
-use crate::json::shape::{Choices, Field, Kind, Kinds, Record, Shape};
-use crate::version::Revision;
+use crate::json::shape::{Choices, Field, Kind, Kinds, Record, Shape, Widened};
+use crate::version::{Revision, RevisionSet};
 
 pub(super) static ROLES: Choices = open(&[choice("user"), choice("assistant")]);
 
@@ -15,6 +14,30 @@ static ANNOTATIONS: Record = Record::of(&[
 ]);
 
 pub(super) const ANNOTATED: Field = Field::optional("annotations", Shape::Record(&ANNOTATIONS));
+
+pub(super) const MIME_TYPE: Field = Field::optional("mimeType", Shape::Text);
+
+pub(super) static RESOURCE_CONTENTS: Record = Record::with(
+    &[
+        Field::required("uri", Shape::Text),
+        MIME_TYPE,
+        Field::optional("text", Shape::Text),
+        Field::optional("blob", Shape::Base64),
+        INNER_META,
+    ],
+    None,
+    &["text", "blob"],
+);
+
+/// The structured content of the result of a tool: an object, since 2026-07-28 any value.
+pub(super) const STRUCTURED: Field = Field::fitting(
+    "structuredContent",
+    Shape::Widened(&Widened {
+        widened: RevisionSet::STATELESS,
+        before: Shape::Object,
+        after: Shape::Any,
+    }),
+);
 
 const TEXT: Kind = Kind::of("text", &["text"]);
 const IMAGE: Kind = Kind::of("image", &["data", "mimeType"]);

@@ -1,13 +1,11 @@
-//! Resources.
+//! The shapes of resources: lists of them, templates, and reading one.
 
-use super::content::ANNOTATED;
+use super::content::{ANNOTATED, MIME_TYPE, RESOURCE_CONTENTS};
 use super::{
     CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
     TITLE, TTL,
 };
 use crate::json::shape::{Field, Record, Shape};
-
-const MIME_TYPE: Field = Field::optional("mimeType", Shape::Text);
 
 static RESOURCE: Record = Record::of(&[
     Field::required("uri", Shape::Text),
@@ -31,18 +29,6 @@ static TEMPLATE: Record = Record::of(&[
     ICONS,
     INNER_META,
 ]);
-
-pub(super) static RESOURCE_CONTENTS: Record = Record::with(
-    &[
-        Field::required("uri", Shape::Text),
-        MIME_TYPE,
-        Field::optional("text", Shape::Text),
-        Field::optional("blob", Shape::Base64),
-        INNER_META,
-    ],
-    None,
-    &["text", "blob"],
-);
 
 /// Params that name one resource.
 pub(crate) static READ_RESOURCE: Record =

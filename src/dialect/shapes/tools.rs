@@ -1,6 +1,6 @@
-//! Tools.
+//! The shapes of tools: lists of them, their schemas, and calling one.
 
-use super::content::BLOCK;
+use super::content::{BLOCK, STRUCTURED};
 use super::{
     CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
     TITLE, TTL, choice, closed, open,
@@ -35,16 +35,6 @@ static OUTPUT_SCHEMA: Widened = Widened {
     before: Shape::Record(&OBJECT_SCHEMA),
     after: Shape::Record(&ANY_SCHEMA),
 };
-
-/// What a tool returns for programs: an object, since 2026-07-28 anything.
-pub(super) const STRUCTURED: Field = Field::fitting(
-    "structuredContent",
-    Shape::Widened(&Widened {
-        widened: RevisionSet::STATELESS,
-        before: Shape::Object,
-        after: Shape::Any,
-    }),
-);
 
 static ANY_OBJECT_SCHEMA: Record = Record::of(&[TYPE, DIALECT]);
 
