@@ -1,11 +1,10 @@
-//! What is told of an exchange.
+//! [`Arrived`], the result of an exchange for the caller, and [`Step`], the same while its text is in a reader.
 
 use core::fmt;
 
-use super::posts::Posts;
-use super::reader::ResponseReader;
-use super::verdict::error_in;
+use super::response::error_in;
 use crate::handle::CallId;
+use crate::limits::Limits;
 use crate::peer::{Arrival, ExchangeEnd};
 
 /// Something that has come of an exchange.
@@ -78,23 +77,17 @@ impl Step {
             Self::Message(_) | Self::Error(..) => None,
         }
     }
-}
 
-impl Posts {
-    /// What a step means, with what the reader holds.
-    pub(super) fn arrived<'r>(
-        &self,
-        step: Step,
-        reader: &'r ResponseReader,
-    ) -> Option<Arrived<'r>> {
-        match step {
-            Step::Message(arrival) => Some(Arrived::Messages { text: &reader.message, arrival }),
-            Step::Error(call, status) => {
-                let error = error_in(&reader.message, &self.limits)?;
+    /// What the step means, with the message in the reader.
+    pub(super) fn arrived<'r>(self, message: &'r [u8], limits: &Limits) -> Option<Arrived<'r>> {
+        match self {
+            Self::Message(arrival) => Some(Arrived::Messages { text: message, arrival }),
+            Self::Error(call, status) => {
+                let error = error_in(message, limits)?;
                 let end = ExchangeEnd::Error { error, status, is_mended: false };
                 Some(Arrived::Ended { call, end })
             }
-            Step::Other(arrived) => Some(arrived),
+            Self::Other(arrived) => Some(arrived),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What is known of a request of HTTP that has been made.
+//! [`Exchange`], a request of HTTP that was made and its response, and [`Purpose`], the message that it carries.
+//!
+//! A number names one exchange for the whole life of a client.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::time::Duration;
-
-use super::refresh::{CalledTool, Refresh};
+use super::asked::Asked;
+use super::resumption::Resumption;
+use super::tool_refresh::Refresh;
 use crate::handle::CallId;
 use crate::peer::CarrierFailure;
 use crate::time::Instant;
@@ -29,15 +29,9 @@ pub(super) struct Exchange {
     pub(super) verdict: Option<Verdict>,
     /// The answer has come.
     pub(super) is_answered: bool,
-    /// The id of the last event, by which the server can go on where it broke off.
-    pub(super) last_event: Option<String>,
-    /// How long the server wants to be left alone before that.
-    pub(super) retry: Option<Duration>,
-    /// How often it has been asked to in vain.
-    pub(super) attempts: u32,
-    /// How many streams in a row have brought nothing.
-    pub(super) empty_streams: u32,
-    /// When to ask, if nothing is being asked now.
+    /// From where and when its event stream goes on.
+    pub(super) resumption: Resumption,
+    /// When to ask for that, if nothing is being asked now.
     due: Option<Instant>,
 }
 
@@ -72,35 +66,6 @@ pub(super) enum Purpose {
     Farewell,
 }
 
-/// A request of ours.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Asked {
-    pub(super) call: CallId,
-    /// Its id, as it stands on the wire.
-    pub(super) id: String,
-    /// It asks for the tools, of which the answer is looked at.
-    pub(super) lists_tools: bool,
-    /// It calls a tool where there are no sessions.
-    pub(super) called: Option<CalledTool>,
-    /// It does so again, because it was refused for its header fields.
-    pub(super) is_mended: bool,
-    /// It asks whether there has to be a session.
-    pub(super) probes: bool,
-    /// It asks for a session, and may have to be asked in another way: the whole message.
-    pub(super) opens: Option<Vec<u8>>,
-}
-
-/// Without what it says.
-impl core::fmt::Debug for Asked {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        formatter
-            .debug_struct("Asked")
-            .field("call", &self.call)
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Without the id of an event, by which others could read on.
 impl core::fmt::Debug for Exchange {
     fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -124,10 +89,7 @@ impl Exchange {
             was_open: false,
             verdict: None,
             is_answered: false,
-            last_event: None,
-            retry: None,
-            attempts: 0,
-            empty_streams: 0,
+            resumption: Resumption::new(),
             due: None,
         }
     }
@@ -136,7 +98,7 @@ impl Exchange {
         self.due
     }
 
-    /// For one that is not [open](super::exchanges::Exchanges), or not open any more.
+    /// For one that is not [open](super::exchange_table::ExchangeTable), or not open any more.
     pub(super) const fn set_due(&mut self, due: Option<Instant>) {
         self.due = due;
     }
@@ -147,5 +109,20 @@ impl Exchange {
             Purpose::Request(asked) if !self.is_answered => Some(asked.call),
             _ => None,
         }
+    }
+
+    /// Whether it is the event stream of HTTP+SSE.
+    pub(super) fn is_one_stream(&self) -> bool {
+        self.purpose == Purpose::OneStream
+    }
+
+    /// Whether it carries `initialize`.
+    pub(super) const fn opens_session(&self) -> bool {
+        matches!(&self.purpose, Purpose::Request(asked) if asked.opens.is_some())
+    }
+
+    /// Whether it carries `notifications/initialized`.
+    pub(super) const fn completes_handshake(&self) -> bool {
+        matches!(self.purpose, Purpose::Notice { completes_handshake: true })
     }
 }

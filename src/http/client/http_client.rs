@@ -3,11 +3,12 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
+use super::action::Action;
 use super::arrived::{Arrived, Step};
 use super::config::HttpClientConfig;
 use super::exchange::ExchangeNumber;
-use super::posts::{Action, Posts};
-use super::reader::ResponseReader;
+use super::posts::Posts;
+use super::response_reader::ResponseReader;
 use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};
@@ -224,7 +225,8 @@ impl HttpClient {
                 reader.rest = Some((Frames::of(&reader.message, limits).rest(), arrival));
             }
             Some(step) => {
-                let arrived = self.posts.arrived(step, reader)?;
+                let arrived =
+                    step.arrived(&reader.message, &self.client.config().connection.limits)?;
                 return self.ended(arrived, now);
             }
         }

@@ -1,116 +1,126 @@
-//! Requests of HTTP, as they are made and broken off.
+//! Messages of a client on their way out: each becomes a request of HTTP, or ends an exchange.
 
 use alloc::vec::Vec;
 
-use super::exchange::{Exchange, ExchangeNumber, Purpose};
-use super::posts::{Action, Manner, Posts, Unsayable};
-use super::refresh::Refresh;
-use super::request::{HttpRequest, Labels, Said, session_version};
+use super::action::Action;
+use super::asked::{Asked, CalledTool};
+use super::exchange::{Exchange, Purpose};
+use super::posts::Posts;
+use super::request::{Labels, Said};
+use super::resume::Due;
+use super::tool_headers::Unsayable;
 use crate::frame::Tag;
-use crate::handle::CallId;
-use crate::http::name;
-use crate::json::{Raw, Str, member};
+use crate::json::{Str, member};
+use crate::peer::{CarrierFailure, CarrierFailureKind};
+use crate::time::Instant;
 use crate::version::Revision;
 
+/// # Sending
 impl Posts {
+    /// The next thing to do with HTTP. Ask until there is nothing, after everything that has happened, and when the
+    /// time of [`poll_timeout`](Self::poll_timeout) has come.
+    #[must_use = "an action that is dropped is never done, and what it carried is lost"]
+    pub fn poll_action(&mut self, now: Instant) -> Option<Action> {
+        loop {
+            if let Some(action) = self.requests.pop_action() {
+                return Some(action);
+            }
+            match self.requests.resume_due(now) {
+                Due::Nothing => {}
+                Due::Resumed => continue,
+                Due::WithoutEndpoint(exchange) => {
+                    let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+                    _ = self.fall_short(exchange, failure);
+                    continue;
+                }
+            }
+            self.hold.expire(now);
+            if !self.can_post() {
+                if self.requests.wants_one_stream() && !self.outbox.is_empty() {
+                    self.requests.ask_for_one_stream(now);
+                    continue;
+                }
+                return None;
+            }
+            let (message, tag) = self.outbox.pop()?;
+            let message = Vec::from(message);
+            self.post(message, tag, now);
+        }
+    }
+
+    /// Sends a message, or does instead what HTTP has for it.
+    fn post(&mut self, message: Vec<u8>, tag: Tag, now: Instant) {
+        if message.starts_with(b"[") {
+            let request = self.requests.post(message);
+            self.requests.send_in_session(Exchange::new(Purpose::Batch, true), request);
+            return;
+        }
+        let said = Said::read(&message);
+        let is = |name: &str| said.method.as_ref().is_some_and(|method| *method == *name);
+        let opens = is("initialize");
+        let stands_alone = match self.requests.session.revision() {
+            _ if opens => false,
+            Some(revision) => revision.rules().requests_stand_alone,
+            None => said.version.is_some(),
+        };
+        if is("notifications/cancelled") {
+            let id = said.params.and_then(|params| member(params, "requestId"));
+            if id.is_some_and(|id| self.requests.cancel(id)) || stands_alone {
+                return;
+            }
+        }
+        let completes_handshake = is("notifications/initialized");
+        let purpose = match (tag, said.id) {
+            (Tag::Call(call), Some(id)) => Purpose::Request(Asked {
+                lists_tools: stands_alone && is("tools/list"),
+                called: if stands_alone { CalledTool::read(&said) } else { None },
+                is_mended: self.tool_calls.take_mended(call),
+                probes: is("server/discover"),
+                opens: opens.then(|| message.clone()),
+                ..Asked::new(call, id)
+            }),
+            _ => Purpose::Notice { completes_handshake },
+        };
+        let exchange = Exchange::new(purpose, !stands_alone);
+        if stands_alone {
+            match self.labels(&said) {
+                Ok(labels) => {
+                    let mut request = self.requests.post(message);
+                    request.headers.extend(labels);
+                    self.requests.send(exchange, request);
+                }
+                Err(Unsayable) => {
+                    let failure = CarrierFailure::new(CarrierFailureKind::Unsayable);
+                    self.requests.fail(exchange.waiting_call(), &failure);
+                }
+            }
+            return;
+        }
+        let completes = exchange.completes_handshake();
+        let request = self.requests.post(message);
+        let number = self.requests.send_in_session(exchange, request);
+        if completes {
+            let deadline = now + self.requests.config().listen_first;
+            self.hold.until_initialized(number, deadline);
+        }
+    }
+
     /// The header fields of a message that stands alone.
-    pub(super) fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
-        let revision = self.revision.unwrap_or(Revision::LATEST_STATELESS).name();
+    fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
+        let agreed = self.requests.session.revision();
+        let revision = agreed.unwrap_or(Revision::LATEST_STATELESS).name();
         let version = said.version.as_ref().map(Str::to_str);
         let mut labels = said.labels(version.as_deref().unwrap_or(revision));
-        let is_call = said.method.as_ref().is_some_and(|method| *method == "tools/call");
-        let params = said.params.filter(|_| is_call).unwrap_or_default();
-        if let Some(tool) = member(params, "name").and_then(Str::from_literal) {
-            let arguments = member(params, "arguments").map(Raw::trusted);
-            for (name, value) in self.tools.repeated(&tool.to_str(), arguments.as_ref())? {
-                labels.push((name.into(), value));
-            }
-        }
+        labels.extend(self.tool_calls.headers.labels(said)?);
         Ok(labels)
     }
+}
 
-    /// Where messages go.
-    pub(super) fn target(&self) -> &str {
-        match &self.manner {
-            Manner::OneStream { endpoint: Some(endpoint) } => endpoint,
-            _ => &self.config.url,
-        }
-    }
-
-    /// Sends a request of a session, or one that asks for a session.
-    pub(super) fn send_in_session(
-        &mut self,
-        mut exchange: Exchange,
-        mut request: HttpRequest,
-    ) -> ExchangeNumber {
-        if self.manner == Manner::Streamable {
-            // A GET goes on with the answer to that, which has named the session.
-            let opens = request.method == "POST"
-                && matches!(&exchange.purpose, Purpose::Request(asked) if asked.opens.is_some());
-            let session = self.session.as_deref().filter(|_| !opens);
-            if let Some(session) = session {
-                request.add(name::SESSION_ID, session);
-                exchange.names_session = true;
-            }
-            let version = self.revision.filter(|_| !opens).and_then(session_version);
-            if let Some(version) = version {
-                request.add(name::PROTOCOL_VERSION, version);
-            }
-        }
-        self.send(exchange, request)
-    }
-
-    /// The head of a response has come, or never will.
-    pub(super) fn has_begun(&mut self, exchange: ExchangeNumber) {
-        self.completing = self.completing.filter(|(waiting, _)| *waiting != exchange);
-        self.opening = self.opening.filter(|(waiting, _)| *waiting != exchange);
-    }
-
-    /// Makes a request of HTTP.
-    pub(super) fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
-        if matches!(exchange.purpose, Purpose::Farewell) {
-            if let Some(session) = self.session.take() {
-                request.add(name::SESSION_ID, &session);
-            }
-            if let Some(version) = self.revision.and_then(session_version) {
-                request.add(name::PROTOCOL_VERSION, version);
-            }
-        }
-        let fixed = self.config.headers().iter();
-        request.headers.extend(fixed.map(|(name, value)| (name.clone().into(), value.clone())));
-        let number = ExchangeNumber(self.next_number);
-        self.next_number += 1;
-        self.exchanges.insert(number, exchange);
-        self.actions.push_back(Action::Send { exchange: number, request });
-        number
-    }
-
-    /// The calls whose requests wait to be sent, and never will be.
-    pub(super) fn withdraw(&mut self) -> Vec<CallId> {
-        let mut calls = Vec::new();
-        while let Some((_, tag)) = self.outbox.pop() {
-            if let Tag::Call(call) = tag {
-                calls.push(call);
-            }
-        }
-        calls
-    }
-
-    /// The exchange that carries the request with this id.
-    pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
-        let is_it = |exchange: &Exchange| match &exchange.purpose {
-            Purpose::Request(asked) | Purpose::Refresh(Refresh { asked, .. }) => asked.id == id,
-            _ => false,
-        };
-        self.exchanges.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
-    }
-
-    /// Breaks an exchange off.
-    pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
-        let Some(known) = self.exchanges.remove(&exchange) else { return };
-        // One that waits to be made again is not there.
-        if known.due().is_none() || known.purpose == Purpose::OneStream {
-            self.actions.push_back(Action::Abort { exchange });
-        }
+/// # Time
+impl Posts {
+    /// When to ask for the next [action](Self::poll_action) although nothing has happened.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let due = self.requests.exchanges.next_due().map(|(due, _)| due);
+        due.into_iter().chain(self.hold.deadline()).min()
     }
 }

@@ -1,15 +1,18 @@
-//! The exchanges that are open, and what is looked for among them however many they are.
+//! [`ExchangeTable`], the open exchanges of a connection with an index for each look-up on the message path.
+//!
+//! The indexes change only together with the table: an exchange is in an index if and only if it is open.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
 use crate::handle::CallId;
 use crate::time::Instant;
 
-/// Exchanges by their numbers.
+/// ExchangeTable by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Exchanges {
+pub(super) struct ExchangeTable {
     open: BTreeMap<ExchangeNumber, Exchange>,
     /// Those of which something is due at a time.
     dues: BTreeSet<(Instant, ExchangeNumber)>,
@@ -19,7 +22,7 @@ pub(super) struct Exchanges {
     notices: u32,
 }
 
-impl Deref for Exchanges {
+impl Deref for ExchangeTable {
     type Target = BTreeMap<ExchangeNumber, Exchange>;
 
     fn deref(&self) -> &Self::Target {
@@ -27,7 +30,7 @@ impl Deref for Exchanges {
     }
 }
 
-impl Exchanges {
+impl ExchangeTable {
     pub(super) fn get_mut(&mut self, number: &ExchangeNumber) -> Option<&mut Exchange> {
         self.open.get_mut(number)
     }
@@ -82,5 +85,40 @@ impl Exchanges {
     /// How many carry what no call waits for: notifications, and answers of ours.
     pub(super) const fn notices(&self) -> u32 {
         self.notices
+    }
+
+    /// Whether there is one for this.
+    pub(super) fn has(&self, purpose: &Purpose) -> bool {
+        self.open.values().any(|exchange| exchange.purpose == *purpose)
+    }
+
+    /// The exchange that carries the request with this id, or lists the tools because of it.
+    pub(super) fn carries(&self, id: &str) -> Option<ExchangeNumber> {
+        let is_it = |exchange: &Exchange| match &exchange.purpose {
+            Purpose::Request(asked) => asked.id == id,
+            Purpose::Refresh(refresh) => refresh.is_for(id),
+            _ => false,
+        };
+        self.open.iter().find(|(_, exchange)| is_it(exchange)).map(|(number, _)| *number)
+    }
+
+    /// The requests that ask whether there has to be a session.
+    pub(super) fn probes(&self) -> Vec<ExchangeNumber> {
+        let probes = |exchange: &Exchange| match &exchange.purpose {
+            Purpose::Request(asked) => asked.probes,
+            _ => false,
+        };
+        let all = self.open.iter().filter(|(_, exchange)| probes(exchange));
+        all.map(|(number, _)| *number).collect()
+    }
+
+    /// The requests for a session that have not been answered: their messages.
+    pub(super) fn openings(&self) -> Vec<(ExchangeNumber, Vec<u8>)> {
+        let opening = |exchange: &Exchange| match &exchange.purpose {
+            Purpose::Request(asked) if !exchange.is_answered => asked.opens.clone(),
+            _ => None,
+        };
+        let all = self.open.iter();
+        all.filter_map(|(number, exchange)| Some((*number, opening(exchange)?))).collect()
     }
 }

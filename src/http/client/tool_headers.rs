@@ -1,24 +1,27 @@
-//! What is known of the tools of a server: which of their arguments are repeated in header fields
+//! [`ToolHeaders`], the arguments of the tools of a server that header fields repeat
 //! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::posts::Unsayable;
+use super::request::{Labels, Said};
 use crate::http::{InvalidAnnotation, ParamHeaders};
 use crate::json::{Elements, MemberTexts, Raw, Str, member};
 
+/// An argument that a header field would have to repeat cannot be repeated.
+pub(super) struct Unsayable;
+
 /// The tools of a server, those that were listed last.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Tools {
+pub(super) struct ToolHeaders {
     known: BTreeMap<String, Result<ParamHeaders, InvalidAnnotation>>,
     /// In the order in which they were first listed.
     order: VecDeque<String>,
     most: usize,
 }
 
-impl Tools {
+impl ToolHeaders {
     pub(super) const fn new(most: usize) -> Self {
         Self { known: BTreeMap::new(), order: VecDeque::new(), most }
     }
@@ -27,8 +30,20 @@ impl Tools {
         self.known.iter().filter_map(|(name, tool)| Some((&**name, tool.as_ref().err()?)))
     }
 
+    /// The header fields that repeat arguments, if this message calls a tool.
+    pub(super) fn labels(&self, said: &Said<'_>) -> Result<Labels, Unsayable> {
+        let is_call = said.method.as_ref().is_some_and(|method| *method == "tools/call");
+        let params = said.params.filter(|_| is_call).unwrap_or_default();
+        let Some(tool) = member(params, "name").and_then(Str::from_literal) else {
+            return Ok(Labels::new());
+        };
+        let arguments = member(params, "arguments").map(Raw::trusted);
+        let repeated = self.repeated(&tool.to_str(), arguments.as_ref())?;
+        Ok(repeated.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+
     /// The header fields of a call of a tool. Of a tool that was not listed nothing is known.
-    pub(super) fn repeated(
+    fn repeated(
         &self,
         tool: &str,
         arguments: Option<&Raw<'_>>,

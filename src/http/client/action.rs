@@ -1,0 +1,32 @@
+//! [`Action`], one step that the caller takes with HTTP.
+
+use super::exchange::ExchangeNumber;
+use super::request::HttpRequest;
+use crate::handle::CallId;
+use crate::peer::CarrierFailure;
+
+/// Something to do with HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Make a request, and tell what comes of it.
+    Send {
+        /// What it is called from now on.
+        exchange: ExchangeNumber,
+        /// The request.
+        request: HttpRequest,
+    },
+    /// Break an exchange off: close its connection, or its stream of HTTP/2. Nothing needs to be told of it any
+    /// more.
+    Abort {
+        /// The exchange.
+        exchange: ExchangeNumber,
+    },
+    /// A call cannot be carried: hand this to [`Client::exchange_ended`](crate::Client::exchange_ended).
+    Fail {
+        /// The call.
+        call: CallId,
+        /// Why.
+        failure: CarrierFailure<'static>,
+    },
+}

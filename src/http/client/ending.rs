@@ -1,0 +1,197 @@
+//! The ends of exchanges without the answer that they were for: refusals, failures, and streams that break off.
+//!
+//! A call ends at most once here: its exchange is removed with its end, or waits to be resumed.
+
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::arrived::{Arrived, Step};
+use super::exchange::{ExchangeNumber, Purpose};
+use super::posts::Posts;
+use super::response::error_in;
+use super::response_reader::{Form, ResponseReader};
+use super::tool_calls::{begin_refresh, give_up};
+use crate::frame::Tag;
+use crate::handle::CallId;
+use crate::peer::{CarrierFailure, CarrierFailureKind, ExchangeEnd, TransportError};
+use crate::time::Instant;
+
+impl Posts {
+    /// The server has refused a request with a status.
+    pub(super) fn refused(
+        &mut self,
+        reader: &mut ResponseReader,
+        refusal: CarrierFailure<'static>,
+        now: Instant,
+    ) -> Option<Step> {
+        let exchange = reader.exchange;
+        let known = self.requests.exchanges.get(&exchange)?;
+        // Many a server that has no such stream says 404 to the first GET. If it is the session that is not there,
+        // that shows with the next request.
+        let is_no_stream = known.purpose == Purpose::Standalone && !known.was_open;
+        let is_session_lost = reader.status == 404 && known.names_session && !is_no_stream;
+        if is_session_lost && known.purpose != Purpose::Farewell {
+            self.requests.exchanges.remove(&exchange);
+            return Some(Step::Other(Arrived::SessionLost));
+        }
+        match &known.purpose {
+            Purpose::Notice { .. } => {
+                self.requests.exchanges.remove(&exchange);
+                Some(Step::Other(Arrived::NotTaken { status: Some(reader.status) }))
+            }
+            // It may be busy, or be starting again.
+            Purpose::Standalone if known.was_open && 500 <= reader.status => {
+                self.requests.retry(exchange, now);
+                None
+            }
+            Purpose::Standalone | Purpose::Farewell | Purpose::Batch => {
+                // A server need not have such a stream.
+                self.requests.exchanges.remove(&exchange);
+                None
+            }
+            Purpose::OneStream => self.fall_short(exchange, refusal).map(Step::Other),
+            Purpose::Refresh(_) => {
+                give_up(&mut self.requests, exchange, &self.limits).map(Step::Other)
+            }
+            Purpose::Request(asked) => {
+                let call = asked.call;
+                self.request_refused(call, reader, refusal, now)
+            }
+        }
+    }
+
+    /// The server has refused the request of a call.
+    fn request_refused(
+        &mut self,
+        call: CallId,
+        reader: &mut ResponseReader,
+        refusal: CarrierFailure<'static>,
+        now: Instant,
+    ) -> Option<Step> {
+        let (exchange, status) = (reader.exchange, reader.status);
+        let is_unauthorized = refusal.kind == CarrierFailureKind::Unauthorized;
+        if let Form::Json(body) = &mut reader.form {
+            reader.message = take(body);
+        }
+        let has_error = !is_unauthorized && error_in(&reader.message, &self.limits).is_some();
+        // Where nothing can be POSTed, whatever the body says, something else may be served.
+        let may_be_older = status == 405 || (matches!(status, 400 | 404) && !has_error);
+        if !has_error {
+            self.note_refusal("POST", &refusal);
+        }
+        let known = self.requests.exchanges.get(&exchange)?;
+        if known.resumption.has_event() {
+            // It was to go on with what had broken off, and cannot.
+            let failure = CarrierFailure::new(CarrierFailureKind::BrokenOff);
+            return self.fail(exchange, failure).map(Step::Other);
+        }
+        if may_be_older && self.requests.falls_back(exchange, now) {
+            return None;
+        }
+        let message = &reader.message;
+        if has_error && begin_refresh(&mut self.requests, exchange, status, message, &self.limits) {
+            return None;
+        }
+        self.requests.exchanges.remove(&exchange);
+        if has_error {
+            return Some(Step::Error(call, status));
+        }
+        Some(Step::Other(Arrived::Ended { call, end: ExchangeEnd::Failure(refusal) }))
+    }
+
+    /// An event stream has ended before everything was said on it: because of an error of the transport, unless its
+    /// body has an end.
+    pub(super) fn broke_off(
+        &mut self,
+        exchange: ExchangeNumber,
+        cause: Option<TransportError>,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        let known = self.requests.exchanges.get(&exchange)?;
+        let is_over = match &known.purpose {
+            Purpose::Request(_) => known.is_answered,
+            Purpose::Standalone => false,
+            _ => true,
+        };
+        let kind = CarrierFailureKind::BrokenOff;
+        let failure = CarrierFailure { cause, ..CarrierFailure::new(kind) };
+        let can_resume = known.purpose == Purpose::Standalone || known.resumption.has_event();
+        if known.is_one_stream() {
+            return self.fall_short(exchange, failure);
+        }
+        if !is_over && can_resume && known.resumption.has_attempts(self.requests.config()) {
+            self.requests.retry(exchange, now);
+            return None;
+        }
+        self.fail(exchange, failure)
+    }
+
+    /// The response cannot answer a request.
+    pub(super) fn unusable(&mut self, exchange: ExchangeNumber) -> Option<Arrived<'static>> {
+        let known = self.requests.exchanges.get(&exchange)?;
+        let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+        if known.is_one_stream() {
+            self.fall_short(exchange, failure)
+        } else {
+            self.fail(exchange, failure)
+        }
+    }
+
+    /// An exchange is over without the answer that it was for.
+    pub(super) fn fail(
+        &mut self,
+        exchange: ExchangeNumber,
+        failure: CarrierFailure<'static>,
+    ) -> Option<Arrived<'static>> {
+        let known = self.requests.exchanges.get(&exchange)?;
+        if let Purpose::Refresh(_) = known.purpose {
+            return give_up(&mut self.requests, exchange, &self.limits);
+        }
+        let known = self.requests.exchanges.remove(&exchange)?;
+        match known.purpose {
+            Purpose::Request(ref asked) if !known.is_answered => {
+                Some(Arrived::Ended { call: asked.call, end: ExchangeEnd::Failure(failure) })
+            }
+            Purpose::Notice { .. } => Some(Arrived::NotTaken { status: failure.status }),
+            Purpose::OneStream => Some(Arrived::ConnectionLost),
+            _ => None,
+        }
+    }
+
+    /// The event stream of HTTP+SSE is not served, or has ended.
+    pub(super) fn fall_short(
+        &mut self,
+        exchange: ExchangeNumber,
+        failure: CarrierFailure<'static>,
+    ) -> Option<Arrived<'static>> {
+        self.requests.abort(exchange);
+        if !self.requests.transport.lacks_endpoint() {
+            return Some(Arrived::ConnectionLost);
+        }
+        // Neither transport is served. The newer one says why.
+        let told = self.refusals.latest_of_post().unwrap_or(&failure).clone();
+        self.note_refusal("GET", &failure);
+        let mut calls = self.requests.leave_one_stream();
+        calls.extend(self.withdraw());
+        self.requests.fail(calls, &told);
+        None
+    }
+
+    /// Notes a refusal if the connection is not open yet.
+    fn note_refusal(&mut self, method: &'static str, failure: &CarrierFailure<'static>) {
+        if self.requests.session.revision().is_none() {
+            self.refusals.note(method, failure);
+        }
+    }
+
+    /// Drops the messages that wait to be sent, and gives their calls.
+    fn withdraw(&mut self) -> Vec<CallId> {
+        let mut calls = Vec::new();
+        while let Some((_, tag)) = self.outbox.pop() {
+            if let Tag::Call(call) = tag {
+                calls.push(call);
+            }
+        }
+        calls
+    }
+}

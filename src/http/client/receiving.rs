@@ -1,0 +1,342 @@
+//! Responses on their way in: their heads, their bodies, and failures in their place.
+
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::arrived::{Arrived, Step};
+use super::exchange::{ExchangeNumber, Purpose, Verdict};
+use super::posts::Posts;
+use super::response::{answers, each_answered, failure};
+use super::response_reader::{Form, Part, ResponseReader};
+use super::tool_calls::{begin_refresh, give_up};
+use crate::handle::CallId;
+use crate::http::{Headers, SseEvent};
+use crate::peer::{Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane, TransportError};
+use crate::time::Instant;
+
+/// # Receiving
+impl Posts {
+    /// The head of a response has come. Gives what reads the body, or nothing if nobody cares any more: then drop
+    /// the response.
+    #[must_use = "without the reader the body of the response cannot be read"]
+    pub fn head(
+        &mut self,
+        exchange: ExchangeNumber,
+        status: u16,
+        headers: Headers<'_>,
+        now: Instant,
+    ) -> Option<ResponseReader> {
+        self.hold.end(exchange);
+        let is_streamable = self.requests.transport.is_streamable();
+        let most_bytes = self.limits.frame_bytes;
+        let known = self.requests.exchanges.get_mut(&exchange)?;
+        known.has_head = true;
+        let is_fine = (200..300).contains(&status);
+        let form = Form::of(known, status, headers, is_streamable, most_bytes);
+        if let Form::Events(_) = form {
+            known.was_open = true;
+            known.resumption.note_stream();
+        }
+        let opens = known.opens_session() && !known.resumption.has_event() && is_fine;
+        let completes = known.completes_handshake();
+        let refusal = (!is_fine).then(|| failure(status, headers));
+        known.verdict = match &refusal {
+            Some(refusal) => Some(Verdict::Refused(status, refusal.clone())),
+            None => matches!(form, Form::Ignored).then_some(Verdict::Taken),
+        };
+        if known.names_session && is_fine {
+            self.requests.session.note_success();
+        }
+        if opens && is_streamable {
+            self.requests.session.open(headers);
+        }
+        if completes
+            && is_fine
+            && is_streamable
+            && let Some(stream) = self.requests.listen()
+        {
+            self.hold.until_open(stream, now + self.requests.config().listen_first);
+        }
+        let reader = ResponseReader::new(exchange, status, form, most_bytes);
+        Some(ResponseReader { refusal, ..reader })
+    }
+
+    /// A part of the body has come. Takes as much of it as it needs for the next thing it has to say; ask until that
+    /// is nothing.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn chunk<'r>(
+        &mut self,
+        reader: &'r mut ResponseReader,
+        chunk: &mut &[u8],
+        now: Instant,
+    ) -> Option<Arrived<'r>> {
+        let step = self.take(reader, chunk, now)?;
+        step.arrived(&reader.message, &self.limits)
+    }
+
+    /// The body has ended, as it should or because the connection has broken off.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn end<'r>(&mut self, reader: &'r mut ResponseReader, now: Instant) -> Option<Arrived<'r>> {
+        let step = self.take_end(reader, now)?;
+        step.arrived(&reader.message, &self.limits)
+    }
+
+    /// The request could not be made: nothing of it can have reached the server. The error says why, if the carrier
+    /// knows; it is the [`cause`](CarrierFailure::cause) of the failure of the call.
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn failed(
+        &mut self,
+        exchange: ExchangeNumber,
+        error: Option<TransportError>,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, (CarrierFailureKind::Unreachable, error), now)
+    }
+
+    /// The exchange has broken off, before the head of the response or behind it. The server may have taken the
+    /// request. The error says why, as for [`failed`](Self::failed).
+    #[must_use = "what has arrived is lost unless the machine receives it"]
+    pub fn broken(
+        &mut self,
+        exchange: ExchangeNumber,
+        error: Option<TransportError>,
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        self.ended_without(exchange, (CarrierFailureKind::BrokenOff, error), now)
+    }
+}
+
+impl Posts {
+    /// An exchange has ended without the rest of its response.
+    fn ended_without(
+        &mut self,
+        exchange: ExchangeNumber,
+        (kind, cause): (CarrierFailureKind, Option<TransportError>),
+        now: Instant,
+    ) -> Option<Arrived<'static>> {
+        self.hold.end(exchange);
+        let known = self.requests.exchanges.get_mut(&exchange)?;
+        match known.verdict.take() {
+            Some(Verdict::Taken) => {
+                self.requests.exchanges.remove(&exchange);
+                return None;
+            }
+            Some(Verdict::Refused(status, refusal)) => {
+                // Without a body there is no message in it.
+                let mut reader = ResponseReader::new(exchange, status, Form::Unusable, 0);
+                return self.refused(&mut reader, refusal, now).and_then(Step::without_message);
+            }
+            None => {}
+        }
+        if known.has_head || known.resumption.has_event() {
+            return self.broke_off(exchange, cause, now);
+        }
+        let failure = CarrierFailure { cause, ..CarrierFailure::new(kind) };
+        match known.purpose {
+            Purpose::Standalone => {
+                self.requests.retry(exchange, now);
+                None
+            }
+            Purpose::OneStream => self.fall_short(exchange, failure),
+            _ => self.fail(exchange, failure),
+        }
+    }
+
+    /// Takes what it needs of a part of a body for the next step.
+    pub(super) fn take(
+        &mut self,
+        reader: &mut ResponseReader,
+        chunk: &mut &[u8],
+        now: Instant,
+    ) -> Option<Step> {
+        let (exchange, status) = (reader.exchange, reader.status);
+        while !reader.is_done {
+            let (step, is_last) =
+                match reader.form.read(chunk, reader.most_bytes, reader.refusal.is_some())? {
+                    Part::End => return self.take_end(reader, now),
+                    Part::TooLong => {
+                        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+                        (self.fail(exchange, failure).map(Step::Other), true)
+                    }
+                    Part::Event(event) => {
+                        self.take_event((exchange, status), event, &mut reader.message, now)
+                    }
+                    Part::LongEvent => self.skip_event(exchange),
+                };
+            reader.is_done |= is_last;
+            if step.is_some() {
+                return step;
+            }
+        }
+        None
+    }
+
+    /// Takes an event of a stream. Returns also whether those after it do not matter.
+    fn take_event(
+        &mut self,
+        (exchange, status): (ExchangeNumber, u16),
+        event: SseEvent<'_>,
+        message: &mut Vec<u8>,
+        now: Instant,
+    ) -> (Option<Step>, bool) {
+        let Some(known) = self.requests.exchanges.get_mut(&exchange) else { return (None, true) };
+        if known.in_session {
+            known.resumption.note_id(event.last_event_id);
+        }
+        known.resumption.note_retry(event.retry);
+        if known.is_one_stream() && event.event_type == "endpoint" {
+            let place = event.data.and_then(|data| core::str::from_utf8(data).ok());
+            if self.requests.take_endpoint(place.unwrap_or_default()).is_ok() {
+                return (None, false);
+            }
+            let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+            return (self.fall_short(exchange, failure).map(Step::Other), true);
+        }
+        // Before it is known where to answer, no message counts.
+        let is_early = known.is_one_stream() && self.requests.transport.lacks_endpoint();
+        let Some(text) = event.message().filter(|text| !text.is_empty() && !is_early) else {
+            return (None, false);
+        };
+        known.resumption.note_message();
+        if let Purpose::Refresh(_) = known.purpose {
+            let arrived =
+                self.tool_calls.take_page(&mut self.requests, exchange, text, &self.limits);
+            // Another exchange may go on with the next page.
+            let is_last = !self.requests.exchanges.contains_key(&exchange);
+            return (arrived.map(Step::Other), is_last);
+        }
+        let looked = self.look(exchange, text, message);
+        if looked.is_answer
+            && begin_refresh(&mut self.requests, exchange, status, text, &self.limits)
+        {
+            return (None, true);
+        }
+        if !looked.is_rewritten {
+            message.clear();
+            message.extend_from_slice(text);
+        }
+        let arrival = self.arrival(exchange, now);
+        if looked.is_answer {
+            self.requests.exchanges.remove(&exchange);
+        }
+        (Some(Step::Message(arrival)), looked.is_answer)
+    }
+
+    /// An event is too long. The stream of a session goes on after it; any other one may have missed its answer.
+    fn skip_event(&mut self, exchange: ExchangeNumber) -> (Option<Step>, bool) {
+        let known = self.requests.exchanges.get(&exchange);
+        if known.is_some_and(|known| known.purpose == Purpose::Standalone) {
+            return (None, false);
+        }
+        let failure = CarrierFailure::new(CarrierFailureKind::TooLong);
+        (self.fail(exchange, failure).map(Step::Other), true)
+    }
+
+    /// Takes the end of a body.
+    pub(super) fn take_end(&mut self, reader: &mut ResponseReader, now: Instant) -> Option<Step> {
+        let exchange = reader.exchange;
+        if reader.is_done {
+            return None;
+        }
+        reader.is_done = true;
+        if let Some(refusal) = reader.refusal.take() {
+            return self.refused(reader, refusal, now);
+        }
+        match &mut reader.form {
+            Form::Ignored => {
+                self.requests.exchanges.remove(&exchange);
+                None
+            }
+            Form::Unusable => self.unusable(exchange).map(Step::Other),
+            Form::Events(_) => self.broke_off(exchange, None, now).map(Step::Other),
+            Form::Json(body) if body.is_empty() => self.unusable(exchange).map(Step::Other),
+            Form::Json(body) => {
+                let body = take(body);
+                self.take_json(reader, body, now)
+            }
+        }
+    }
+
+    /// Takes a body that is a whole JSON text.
+    fn take_json(
+        &mut self,
+        reader: &mut ResponseReader,
+        body: Vec<u8>,
+        now: Instant,
+    ) -> Option<Step> {
+        let (exchange, status) = (reader.exchange, reader.status);
+        if let Purpose::Refresh(_) = &self.requests.exchanges.get(&exchange)?.purpose {
+            let (requests, limits) = (&mut self.requests, &self.limits);
+            let arrived = self.tool_calls.take_page(requests, exchange, &body, limits);
+            return arrived.or_else(|| give_up(requests, exchange, limits)).map(Step::Other);
+        }
+        let arrival = self.arrival(exchange, now);
+        let looked = self.look(exchange, &body, &mut reader.message);
+        if looked.is_answer
+            && begin_refresh(&mut self.requests, exchange, status, &body, &self.limits)
+        {
+            return None;
+        }
+        if !looked.is_rewritten {
+            reader.message = body;
+        }
+        match self.requests.exchanges.remove(&exchange)?.purpose {
+            // Of several calls nobody knows which are answered until the machine has looked.
+            Purpose::Batch => Some(Step::Message(arrival)),
+            Purpose::Request(_) if looked.is_answer => Some(Step::Message(arrival)),
+            Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),
+            _ => None,
+        }
+    }
+
+    /// The arrival of a message on this exchange.
+    fn arrival(&self, exchange: ExchangeNumber, now: Instant) -> Arrival {
+        let known = self.requests.exchanges.get(&exchange);
+        let call = known.and_then(|known| match &known.purpose {
+            Purpose::Request(asked) => Some(asked.call),
+            _ => None,
+        });
+        Arrival::from(now).lane(call.map_or(Lane::Connection, Lane::Call))
+    }
+
+    /// Looks at a message: whether it is the answer that its exchange waits for, and whether something is to be left
+    /// out of it.
+    fn look(&mut self, exchange: ExchangeNumber, text: &[u8], rewritten: &mut Vec<u8>) -> Looked {
+        let Some(known) = self.requests.exchanges.get_mut(&exchange) else {
+            return Looked::default();
+        };
+        let Purpose::Request(asked) = &known.purpose else {
+            self.answered_elsewhere(text);
+            return Looked::default();
+        };
+        let is_answer = answers(text, &asked.id, &self.limits);
+        known.is_answered |= is_answer;
+        let lists_tools = is_answer && asked.lists_tools;
+        let message = core::str::from_utf8(text).ok().filter(|_| lists_tools);
+        let headers = &mut self.tool_calls.headers;
+        let is_rewritten = message.is_some_and(|message| headers.learn(message, rewritten));
+        Looked { is_answer, is_rewritten }
+    }
+
+    /// A message came on a stream that belongs to no request. If it answers one all the same, the exchange of that
+    /// is broken off.
+    fn answered_elsewhere(&mut self, text: &[u8]) {
+        if self.requests.transport.is_streamable() {
+            each_answered(text, &self.limits, |id| _ = self.requests.cancel(id));
+        }
+    }
+}
+
+/// The result of looking at a message.
+#[derive(Clone, Copy, Default)]
+struct Looked {
+    /// It is the answer that its exchange waits for.
+    is_answer: bool,
+    /// It is to be handed on in the words that the buffer holds.
+    is_rewritten: bool,
+}
+
+fn no_answer(call: CallId) -> Arrived<'static> {
+    let failure = CarrierFailure::new(CarrierFailureKind::NoAnswer);
+    Arrived::Ended { call, end: ExchangeEnd::Failure(failure) }
+}

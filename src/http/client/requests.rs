@@ -1,0 +1,187 @@
+//! [`Requests`], the requests of HTTP that a connection makes and breaks off.
+//!
+//! An exchange is open from the action that makes its request to its removal from the table. Numbers of exchanges count
+//! up and are never used again. Every request has the configured header fields.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::action::Action;
+use super::config::HttpClientConfig;
+use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use super::exchange_table::ExchangeTable;
+use super::request::HttpRequest;
+use super::session::Session;
+use super::transport::Transport;
+use crate::handle::CallId;
+use crate::peer::CarrierFailure;
+
+/// The open exchanges of one connection, the session and the transport that they belong to, and the actions due.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Requests {
+    config: Arc<HttpClientConfig>,
+    pub(super) session: Session,
+    pub(super) transport: Transport,
+    pub(super) exchanges: ExchangeTable,
+    next_number: u64,
+    actions: VecDeque<Action>,
+}
+
+impl Requests {
+    pub(super) fn new(config: Arc<HttpClientConfig>) -> Self {
+        Self {
+            session: Session::default(),
+            transport: Transport::new(config.one_stream),
+            exchanges: ExchangeTable::default(),
+            next_number: 0,
+            actions: VecDeque::new(),
+            config,
+        }
+    }
+
+    pub(super) fn config(&self) -> &HttpClientConfig {
+        &self.config
+    }
+
+    pub(super) const fn actions(&self) -> &VecDeque<Action> {
+        &self.actions
+    }
+
+    pub(super) fn pop_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// A POST of a message to where messages go.
+    pub(super) fn post(&self, message: Vec<u8>) -> HttpRequest {
+        HttpRequest::post(self.transport.target(&self.config.url), message)
+    }
+
+    /// Makes a request of HTTP.
+    pub(super) fn send(&mut self, exchange: Exchange, mut request: HttpRequest) -> ExchangeNumber {
+        let fixed = self.config.headers().iter();
+        request.headers.extend(fixed.map(|(name, value)| (name.clone().into(), value.clone())));
+        let number = ExchangeNumber(self.next_number);
+        self.next_number += 1;
+        self.exchanges.insert(number, exchange);
+        self.actions.push_back(Action::Send { exchange: number, request });
+        number
+    }
+
+    /// Makes a request of a session, or one that asks for a session.
+    pub(super) fn send_in_session(
+        &mut self,
+        mut exchange: Exchange,
+        mut request: HttpRequest,
+    ) -> ExchangeNumber {
+        // A GET goes on with the answer to `initialize`, which has named the session.
+        let opens = request.method == "POST" && exchange.opens_session();
+        if self.transport.is_streamable() && !opens {
+            exchange.names_session |= self.session.label(&mut request);
+        }
+        self.send(exchange, request)
+    }
+
+    /// Ends the session at the server, if there is one.
+    pub(super) fn end_session(&mut self) {
+        if self.session.id().is_some() {
+            let mut request = HttpRequest::delete(&self.config.url);
+            self.session.label(&mut request);
+            self.session.forget_id();
+            self.send(Exchange::new(Purpose::Farewell, true), request);
+        }
+    }
+
+    /// Breaks an exchange off.
+    pub(super) fn abort(&mut self, exchange: ExchangeNumber) {
+        let Some(known) = self.exchanges.remove(&exchange) else { return };
+        // One that waits to be made again is not there.
+        if known.due().is_none() || known.purpose == Purpose::OneStream {
+            self.actions.push_back(Action::Abort { exchange });
+        }
+    }
+
+    /// Breaks every exchange off.
+    pub(super) fn abort_all(&mut self) {
+        while let Some(exchange) = self.exchanges.keys().next().copied() {
+            self.abort(exchange);
+        }
+    }
+
+    /// Breaks off the requests that ask whether there has to be a session.
+    pub(super) fn abort_probes(&mut self) {
+        for probe in self.exchanges.probes() {
+            self.abort(probe);
+        }
+    }
+
+    /// Breaks off the exchange of a call that has ended in another way than by the answer on it.
+    pub(super) fn abort_call(&mut self, call: CallId) {
+        // With one stream all answers come there.
+        if self.transport.is_streamable()
+            && let Some(number) = self.exchanges.waits_for(call)
+        {
+            self.abort(number);
+        }
+    }
+
+    /// Breaks off the exchange of a request that is cancelled. Returns whether that says it all, as it does without
+    /// a session.
+    pub(super) fn cancel(&mut self, id: &str) -> bool {
+        let Some(exchange) = self.exchanges.carries(id) else { return false };
+        let stands_alone = self.exchanges.get(&exchange).is_some_and(|known| !known.in_session);
+        self.abort(exchange);
+        stands_alone
+    }
+
+    /// Ends calls that cannot be carried.
+    pub(super) fn fail(
+        &mut self,
+        calls: impl IntoIterator<Item = CallId>,
+        failure: &CarrierFailure<'static>,
+    ) {
+        let fail = |call| Action::Fail { call, failure: failure.clone() };
+        self.actions.extend(calls.into_iter().map(fail));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::time::Instant;
+
+    fn requests() -> Requests {
+        let mut config = HttpClientConfig::new("https://a.example/mcp");
+        config.header("X-Who", "me").expect("it is no reserved field");
+        Requests::new(Arc::new(config))
+    }
+
+    #[test]
+    fn numbers_count_up_and_fields_go_with_every_request() {
+        let mut requests = requests();
+        for number in 0..3 {
+            let request = requests.post(Vec::new());
+            let made = requests.send(Exchange::new(Purpose::Batch, true), request);
+            assert_eq!(made, ExchangeNumber(number));
+            requests.abort(made);
+            let Some(Action::Send { request, .. }) = requests.pop_action() else { panic!("made") };
+            assert!(request.headers.contains(&("X-Who".into(), "me".into())));
+            assert_eq!(requests.pop_action(), Some(Action::Abort { exchange: made }));
+        }
+        assert_eq!(requests.pop_action(), None);
+    }
+
+    #[test]
+    fn an_exchange_that_waits_to_be_resumed_is_not_aborted() {
+        let mut requests = requests();
+        let request = requests.post(Vec::new());
+        let made = requests.send(Exchange::new(Purpose::Standalone, true), request);
+        _ = requests.pop_action();
+        requests.exchanges.set_due(made, Some(Instant::EPOCH + Duration::from_secs(1)));
+        requests.abort_all();
+        assert!(requests.exchanges.is_empty() && requests.exchanges.next_due().is_none());
+        assert_eq!(requests.pop_action(), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Functions that read the head and the body of a response, without regard to its exchange.
+
+use crate::frame::Frames;
+use crate::http::{Field, Headers};
+use crate::json::{Envelope, Str};
+use crate::limits::Limits;
+use crate::peer::{CarrierFailure, CarrierFailureKind};
+use crate::rpc::{ErrorObject, Message, Versions, classify};
+
+/// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.
+pub(super) fn error_in<'r>(body: &'r [u8], limits: &Limits) -> Option<ErrorObject<'r>> {
+    let envelope = Envelope::scan(body, limits.depth);
+    match classify(&envelope, limits, Versions::Any) {
+        Ok(Message::Error { error, .. } | Message::IdlessError { error }) => Some(error),
+        // Some put the name of their own failure where the id belongs, or null with something else.
+        _ => None,
+    }
+}
+
+/// What a status says.
+pub(super) fn failure(status: u16, headers: Headers<'_>) -> CarrierFailure<'static> {
+    // A server with several ways to authenticate may write each challenge in a field of its own.
+    let challenge = headers.combined("WWW-Authenticate").map(|value| Str::from(&*value));
+    let is_unauthorized = status == 401 || (status == 403 && challenge.is_some());
+    let kind = if is_unauthorized {
+        CarrierFailureKind::Unauthorized
+    } else {
+        CarrierFailureKind::Refused
+    };
+    let retry_after = match headers.get("Retry-After") {
+        Field::Once(value) => Some(Str::from(value)),
+        _ => None,
+    };
+    CarrierFailure { status: Some(status), challenge, retry_after, ..CarrierFailure::new(kind) }
+}
+
+/// Whether this text, a message or a batch, has the answer to the request with this id.
+pub(super) fn answers(text: &[u8], request: &str, limits: &Limits) -> bool {
+    Frames::of(text, limits).any(|frame| {
+        let envelope = Envelope::scan(frame.bytes(), limits.depth);
+        match classify(&envelope, limits, Versions::Any) {
+            Ok(Message::Result { id, .. } | Message::Error { id, .. }) => id.as_wire() == request,
+            // Only this one can be meant.
+            Ok(Message::IdlessError { .. }) => true,
+            _ => false,
+        }
+    })
+}
+
+/// Calls `each` with the id of every request that this text, a message or a batch, answers.
+pub(super) fn each_answered(text: &[u8], limits: &Limits, mut each: impl FnMut(&str)) {
+    for frame in Frames::of(text, limits) {
+        let envelope = Envelope::scan(frame.bytes(), limits.depth);
+        if let Ok(Message::Result { id, .. } | Message::Error { id, .. }) =
+            classify(&envelope, limits, Versions::Any)
+        {
+            each(id.as_wire());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_the_id_of_its_request_or_none() {
+        let limits = Limits::default();
+        let batch = br#"[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","id":"x","result":{}}]"#;
+        assert!(answers(batch, "\"x\"", &limits));
+        assert!(!answers(batch, "1", &limits));
+        let error = br#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#;
+        assert!(answers(error, "1", &limits));
+        let mut answered = 0;
+        each_answered(batch, &limits, |id| {
+            assert_eq!(id, "\"x\"");
+            answered += 1;
+        });
+        each_answered(error, &limits, |_| answered += 1);
+        assert_eq!(answered, 1);
+    }
+}

@@ -1,0 +1,211 @@
+//! [`ResponseReader`], the partial body of a response, and [`Form`], how it is read.
+//!
+//! A reader holds at most one event or one JSON text of at most `most_bytes`, and one message.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::mem::take;
+
+use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use crate::frame::Rest;
+use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
+use crate::peer::{Arrival, CarrierFailure};
+
+/// The partial body of one response. Hand what comes in to [`Posts::chunk`](super::Posts::chunk), and the end of it
+/// to [`Posts::end`](super::Posts::end).
+///
+/// It holds at most one event, or one JSON text, of at most
+/// [`Limits::frame_bytes`](crate::Limits::frame_bytes).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ResponseReader {
+    pub(super) exchange: ExchangeNumber,
+    pub(super) status: u16,
+    pub(super) form: Form,
+    pub(super) most_bytes: usize,
+    /// The message that is being handed on.
+    pub(super) message: Vec<u8>,
+    /// What is still to be handed on of it, and with what.
+    pub(super) rest: Option<(Rest, Arrival)>,
+    /// Whether there is more to take than was taken last.
+    pub(super) has_more: bool,
+    /// The status says that the server has refused.
+    pub(super) refusal: Option<CarrierFailure<'static>>,
+    /// Nothing of what is to come matters.
+    pub(super) is_done: bool,
+}
+
+/// What a body is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// A JSON text, as far as it has come.
+    Json(Vec<u8>),
+    Events(SseDecoder),
+    /// Nobody's business.
+    Ignored,
+    /// Nothing that a request could be answered with.
+    Unusable,
+}
+
+/// A part of a body that was read.
+pub(super) enum Part<'b> {
+    /// The rest of the body does not matter.
+    End,
+    /// The JSON text is too long.
+    TooLong,
+    /// An event of a stream.
+    Event(SseEvent<'b>),
+    /// An event that is too long, and was skipped.
+    LongEvent,
+}
+
+impl Form {
+    /// The form of the body of a response with this head.
+    pub(super) fn of(
+        exchange: &Exchange,
+        status: u16,
+        headers: Headers<'_>,
+        is_streamable: bool,
+        most_bytes: usize,
+    ) -> Self {
+        let is_fine = (200..300).contains(&status);
+        match &exchange.purpose {
+            Purpose::Notice { .. } | Purpose::Farewell if is_fine => Self::Ignored,
+            Purpose::Farewell => Self::Ignored,
+            // Everything that there is to say comes on the one stream.
+            Purpose::Request(_) | Purpose::Batch if is_fine && !is_streamable => Self::Ignored,
+            _ if has_content_type(headers, "text/event-stream") && is_fine => {
+                let last_event = exchange.resumption.last_event().unwrap_or_default();
+                Self::Events(SseDecoder::new(most_bytes).behind(last_event))
+            }
+            Purpose::Request(_) | Purpose::Refresh(_) | Purpose::Batch | Purpose::Notice { .. }
+                if has_content_type(headers, "application/json") && status != 202 =>
+            {
+                Self::Json(Vec::new())
+            }
+            _ => Self::Unusable,
+        }
+    }
+
+    /// Reads on in the body. `None` if the chunk is used up.
+    ///
+    /// The body of a refusal that is too long counts as none: the status says enough.
+    pub(super) fn read(
+        &mut self,
+        chunk: &mut &[u8],
+        most_bytes: usize,
+        is_refusal: bool,
+    ) -> Option<Part<'_>> {
+        match self {
+            Self::Ignored | Self::Unusable => {
+                *chunk = &[];
+                Some(Part::End)
+            }
+            Self::Json(body) if most_bytes < body.len() + chunk.len() => {
+                if !is_refusal {
+                    return Some(Part::TooLong);
+                }
+                *self = Self::Unusable;
+                *chunk = &[];
+                Some(Part::End)
+            }
+            Self::Json(body) => {
+                body.extend_from_slice(take(chunk));
+                None
+            }
+            Self::Events(decoder) => {
+                let event = decoder.next(chunk)?;
+                Some(event.map_or(Part::LongEvent, Part::Event))
+            }
+        }
+    }
+}
+
+impl ResponseReader {
+    pub(super) const fn new(
+        exchange: ExchangeNumber,
+        status: u16,
+        form: Form,
+        most_bytes: usize,
+    ) -> Self {
+        Self {
+            exchange,
+            status,
+            form,
+            most_bytes,
+            message: Vec::new(),
+            rest: None,
+            has_more: false,
+            refusal: None,
+            is_done: false,
+        }
+    }
+
+    /// The exchange that it belongs to.
+    pub const fn exchange(&self) -> ExchangeNumber {
+        self.exchange
+    }
+
+    /// Whether [`HttpClient`](super::HttpClient) has taken less than it was given, because it hands on one message
+    /// at a time: call the same method again.
+    pub const fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    /// Whether the rest of the body does not matter: the response can be dropped.
+    pub const fn is_done(&self) -> bool {
+        self.is_done
+    }
+}
+
+impl fmt::Debug for ResponseReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ResponseReader")
+            .field("exchange", &self.exchange)
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_an_error_unless_it_is_refused() {
+        let mut form = Form::Json(Vec::new());
+        let mut chunk = &b"{}"[..];
+        assert!(form.read(&mut chunk, 2, false).is_none() && chunk.is_empty());
+        let mut chunk = &b" "[..];
+        assert!(matches!(form.read(&mut chunk, 2, false), Some(Part::TooLong)));
+        assert!(matches!(form.read(&mut chunk, 2, true), Some(Part::End)));
+        assert!(chunk.is_empty() && form == Form::Unusable);
+    }
+
+    #[test]
+    fn events_come_one_by_one() {
+        let mut form = Form::Events(SseDecoder::new(100));
+        let mut chunk = &b"data: a\n\ndata: b\n\n"[..];
+        for _ in 0..2 {
+            assert!(matches!(form.read(&mut chunk, 100, false), Some(Part::Event(_))));
+        }
+        assert!(form.read(&mut chunk, 100, false).is_none());
+    }
+
+    #[test]
+    fn the_form_is_that_of_the_head() {
+        let form = |purpose, status, content_type: &str, is_streamable| {
+            let fields = [("Content-Type", content_type.as_bytes())];
+            let exchange = Exchange::new(purpose, true);
+            Form::of(&exchange, status, Headers::from(&fields[..]), is_streamable, 100)
+        };
+        let notice = Purpose::Notice { completes_handshake: false };
+        assert!(form(notice.clone(), 202, "application/json", true) == Form::Ignored);
+        assert!(form(notice, 400, "application/json", true) == Form::Json(Vec::new()));
+        assert!(form(Purpose::Batch, 200, "application/json", false) == Form::Ignored);
+        let events = form(Purpose::Batch, 200, "text/event-stream", true);
+        assert!(matches!(events, Form::Events(_)));
+        assert!(form(Purpose::Batch, 500, "text/event-stream", true) == Form::Unusable);
+        assert!(form(Purpose::Standalone, 200, "application/json", true) == Form::Unusable);
+    }
+}

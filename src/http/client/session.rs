@@ -1,0 +1,97 @@
+//! [`Session`], the session of a connection: its id, the agreed revision, and whether it was of use.
+
+use alloc::string::String;
+
+use super::request::{HttpRequest, session_version};
+use crate::http::{Field, Headers, name};
+use crate::version::Revision;
+
+/// The session of one connection. Without a session there is no id, but a revision once the server has answered.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Session {
+    id: Option<String>,
+    /// A request with the id of the session has been taken.
+    has_worked: bool,
+    /// The revision that was agreed on.
+    revision: Option<Revision>,
+}
+
+impl Session {
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    pub(super) const fn has_worked(&self) -> bool {
+        self.has_worked
+    }
+
+    pub(super) const fn revision(&self) -> Option<Revision> {
+        self.revision
+    }
+
+    pub(super) const fn set_revision(&mut self, revision: Revision) {
+        self.revision = Some(revision);
+    }
+
+    pub(super) fn forget_id(&mut self) {
+        self.id = None;
+    }
+
+    /// Takes the id from the head of the response to `initialize`; an unusable one counts as none.
+    pub(super) fn open(&mut self, headers: Headers<'_>) {
+        self.id = match headers.get(name::SESSION_ID) {
+            Field::Once(id) if is_session_id(id) => Some(String::from(id)),
+            _ => None,
+        };
+    }
+
+    /// Notes that a request with the id of the session has succeeded.
+    pub(super) const fn note_success(&mut self) {
+        self.has_worked = true;
+    }
+
+    /// Adds the header fields of the session to a request. Returns whether the id is one of them.
+    pub(super) fn label(&self, request: &mut HttpRequest) -> bool {
+        if let Some(id) = &self.id {
+            request.add(name::SESSION_ID, id);
+        }
+        if let Some(version) = self.revision.and_then(session_version) {
+            request.add(name::PROTOCOL_VERSION, version);
+        }
+        self.id.is_some()
+    }
+}
+
+/// Whether this can be the id of a session.
+fn is_session_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| matches!(byte, b'!'..=b'~'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opened(id: &[u8]) -> Session {
+        let mut session = Session::default();
+        let fields = [("Mcp-Session-Id", id)];
+        session.open(Headers::from(&fields[..]));
+        session
+    }
+
+    #[test]
+    fn only_visible_ascii_is_an_id() {
+        assert_eq!(opened(b"a-1").id(), Some("a-1"));
+        assert_eq!(opened(b"a 1").id(), None);
+        assert_eq!(opened(b"").id(), None);
+    }
+
+    #[test]
+    fn the_id_stands_before_the_version() {
+        let mut session = opened(b"a-1");
+        session.set_revision(Revision::V2025_06_18);
+        let mut request = HttpRequest::delete("https://a.example");
+        assert!(session.label(&mut request));
+        let names: alloc::vec::Vec<_> = request.headers.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, [name::SESSION_ID, name::PROTOCOL_VERSION]);
+    }
+}

@@ -1,0 +1,121 @@
+//! [`ToolCalls`]: the header fields of calls of tools, and the listing of the tools again if a server expects other
+//! ones; then the call is made again, once
+//! ([custom headers](https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http)).
+
+use alloc::vec::Vec;
+
+use super::arrived::Arrived;
+use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use super::requests::Requests;
+use super::response::error_in;
+use super::tool_headers::ToolHeaders;
+use super::tool_refresh::{Page, Refresh};
+use crate::error::ErrorCode;
+use crate::handle::CallId;
+use crate::limits::Limits;
+
+/// The tools of a server, and the calls that are to be made again.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct ToolCalls {
+    pub(super) headers: ToolHeaders,
+    /// Calls that are about to be made again, with other header fields.
+    mended: Vec<CallId>,
+}
+
+impl ToolCalls {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { headers: ToolHeaders::new(most), mended: Vec::new() }
+    }
+
+    /// Whether the request of this call is one that is made again with other header fields. Forgets that it is.
+    pub(super) fn take_mended(&mut self, call: CallId) -> bool {
+        let found = self.mended.iter().position(|mended| *mended == call);
+        found.map(|found| self.mended.swap_remove(found)).is_some()
+    }
+
+    /// Forgets the calls that are to be made again.
+    pub(super) fn forget_mended(&mut self) {
+        self.mended.clear();
+    }
+
+    /// Takes a message on an exchange that lists the tools. `None` if it is no page, or if there are more pages.
+    pub(super) fn take_page(
+        &mut self,
+        requests: &mut Requests,
+        exchange: ExchangeNumber,
+        message: &[u8],
+        limits: &Limits,
+    ) -> Option<Arrived<'static>> {
+        let Purpose::Refresh(refresh) = &requests.exchanges.get(&exchange)?.purpose else {
+            return None;
+        };
+        let page = match refresh.read(message, limits) {
+            Page::Unrelated => return None,
+            Page::Refused => return give_up(requests, exchange, limits),
+            Page::Listed(page) => page,
+        };
+        let Purpose::Refresh(mut refresh) = requests.exchanges.remove(&exchange)?.purpose else {
+            return None;
+        };
+        self.headers.learn(page, &mut Vec::new());
+        if let Some(cursor) = refresh.next_cursor(page) {
+            list_tools(requests, refresh, Some(cursor));
+            return None;
+        }
+        self.mended.push(refresh.call());
+        ended(&refresh, true, limits)
+    }
+}
+
+/// Lists the tools again if this message refuses a call of a tool for its header fields. Returns whether it does.
+pub(super) fn begin_refresh(
+    requests: &mut Requests,
+    exchange: ExchangeNumber,
+    status: u16,
+    message: &[u8],
+    limits: &Limits,
+) -> bool {
+    let may = |known: &&Exchange| match &known.purpose {
+        Purpose::Request(asked) => asked.called.is_some() && !asked.is_mended,
+        _ => false,
+    };
+    if requests.exchanges.get(&exchange).filter(may).is_none() {
+        return false;
+    }
+    let is_mismatch =
+        error_in(message, limits).is_some_and(|error| error.code == ErrorCode::HEADER_MISMATCH);
+    if !is_mismatch {
+        return false;
+    }
+    let Some(Purpose::Request(asked)) =
+        requests.exchanges.remove(&exchange).map(|known| known.purpose)
+    else {
+        return false;
+    };
+    list_tools(requests, Refresh::new(asked, status, message), None);
+    true
+}
+
+/// Ends a call as it was refused, because the tools cannot be listed.
+pub(super) fn give_up(
+    requests: &mut Requests,
+    exchange: ExchangeNumber,
+    limits: &Limits,
+) -> Option<Arrived<'static>> {
+    match requests.exchanges.remove(&exchange)?.purpose {
+        Purpose::Refresh(refresh) => ended(&refresh, false, limits),
+        _ => None,
+    }
+}
+
+/// Asks for a page of the tools.
+fn list_tools(requests: &mut Requests, mut refresh: Refresh, cursor: Option<&str>) {
+    if let Some(request) = refresh.request(&requests.config().url, cursor) {
+        requests.send(Exchange::new(Purpose::Refresh(refresh), false), request);
+    }
+}
+
+fn ended(refresh: &Refresh, is_mended: bool, limits: &Limits) -> Option<Arrived<'static>> {
+    let end = refresh.end(is_mended, limits)?;
+    Some(Arrived::Ended { call: refresh.call(), end })
+}
