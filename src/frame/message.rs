@@ -18,7 +18,7 @@ pub(super) const LONGEST_FRAME: usize =
 
 /// One message as bytes, with what the framing knows about it.
 ///
-/// Frames come out of an [`Inbox`](crate::Inbox) or of [`Frames`]; a message that arrived whole by
+/// Frames come out of an [`Inbox`](crate::Inbox) or of [`Frames`](crate::Frames); a message that arrived whole by
 /// another way is turned into one with `Frame::from(bytes)`. `Debug` shows the length only.
 ///
 /// ```
