@@ -80,7 +80,10 @@ impl Posts {
         let step = self.take_end(reader, now)?;
         step.arrived(&reader.message, &self.limits)
     }
+}
 
+/// # Receiving
+impl Posts {
     /// The request could not be made: nothing of it can have reached the server. The error says why, if the carrier
     /// knows; it is the [`cause`](CarrierFailure::cause) of the failure of the call.
     #[must_use = "what has arrived is lost unless the machine receives it"]
