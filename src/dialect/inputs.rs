@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::Serialize;
+use smallvec::SmallVec;
 
 use super::kept::check_params;
 use super::methods::{RequestKind, Sender};
@@ -23,7 +24,7 @@ pub(crate) struct PreparedInput<'m> {
 
 /// Everything that is asked for, and what the client has to have declared for it.
 pub(crate) struct Inputs<'m> {
-    pub(crate) requests: Vec<PreparedInput<'m>>,
+    pub(crate) requests: SmallVec<[PreparedInput<'m>; 1]>,
     pub(crate) needs: CapabilitySet,
 }
 
@@ -35,7 +36,7 @@ impl<'m> Inputs<'m> {
         revision: Revision,
         url_id: impl Fn(usize) -> Option<String>,
     ) -> Result<Self, RespondError> {
-        let mut inputs = Self { requests: Vec::new(), needs: CapabilitySet::NONE };
+        let mut inputs = Self { requests: SmallVec::new(), needs: CapabilitySet::NONE };
         let asked = required.requests.iter().flat_map(|requests| requests.iter());
         for (index, (key, request)) in asked.enumerate() {
             let (kind, written) = match request {
