@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::Serialize;
+use smallvec::SmallVec;
 
 use super::batches::write_array;
 use super::call::{CallError, CallOptions, Whereabouts};
@@ -52,7 +53,7 @@ pub struct Batch<'p> {
     config: &'p ConnectionConfig,
     now: Instant,
     messages: Queue<()>,
-    calls: Vec<CallId>,
+    calls: SmallVec<[CallId; 8]>,
     /// What is used without having been declared, and by what, if whoever watches is to be told.
     undeclared: Vec<(String, Capability)>,
 }
@@ -180,8 +181,14 @@ impl Peer {
             return Err(BatchError::NotInRevision.into());
         }
         let messages = Queue::new();
-        let mut batch =
-            Batch { peer: self, config, now, messages, calls: Vec::new(), undeclared: Vec::new() };
+        let mut batch = Batch {
+            peer: self,
+            config,
+            now,
+            messages,
+            calls: SmallVec::new(),
+            undeclared: Vec::new(),
+        };
         let filled = fill(&mut batch)?;
         batch.send(out).map_err(BatchError::from)?;
         Ok(filled)

@@ -7,10 +7,10 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use smallvec::SmallVec;
 
 use super::call::{CallError, CallOptions, Purpose};
 use super::calls::Sink;
@@ -49,7 +49,7 @@ pub(super) struct Bridge {
     /// Its params, to be handed out again.
     params: Option<String>,
     state: Option<String>,
-    asked: Vec<Asked>,
+    asked: SmallVec<[Asked; 1]>,
     /// How often it has been handed out again.
     rounds: u32,
     /// It has been handed out again and waits for nothing.
@@ -66,7 +66,7 @@ struct Asked {
 /// Without what it says.
 impl fmt::Debug for Bridge {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls: Vec<CallId> = self.asked.iter().map(|one| one.call).collect();
+        let calls: SmallVec<[CallId; 4]> = self.asked.iter().map(|one| one.call).collect();
         formatter
             .debug_struct("Bridge")
             .field("asked", &calls)
@@ -238,12 +238,12 @@ impl Peer {
         inputs: &Inputs<'_>,
         now: Instant,
         out: &mut dyn Outlets,
-    ) -> Result<Vec<Asked>, RespondError> {
+    ) -> Result<SmallVec<[Asked; 1]>, RespondError> {
         let rounds = self.bridges.get_mut(id.0).map_or(0, |bridge| bridge.rounds);
         if config.limits.input_rounds <= rounds {
             return Err(RespondError::TooManyRounds);
         }
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: SmallVec<[Asked; 1]> = SmallVec::new();
         let elicitations = self.elicitations.clone();
         for request in &inputs.requests {
             match self.ask_for_one(config, id, request, now, out) {
@@ -290,7 +290,7 @@ impl Peer {
         id: InboundId,
         params: Option<&str>,
         state: Option<String>,
-        asked: Vec<Asked>,
+        asked: SmallVec<[Asked; 1]>,
     ) {
         if self.bridges.get_mut(id.0).is_none() {
             let params = params.map(String::from);

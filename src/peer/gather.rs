@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use smallvec::SmallVec;
 
 use super::call::{CallError, Whereabouts};
 use super::calls::{Marks, write_call};
@@ -42,7 +43,7 @@ const PACE: Duration = Duration::from_millis(50);
 pub(super) struct Gathering {
     /// What to bring back with it, the literal of a string.
     pub(super) state: Option<String>,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: SmallVec<[Wanted; 1]>,
     /// How often the peer has needed something.
     rounds: u32,
 }

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use smallvec::SmallVec;
+
 use super::status::Status;
 use crate::capability::CapabilitySet;
 use crate::dialect::Kept;
@@ -61,9 +63,9 @@ pub(crate) struct Links {
     pub(crate) token_of: Option<ConnectionNumber>,
     pub(crate) progress: Option<Number>,
     /// Requests for the result that wait for it.
-    pub(crate) waiters: Vec<InboundId>,
+    pub(crate) waiters: SmallVec<[InboundId; 1]>,
     /// Subscriptions to its changes, and whether they are to look at it.
-    pub(crate) watchers: Vec<(InboundId, bool)>,
+    pub(crate) watchers: SmallVec<[(InboundId, bool); 1]>,
 }
 
 /// How far a task is, and what came of it.

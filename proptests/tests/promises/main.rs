@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod allocations;
+mod allocations_of_patterns;
 mod exploration;
 mod kit;
 mod linked;
