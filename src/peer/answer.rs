@@ -6,7 +6,8 @@ use core::fmt;
 use serde::ser::Serialize;
 
 use super::detail::Detail;
-use super::exchanges::{Exchange, Said, observe_bytes, send};
+use super::exchange::Exchange;
+use super::exchanges::{Said, observe_bytes, send};
 use super::outlets::{Arrival, Lane, Outlets};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;

@@ -8,7 +8,8 @@ use serde::ser::Serialize;
 use smallvec::SmallVec;
 
 use super::batches::write_array;
-use super::call::{CallError, CallOptions, Whereabouts};
+use super::call::Whereabouts;
+use super::call_options::{CallError, CallOptions};
 use super::calls::Sink;
 use super::exchanges::{Said, observe_sent};
 use super::notify::{Delivery, Interest, NotifyError};

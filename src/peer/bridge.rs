@@ -12,13 +12,16 @@ use core::fmt;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use smallvec::SmallVec;
 
-use super::call::{CallError, CallOptions, Purpose};
+use super::call::Purpose;
+use super::call_options::{CallError, CallOptions};
 use super::calls::Sink;
-use super::event::{CancelCause, Cancelled, Outcome, PeerEvent};
+use super::event::{CancelCause, Cancelled, Outcome};
 use super::exchanges::{Said, send};
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
+use super::peer_event::PeerEvent;
 use super::rare::Empty;
+use super::resumed::Resumed;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
@@ -74,16 +77,6 @@ impl fmt::Debug for Bridge {
             .field("is_resumed", &self.is_resumed)
             .finish_non_exhaustive()
     }
-}
-
-/// A request whose client has answered everything.
-#[derive(Debug)]
-pub(crate) struct Resumed {
-    pub(crate) id: InboundId,
-    pub(crate) kind: Option<RequestKind>,
-    pub(crate) params: Option<String>,
-    pub(crate) inputs: String,
-    pub(crate) state: Option<String>,
 }
 
 impl Empty for Bridges {

@@ -5,17 +5,18 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use super::gather::Gathering;
+use super::call_options::TaskOptions;
+use super::gathering::Gathering;
 use super::outlets::Lane;
-use super::pages::Walk;
-use super::subscribe::Subscription;
-use super::tracking::{TaskOptions, TaskPart};
+use super::subscription::Subscription;
+use super::tracking::{Step, TaskPart, Tracked};
+use super::walk::Walk;
 use crate::capability::CapabilitySet;
+use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{Kept, NotAllowed};
 use crate::frame::Serial;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Number};
+use crate::json::Number;
 use crate::model::LoggingLevel;
 use crate::rpc::Recycle;
 use crate::time::Instant;
@@ -202,141 +203,33 @@ impl Recycle for Call {
     }
 }
 
-/// How a call is made.
-///
-/// ```
-/// use core::time::Duration;
-/// use mcp_sansio::{CallOptions, Timeout};
-///
-/// let options = CallOptions::new().progress().idle(Timeout::After(Duration::from_secs(5)));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use]
-pub struct CallOptions {
-    pub(super) progress: bool,
-    pub(super) idle: Timeout,
-    pub(super) total: Timeout,
-    pub(super) parent: Option<InboundId>,
-    pub(super) level: Option<LoggingLevel>,
-    pub(super) capabilities: Option<CapabilitySet>,
-    pub(super) by_hand: bool,
-    pub(super) task: Option<TaskOptions>,
-}
-
-/// How long to wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Timeout {
-    /// As long as the configuration says.
-    #[default]
-    Default,
-    /// As long as it takes.
-    Never,
-    /// This long.
-    After(Duration),
-}
-
-impl Timeout {
-    pub(super) const fn or(self, default: Option<Duration>) -> Option<Duration> {
-        match self {
-            Self::Default => default,
-            Self::Never => None,
-            Self::After(duration) => Some(duration),
-        }
-    }
-}
-
-impl CallOptions {
-    /// Without progress, with the timeouts of the configuration.
-    pub const fn new() -> Self {
-        Self {
-            progress: false,
-            idle: Timeout::Default,
-            total: Timeout::Default,
-            parent: None,
-            level: None,
-            capabilities: None,
-            by_hand: false,
-            task: None,
+impl Call {
+    pub(super) fn tracked(&self) -> Option<&Tracked> {
+        match self.task.as_deref() {
+            Some(TaskPart::Tracked(tracked)) => Some(tracked),
+            _ => None,
         }
     }
 
-    /// Asks the peer for progress. Every update begins the idle timeout anew.
-    pub const fn progress(mut self) -> Self {
-        self.progress = true;
-        self
+    pub(super) fn tracked_mut(&mut self) -> Option<&mut Tracked> {
+        match self.task.as_deref_mut() {
+            Some(TaskPart::Tracked(tracked)) => Some(tracked),
+            _ => None,
+        }
     }
 
-    /// How long to wait for an answer or progress.
-    pub const fn idle(mut self, timeout: Timeout) -> Self {
-        self.idle = timeout;
-        self
+    pub(super) fn step(&self) -> Option<Step> {
+        match self.task.as_deref() {
+            Some(TaskPart::Step(step)) => Some(*step),
+            _ => None,
+        }
     }
 
-    /// How long to wait for the answer at most, whatever the progress. If it is said here, that is the time of
-    /// a [task](Self::task) as well, which is cancelled then; the time of the configuration ends when a call
-    /// becomes one.
-    pub const fn total(mut self, timeout: Timeout) -> Self {
-        self.total = timeout;
-        self
+    /// How it is to become a task, if it is.
+    pub(super) fn task_options(&self) -> Option<TaskOptions> {
+        match self.task.as_deref() {
+            Some(TaskPart::Wanted(options)) => Some(*options),
+            _ => None,
+        }
     }
-
-    /// The least severe log messages that the server is to send while it works on the call. Only where
-    /// there are no sessions; in a session it is said once, by `logging/setLevel`.
-    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.level = Some(level);
-        self
-    }
-
-    /// What this side declares to be able to do for this call, if that is less than it is. Only where
-    /// there are no sessions.
-    pub const fn capabilities(mut self, capabilities: CapabilitySet) -> Self {
-        self.capabilities = Some(capabilities);
-        self
-    }
-
-    /// If the server needs something before it answers, the call ends with
-    /// [`Outcome::InputRequired`](crate::Outcome::InputRequired): the application sees to it, and makes
-    /// another call with what it has found out. For gateways, and for answers that take days. Only where
-    /// there are no sessions.
-    pub const fn input_by_hand(mut self) -> Self {
-        self.by_hand = true;
-        self
-    }
-
-    /// The call may become a [task](crate::task) of the peer.
-    pub const fn task(mut self, options: TaskOptions) -> Self {
-        self.task = Some(options);
-        self
-    }
-
-    /// The request that the call is made because of: it goes out on the lane of that exchange.
-    pub const fn parent(mut self, parent: InboundId) -> Self {
-        self.parent = Some(parent);
-        self
-    }
-}
-
-/// Why a call could not be made. Nothing was sent and nothing is pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[non_exhaustive]
-pub enum CallError {
-    /// The connection has ended or is shutting down.
-    #[error("the connection takes no more calls")]
-    Closed,
-    /// The machine sends this method itself.
-    #[error("the machine sends this method itself")]
-    Reserved,
-    /// [`Limits::outbound_calls`](crate::Limits::outbound_calls) calls are pending.
-    #[error("too many calls are pending (Limits::outbound_calls)")]
-    TooManyCalls,
-    /// The call has not become a task.
-    #[error("the call is no task")]
-    NotATask,
-    /// The session does not allow it.
-    #[error("the request may not be sent: {0}")]
-    NotAllowed(#[from] NotAllowed),
-    /// The request could not be written.
-    #[error("the request could not be written: {0}")]
-    Encode(#[from] EncodeError),
 }

@@ -5,15 +5,16 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
+use super::call::{Call, Purpose, Whereabouts};
+use super::call_options::{CallError, CallOptions, Timeout};
 use super::exchanges::{Said, observe_sent};
 use super::gate::Clearance;
-use super::held::Waiting;
 use super::identity::key;
 use super::outlets::{Lane, Outlets};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
 use super::tracking::{TaskPart, part};
+use super::waiting::Waiting;
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::NotAllowed;

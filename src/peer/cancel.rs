@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::call::{Call, Purpose, Whereabouts};
-use super::event::{CallEnded, Cause, Outcome, PeerEvent, TaskAnswer};
+use super::event::{CallEnded, Cause, Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
+use super::peer_event::PeerEvent;
 use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
 use crate::frame::{Room, Tag};

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::call::{Call, Purpose};
-use super::event::{Cause, PeerEvent};
-use super::exchanges::Exchange;
+use super::event::Cause;
+use super::exchange::Exchange;
 use super::outlets::Outlets;
+use super::peer_event::PeerEvent;
 use super::rare::Rare;
 use super::timers::Elapsed;
 use super::{ConnectionConfig, Peer, Role};

@@ -2,10 +2,9 @@
 
 use core::fmt;
 
-use super::call::CallError;
-use super::carrier::CarrierFailure;
-use super::subscribe::SubscriptionUpdate;
-use super::tracking::{BegunTask, OrphanTask, TaskUpdate};
+use super::call_options::CallError;
+use super::carrier_failure::CarrierFailure;
+use super::task_update::BegunTask;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
@@ -14,27 +13,6 @@ use crate::model::method::{self, Method};
 use crate::pagination::PageStop;
 use crate::rpc::{ErrorObject, Id, StrayCause};
 use crate::task::TaskKey;
-use crate::time::Instant;
-
-/// Everything that both roles surface in the same way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PeerEvent<'a> {
-    Cancelled(Cancelled<'a>),
-    Progress(ProgressUpdate<'a>),
-    Page(ListPage<'a>),
-    PagesRestarted(PagesRestarted),
-    Subscription(SubscriptionUpdate<'a>),
-    CallEnded(CallEnded<'a>),
-    TaskAnswer(TaskAnswer<'a>),
-    Task(TaskUpdate<'a>),
-    OrphanTask(OrphanTask),
-    PeerFault(ErrorObject<'a>),
-    Stray(Stray<'a>),
-    Violation(Violation<'a>),
-    Unresponsive { missed: u32 },
-    Draining { deadline: Instant },
-    Closed { cause: Cause },
-}
 
 /// A notification, of MCP or not. It is never answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

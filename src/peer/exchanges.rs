@@ -1,93 +1,20 @@
 //! Requests of the peer, from when they are taken in until they are answered or dropped.
 
-use alloc::boxed::Box;
-use alloc::string::String;
-use core::fmt;
-
 use super::context::RequestContext;
-use super::event::{CancelCause, Cancelled, PeerEvent};
-use super::gather::Need;
+use super::event::{CancelCause, Cancelled};
+use super::exchange::Exchange;
+use super::incoming_request::IncomingRequest;
 use super::outlets::{Lane, Observation, Outlets};
-use super::progress::Delayed;
-use super::receive::IncomingRequest;
+use super::peer_event::PeerEvent;
 use super::{ConnectionConfig, DuplicateIds, Peer};
+use crate::dialect::elicitation_id;
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{EraRules, Kept, elicitation_id};
 use crate::error::{ErrorCode, ViolationKind};
-use crate::frame::{Room, Serial, Tag};
+use crate::frame::{Room, Tag};
 use crate::handle::{InboundId, Place};
-use crate::json::{EncodeError, Number, Str, Writer};
-use crate::rpc::{Ending, Id, Lookup, Recycle};
+use crate::json::{EncodeError, Str, Writer};
+use crate::rpc::{Ending, Id, Lookup};
 use crate::session::Phase;
-
-/// A text that is nobody's business.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Unprinted(pub(super) String);
-
-impl fmt::Debug for Unprinted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.len().fmt(formatter)
-    }
-}
-
-/// What is kept of a request until it is answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Exchange {
-    pub(super) context: RequestContext,
-    /// What is asked for; nothing if MCP does not have it or the machine is not to look.
-    pub(super) kind: Option<RequestKind>,
-    pub(super) kept: Kept,
-    /// What it is needed for, if the machine has made it of the answer to a call.
-    pub(super) need: Option<Need>,
-    /// It passes without being looked at.
-    pub(super) is_relayed: bool,
-    /// The latest message about it that was put into the outbox.
-    pub(super) last_output: Option<Serial>,
-    /// The batch it came in.
-    pub(super) batch: Option<Place>,
-    /// What notifications about it name it by, a literal: its progress token, empty if it has none, or
-    /// its id if it is a subscription.
-    pub(super) token: String,
-    pub(super) progress: Option<Number>,
-    pub(super) delayed: Option<Box<Delayed>>,
-    /// The metadata by which it belongs to a task of the peer, and its answer, too: a literal. Empty if it
-    /// belongs to none.
-    pub(super) related: Unprinted,
-    /// The peer has cancelled it, and the application has not been told yet.
-    pub(super) marked: bool,
-    /// What counts for it towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
-    pub(super) bytes: usize,
-}
-
-impl Exchange {
-    /// Whether its sender wants a task, and not its result.
-    const fn asks_for_task(&self) -> bool {
-        self.context.task.is_some() && self.rules().asks_for_tasks
-    }
-
-    /// The rules of the era that it belongs to.
-    pub(super) const fn rules(&self) -> &'static EraRules {
-        self.context.revision.rules()
-    }
-}
-
-impl Recycle for Exchange {
-    fn recycle(&mut self) {
-        self.context = RequestContext::default();
-        self.kind = None;
-        self.kept.clear();
-        self.need = None;
-        self.is_relayed = false;
-        self.last_output = None;
-        self.batch = None;
-        self.token.clear();
-        self.progress = None;
-        self.delayed = None;
-        self.related.0.clear();
-        self.marked = false;
-        self.bytes = 0;
-    }
-}
 
 impl Peer {
     /// Takes a request of the session into the table, unless the table is full or the progress token

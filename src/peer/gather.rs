@@ -11,14 +11,17 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use smallvec::SmallVec;
 
-use super::call::{CallError, Whereabouts};
+use super::call::Whereabouts;
+use super::call_options::CallError;
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
-use super::event::{Outcome, PeerEvent};
-use super::exchanges::{Exchange, Said, observe_sent};
+use super::event::Outcome;
+use super::exchange::Exchange;
+use super::exchanges::{Said, observe_sent};
+use super::gathering::{Gathering, InputRequested, Need, Stuck, Wanted};
 use super::outlets::Outlets;
+use super::peer_event::PeerEvent;
 use super::request_stamp::RequestStamp;
 use super::{ConnectionConfig, Peer};
 use crate::capability::CapabilitySet;
@@ -28,8 +31,8 @@ use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId, Place};
 use crate::json::{
-    Additions, Empty, EncodeError, MemberTexts, Misfit, Name, Object, Payload, Raw, Str, Writer,
-    fits, member, object_of,
+    Additions, Empty, EncodeError, MemberTexts, Misfit, Name, Object, Payload, Raw, Writer, fits,
+    object_of,
 };
 use crate::rpc::Ending;
 use crate::time::Instant;
@@ -37,84 +40,6 @@ use crate::time::Instant;
 /// How long to wait before a request is made again for which nothing had to be gathered; twice as long
 /// each time.
 const PACE: Duration = Duration::from_millis(50);
-
-/// What a call needs before it is answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Gathering {
-    /// What to bring back with it, the literal of a string.
-    pub(super) state: Option<String>,
-    pub(super) wanted: SmallVec<[Wanted; 1]>,
-    /// How often the peer has needed something.
-    rounds: u32,
-}
-
-impl Gathering {
-    /// How many bytes of the peer it keeps however much has been answered: what is brought back.
-    pub(super) fn bytes(&self) -> usize {
-        let keys = self.wanted.iter().map(|wanted| wanted.key.len());
-        keys.chain(self.state.as_ref().map(String::len)).sum()
-    }
-}
-
-/// One thing that is needed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Wanted {
-    /// The key that the peer has given it.
-    pub(super) key: String,
-    kind: RequestKind,
-    /// Until it has been answered or taken back.
-    pub(super) params: Option<String>,
-    /// The request that the application answers.
-    pub(super) place: Option<Place>,
-    pub(super) answer: Option<String>,
-    /// The peer has been sent the answer, if it is sent by itself.
-    pub(super) is_brought: bool,
-}
-
-impl Wanted {
-    pub(super) const fn new(key: String, kind: RequestKind, params: Option<String>) -> Self {
-        Self { key, kind, params, place: None, answer: None, is_brought: false }
-    }
-
-    /// How many bytes it takes until it has been answered: its params, and what the answer has to fit of them.
-    pub(super) fn bytes(&self) -> usize {
-        self.key.len() + self.params.as_ref().map_or(0, |params| 2 * params.len())
-    }
-}
-
-/// Which call a request to the application is for, and which of the things that it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Need {
-    pub(super) call: CallId,
-    pub(super) index: u32,
-    /// The application has been told of it, and it is in no queue any more.
-    pub(super) is_told: bool,
-}
-
-impl Need {
-    pub(super) const fn new(call: CallId, index: u32) -> Self {
-        Self { call, index, is_told: false }
-    }
-}
-
-/// Why a call cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stuck {
-    /// The application refused what it needed.
-    Refused(ErrorCode),
-    /// Its request cannot be made again.
-    NotMade(CallError),
-}
-
-/// A request to the application.
-#[derive(Debug)]
-pub(crate) struct InputRequested {
-    pub(crate) id: InboundId,
-    pub(crate) context: RequestContext,
-    pub(crate) kind: RequestKind,
-    pub(crate) params: Option<String>,
-    pub(crate) call: CallId,
-}
 
 /// What came of a result that is none yet.
 pub(super) enum Gathered<'a> {
@@ -153,41 +78,6 @@ impl Serialize for Again<'_> {
             params.serialize_entry("requestState", &Raw::trusted(state))?;
         }
         params.end()
-    }
-}
-
-impl Gathering {
-    /// Reads a result that asks for input; `None` if it does not do so in the right way.
-    fn read(result: &str, most: u32) -> Option<Self> {
-        let mut gathering = Self::default();
-        let state = member(result, "requestState");
-        if state.is_some_and(|state| !state.starts_with('"')) {
-            return None;
-        }
-        gathering.state = state.map(String::from);
-        let requests = member(result, "inputRequests");
-        if requests.is_some_and(|requests| !requests.starts_with('{')) {
-            return None;
-        }
-        for (key, request) in MemberTexts::of(requests.unwrap_or("{}")) {
-            if most as usize <= gathering.wanted.len() {
-                return None;
-            }
-            let method = member(request, "method").and_then(Str::from_literal)?;
-            let kind = RequestKind::of(&method)?;
-            let params = member(request, "params").filter(|params| *params != "null");
-            if params.is_some_and(|params| !params.starts_with('{')) {
-                return None;
-            }
-            let params = params.map(String::from);
-            let key = key.to_str().into_owned();
-            if gathering.wanted.iter().any(|wanted| wanted.key == key) {
-                return None;
-            }
-            gathering.wanted.push(Wanted::new(key, kind, params));
-        }
-        let says_nothing = gathering.wanted.is_empty() && gathering.state.is_none();
-        (!says_nothing).then_some(gathering)
     }
 }
 

@@ -2,11 +2,14 @@
 
 use core::time::Duration;
 
-use super::call::{Call, CallError};
-use super::event::{Expiry, Outcome, PeerEvent};
+use super::call::Call;
+use super::call_options::{CallError, TaskOptions};
+use super::event::{Expiry, Outcome};
 use super::outlets::Outlets;
-use super::receive::Reception;
-use super::tracking::{OrphanTask, StepKind, TaskOptions, TaskTicket, Tracked};
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
+use super::task_update::{OrphanTask, TaskTicket};
+use super::tracking::{StepKind, Tracked};
 use super::{ConnectionConfig, Peer, Role};
 use crate::capability::Capability;
 use crate::handle::CallId;

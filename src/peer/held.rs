@@ -2,15 +2,18 @@
 
 use alloc::collections::VecDeque;
 
-use super::call::{Call, CallError, Purpose, Whereabouts};
+use super::call::{Call, Purpose, Whereabouts};
+use super::call_options::CallError;
 use super::calls::{Marks, write_call};
-use super::event::{Outcome, PeerEvent};
+use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
 use super::notify::Interest;
 use super::outlets::{Lane, Observation, Outlets};
+use super::peer_event::PeerEvent;
 use super::rare::{Empty, Rare};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::Expectation;
+use super::waiting::Waiting;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Queue, Room, Serial, Tag};
@@ -25,15 +28,6 @@ pub(super) struct Held {
     queue: Queue<Waiting>,
     /// Calls that may not be made in the session as it is, and have not been told so.
     refused: VecDeque<(CallId, CallError)>,
-}
-
-/// What is known of a message that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Waiting {
-    pub(super) lane: Lane,
-    pub(super) call: Option<CallId>,
-    /// The peer wants it, whatever it says.
-    pub(super) is_wanted: bool,
 }
 
 impl Empty for Held {

@@ -12,8 +12,8 @@ use serde::ser::Serialize;
 
 use super::exchanges::{Said, send};
 use super::identity::key;
+use super::incoming_request::IncomingRequest;
 use super::outlets::{Lane, Outlets};
-use super::receive::IncomingRequest;
 use super::stamp::stamped;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;

@@ -3,9 +3,10 @@
 
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
-use super::event::{Cause, Outcome, PeerEvent};
+use super::event::{Cause, Outcome};
 use super::exchanges::{Said, observe_sent};
 use super::outlets::{Lane, Outlets};
+use super::peer_event::PeerEvent;
 use super::rare::Empty;
 use super::{ConnectionConfig, KeepAlive, Peer};
 use crate::error::ErrorCode;

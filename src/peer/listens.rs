@@ -11,11 +11,14 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::event::{CancelCause, Cancelled, PeerEvent};
-use super::exchanges::{Exchange, send_about};
+use super::change::Change;
+use super::event::{CancelCause, Cancelled};
+use super::exchange::Exchange;
+use super::exchanges::send_about;
 use super::identity::key;
 use super::notify::Delivery;
 use super::outlets::{Lane, Outlets};
+use super::peer_event::PeerEvent;
 use super::rare::Empty;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::NotificationKind;
@@ -59,51 +62,6 @@ struct Topic {
     pending: bool,
     /// What told of its latest change.
     told: Option<Serial>,
-}
-
-/// Something that has changed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Change<'a> {
-    /// A list, by its place among those that can be subscribed to.
-    List(usize),
-    /// A resource, which is the one that was subscribed to or a part of it.
-    Resource { subscribed: &'a str, uri: &'a str },
-}
-
-impl<'a> Change<'a> {
-    /// What a notification says has changed, if it can be subscribed to.
-    pub(super) const fn of(kind: NotificationKind) -> Option<Self> {
-        match kind {
-            NotificationKind::ToolsChanged => Some(Self::List(0)),
-            NotificationKind::PromptsChanged => Some(Self::List(1)),
-            NotificationKind::ResourcesChanged => Some(Self::List(2)),
-            _ => None,
-        }
-    }
-
-    /// A resource that was subscribed to itself.
-    pub(super) const fn of_resource(uri: &'a str) -> Self {
-        Self::Resource { subscribed: uri, uri }
-    }
-
-    /// How long the notification of it is at least, apart from the id of its subscription.
-    const fn least_bytes(self) -> usize {
-        // A few bytes less than what is written around the URI: a guess that is too high would be told never.
-        const AROUND: usize = 120;
-        match self {
-            Self::List(_) => AROUND,
-            Self::Resource { uri, .. } => AROUND + uri.len(),
-        }
-    }
-
-    const fn kind(self) -> NotificationKind {
-        match self {
-            Self::List(0) => NotificationKind::ToolsChanged,
-            Self::List(1) => NotificationKind::PromptsChanged,
-            Self::List(_) => NotificationKind::ResourcesChanged,
-            Self::Resource { .. } => NotificationKind::ResourceUpdated,
-        }
-    }
 }
 
 impl Empty for Listens {

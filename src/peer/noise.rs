@@ -4,10 +4,11 @@ use alloc::collections::VecDeque;
 use core::fmt;
 
 use super::detail::Detail;
-use super::event::{PeerEvent, Violation};
+use super::event::Violation;
 use super::outlets::{Arrival, Outlets};
+use super::peer_event::PeerEvent;
 use super::rare::{Empty, Rare};
-use super::receive::Reception;
+use super::reception::Reception;
 use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;

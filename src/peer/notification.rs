@@ -1,8 +1,10 @@
 //! Notifications of the peer. Whatever is wrong with one, it is never answered.
 
 use super::call::Purpose;
-use super::event::{Notification, PeerEvent, ProgressUpdate, Violation};
-use super::receive::{Incoming, Reception};
+use super::event::{Notification, ProgressUpdate, Violation};
+use super::incoming::Incoming;
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
 use super::tracking::Snapshot;
 use super::{ConnectionConfig, Peer, Role};
 use crate::dialect::NotAllowed;

@@ -4,12 +4,12 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
+use super::change::Change;
 use super::exchanges::{Said, observe_sent, send_about};
 use super::gate::Clearance;
-use super::held::Waiting;
-use super::listens::Change;
 use super::outlets::{Lane, Outlets};
 use super::rules::written;
+use super::waiting::Waiting;
 use super::{ConnectionConfig, Peer, Role};
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;

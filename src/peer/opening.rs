@@ -5,7 +5,6 @@ use serde::ser::Serialize;
 
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
-use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
 use super::identity::Identity;
 use super::outlets::{Lane, Outlets};
@@ -130,11 +129,4 @@ impl Peer {
     pub(crate) fn identify(&mut self, identity: Option<Identity>) {
         self.identity = identity.map(alloc::sync::Arc::new);
     }
-}
-
-/// What became of a question that had been given up.
-#[derive(Debug)]
-pub(crate) struct LateProbe<'a> {
-    pub(crate) outcome: Outcome<'a>,
-    pub(crate) id: Id<'a>,
 }

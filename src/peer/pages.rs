@@ -5,14 +5,16 @@ use alloc::boxed::Box;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::call::{Call, CallError, CallOptions, Whereabouts};
+use super::call::{Call, Whereabouts};
+use super::call_options::{CallError, CallOptions};
 use super::calls::{Marks, write_call};
-use super::event::{ListPage, Outcome, PagesRestarted, PeerEvent, RestartCause};
+use super::event::{ListPage, Outcome, PagesRestarted, RestartCause};
 use super::outlets::Outlets;
-use super::receive::Reception;
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
 use super::request_stamp::{RequestStamp, keep_params};
+use super::walk::Walk;
 use super::{ConnectionConfig, Peer};
-use crate::dialect::methods::Listed;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
@@ -35,37 +37,6 @@ pub struct Paging {
 impl Default for Paging {
     fn default() -> Self {
         Self { limits: PageLimits::default(), restarts: 1 }
-    }
-}
-
-/// How far the reading of a list is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Walk {
-    method: &'static str,
-    /// The member of the result that holds the items.
-    items: &'static str,
-    guard: PageGuard,
-    /// How often it may still begin anew because the list has changed.
-    restarts: u32,
-    /// A cursor died, and the list was begun anew once for that.
-    has_lost_cursor: bool,
-}
-
-/// How often each list of the peer has changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Changes {
-    counts: [u32; Listed::COUNT],
-}
-
-impl Changes {
-    pub(super) fn note(&mut self, list: Listed) {
-        if let Some(count) = self.counts.get_mut(list as usize) {
-            *count = count.wrapping_add(1);
-        }
-    }
-
-    pub(super) fn of(&self, list: Listed) -> u32 {
-        self.counts.get(list as usize).copied().unwrap_or_default()
     }
 }
 

@@ -6,9 +6,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use core::ops::Deref;
 
 use super::call::{Call, Purpose};
-use super::gather::{Gathering, Wanted};
+use super::gathering::{Gathering, Wanted};
 use super::rare::{Empty, Rare};
-use super::subscribe::{Early, Subscription};
+use super::subscription::{Early, Subscription};
 use super::tracking::{TaskPart, Tracked, part};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::{CallId, ConnectionNumber, Place};

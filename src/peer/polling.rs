@@ -3,11 +3,13 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::call::{Call, CallError, CallOptions, Purpose, Timeout};
+use super::call::{Call, Purpose};
+use super::call_options::{CallError, CallOptions, Timeout};
 use super::calls::Sink;
-use super::event::{CallEnded, Expiry, Outcome, PeerEvent};
+use super::event::{CallEnded, Expiry, Outcome};
 use super::outlets::Outlets;
-use super::receive::Reception;
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
 use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Telling, Tracked, part};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;

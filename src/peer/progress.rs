@@ -2,95 +2,23 @@
 //! ([progress](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress)).
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::exchanges::{Exchange, send_about};
+use super::exchange::Exchange;
+use super::exchanges::send_about;
 use super::identity::key;
 use super::outlets::Outlets;
+use super::progress_report::{Delayed, Progress, ProgressReport};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, MetaAdditions, Number, Raw, Writer};
+use crate::json::{EncodeError, MetaAdditions, Raw, Writer};
 use crate::rpc::write_notification_with;
 use crate::task::RELATED;
 use crate::time::Instant;
-
-/// What became of a progress report. None of it is an error: work need not know who watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ProgressReport {
-    /// It was sent.
-    Sent,
-    /// It comes too soon after the one before
-    /// ([`ConnectionConfig::progress_interval`](crate::ConnectionConfig::progress_interval)). It is
-    /// sent later, unless a newer one takes its place.
-    Delayed,
-    /// The peer did not ask for progress.
-    NotWanted,
-    /// It is not greater than the last one, and was not sent.
-    NotIncreasing,
-}
-
-/// How far the work on a request is.
-///
-/// ```
-/// use mcp_sansio::Progress;
-///
-/// let half = Progress::new(50_u32).total(100_u32).message("halfway there");
-/// let files = ["a", "b", "c"];
-/// let next = Progress::new(1_usize).total(files.len());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Progress<'a> {
-    pub(super) progress: Number,
-    total: Option<Number>,
-    message: Option<&'a str>,
-}
-
-impl<'a> Progress<'a> {
-    /// So far. Each report on a request must be greater than the one before.
-    pub fn new(progress: impl Into<Number>) -> Self {
-        Self { progress: progress.into(), total: None, message: None }
-    }
-
-    /// How far it has to go.
-    #[must_use]
-    pub fn total(mut self, total: impl Into<Number>) -> Self {
-        self.total = Some(total.into());
-        self
-    }
-
-    /// What is going on, for people. Left out in sessions of 2024-11-05, which has no place for it.
-    #[must_use]
-    pub const fn message(mut self, message: &'a str) -> Self {
-        self.message = Some(message);
-        self
-    }
-}
-
-/// A report that waits until it may be sent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Delayed {
-    progress: Number,
-    total: Option<Number>,
-    message: Option<String>,
-}
-
-impl Delayed {
-    fn of(report: Progress<'_>) -> Self {
-        let Progress { progress, total, message } = report;
-        Self { progress, total, message: message.map(String::from) }
-    }
-
-    fn report(&self) -> Progress<'_> {
-        let Self { progress, total, message } = self;
-        Progress { progress: *progress, total: *total, message: message.as_deref() }
-    }
-}
 
 /// The params of a progress notification.
 pub(super) struct ProgressParams<'a> {
@@ -239,9 +167,11 @@ fn write_usual(
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::String;
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::json::Number;
     use crate::version::Revision;
 
     fn written(write: impl Fn(&mut Writer<'_>) -> Result<(), EncodeError>) -> String {

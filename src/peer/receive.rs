@@ -1,83 +1,19 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
-use super::bridge::Resumed;
 use super::context::RequestContext;
-use super::event::{Notification, Outcome, PeerEvent, Violation};
-use super::gather::InputRequested;
-use super::opening::LateProbe;
+use super::event::{Outcome, Violation};
+use super::incoming::Incoming;
+use super::incoming_request::IncomingRequest;
 use super::outlets::{Arrival, Observation, Outlets};
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
-use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
-use crate::json::{Envelope, Member, Object, Raw, ScannedFrame, Str, shown};
-use crate::rpc::{Defective, Id, Intent, Message, ResultType, Versions, classify, defect_kind};
+use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
+use crate::rpc::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
 use crate::session::Phase;
-
-/// What is left for the role.
-#[derive(Debug)]
-pub(crate) enum Incoming<'e, 'a> {
-    /// Something that both roles surface in the same way.
-    Event(PeerEvent<'a>),
-    /// `initialize`, with nothing in its way but its params.
-    Initialize(IncomingRequest<'e, 'a>),
-    /// A request of the session; if MCP has it, its params are in order.
-    Request(Option<RequestKind>, IncomingRequest<'e, 'a>),
-    /// A notification other than those about requests; if MCP has it, its params are in order.
-    Notification(Option<NotificationKind>, Notification<'a>),
-    /// What came of `initialize`.
-    HandshakeEnded(Outcome<'a>),
-    /// A question that was given up has been answered.
-    LateProbe(LateProbe<'a>),
-    /// Something that the peer needs before it answers a call.
-    Input(InputRequested),
-    /// A request that can go on, now that the peer has given what was needed for it.
-    Resumed(Resumed),
-}
-
-/// A request that is not in the table yet.
-#[derive(Clone, Debug)]
-pub(crate) struct IncomingRequest<'e, 'a> {
-    pub(crate) id: Id<'a>,
-    pub(crate) method: Str<'a>,
-    pub(crate) params: Option<Object<'e, 'a>>,
-    pub(crate) meta: Option<Object<'e, 'a>>,
-    /// The rules under which it is served, once that is known.
-    pub(crate) context: RequestContext,
-    /// It passes without being looked at.
-    pub(super) is_relayed: bool,
-    /// The batch that it came in, and everything else that came with it.
-    pub(crate) arrival: Arrival,
-    /// The whole frame.
-    pub(super) bytes: &'a [u8],
-}
-
-impl<'a> IncomingRequest<'_, 'a> {
-    /// The params as JSON text.
-    pub(crate) fn params_text(&self) -> Option<&'a str> {
-        self.params.as_ref().map(Object::text)
-    }
-
-    /// A member of the params.
-    pub(crate) fn param(&self, name: &str) -> Option<&'a str> {
-        self.params.as_ref()?.get(name)
-    }
-
-    /// A member of the `_meta` of the params.
-    pub(super) fn in_meta(&self, name: &str) -> Option<&'a str> {
-        self.meta.as_ref()?.get(name)
-    }
-}
-
-/// What goes through every step of receiving.
-pub(super) struct Reception<'c, 'o> {
-    pub(super) config: &'c ConnectionConfig,
-    /// What kind of result a response holds.
-    pub(super) result_type: ResultType,
-    pub(super) arrival: Arrival,
-    pub(super) out: &'o mut dyn Outlets,
-}
 
 impl Peer {
     /// Takes a frame in. Total: any bytes, in any phase.

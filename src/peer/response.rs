@@ -1,11 +1,13 @@
 //! Responses of the peer: which call they end, and how.
 
 use super::call::{Call, Purpose};
-use super::event::{CallEnded, Outcome, PeerEvent, Stray};
+use super::event::{CallEnded, Outcome, Stray};
 use super::gather::Gathered;
-use super::opening::LateProbe;
+use super::incoming::Incoming;
+use super::late_probe::LateProbe;
 use super::outlets::Lane;
-use super::receive::{Incoming, Reception};
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
 use super::rules::required_elicitations;
 use super::{ConnectionConfig, Peer, Role};
 use crate::dialect::forms::is_refusal;

@@ -8,13 +8,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::call::{Call, CallError, CallOptions, Purpose, Timeout, Whereabouts};
+use super::call::{Call, Purpose, Whereabouts};
+use super::call_options::{CallError, CallOptions, Timeout};
 use super::calls::Sink;
-use super::event::{Notification, Outcome, PeerEvent};
+use super::event::{Notification, Outcome};
 use super::outlets::Outlets;
-use super::subscribe::{
-    Subscription, SubscriptionNews, SubscriptionUpdate, changed, filter_of, without,
-};
+use super::peer_event::PeerEvent;
+use super::subscribe::{changed, filter_of, without};
+use super::subscription::{InSession, Subscription, SubscriptionNews, SubscriptionUpdate};
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -23,25 +24,6 @@ use crate::json::{Raw, Str, member};
 use crate::model::UriParams;
 use crate::subscription::Filter;
 use crate::time::Instant;
-
-/// What is known of a subscription that a session stands for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct InSession {
-    /// What the server tells of, as far as it has said.
-    granted: Filter<()>,
-    /// The requests that have not been answered, and the resources that they are about.
-    asked: Vec<(CallId, String)>,
-    /// It has been said to be open.
-    told: bool,
-}
-
-impl InSession {
-    fn wants(&self, list: Option<usize>, uri: Option<&str>) -> bool {
-        let of_list =
-            list.and_then(|list| self.granted.lists.get(list)).is_some_and(Option::is_some);
-        of_list || uri.is_some_and(|uri| self.granted.has_prefix_of(uri))
-    }
-}
 
 impl Peer {
     /// Opens a subscription in a session.

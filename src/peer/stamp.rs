@@ -5,10 +5,11 @@
 use serde::ser::Serialize;
 
 use super::cache_hints::CacheHint;
-use super::exchanges::{Exchange, Said};
+use super::exchange::Exchange;
+use super::exchanges::Said;
 use super::identity::{Identity, key};
+use super::incoming_request::IncomingRequest;
 use super::outlets::Outlets;
-use super::receive::IncomingRequest;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::json::{Additions, MetaAdditions};

@@ -4,9 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::call::CallError;
+use super::call_options::CallError;
 use super::event::CancelCause;
-use super::gather::{Gathering, Need, Wanted};
+use super::gathering::{Gathering, Need, Wanted};
 use super::outlets::{Lane, Outlets};
 use super::tracking::StepKind;
 use super::{ConnectionConfig, Peer};

@@ -2,15 +2,18 @@
 
 use alloc::string::String;
 
-use super::call::{CallError, CallOptions, Purpose};
+use super::call::Purpose;
+use super::call_options::{CallError, CallOptions};
 use super::calls::Sink;
-use super::event::{Outcome, PeerEvent, TaskAnswer};
+use super::event::{Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
 use super::hosting::NO_SUCH_TASK;
 use super::identity::key;
 use super::listens::tell;
 use super::outlets::{Lane, Outlets};
-use super::progress::{Progress, ProgressParams, ProgressReport};
+use super::peer_event::PeerEvent;
+use super::progress::ProgressParams;
+use super::progress_report::{Progress, ProgressReport};
 use super::tracking::TaskPart;
 use super::{ConnectionConfig, Peer};
 use crate::dialect::RespondError;

@@ -1,10 +1,11 @@
 //! What expires when.
 
-use super::bridge::Resumed;
 use super::call::{Call, Purpose};
-use super::event::{Cause, Expiry, Outcome, PeerEvent};
-use super::gather::InputRequested;
+use super::event::{Cause, Expiry, Outcome};
+use super::gathering::InputRequested;
 use super::outlets::Outlets;
+use super::peer_event::PeerEvent;
+use super::resumed::Resumed;
 use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Number;

@@ -5,92 +5,14 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use super::call::Call;
+use super::call_options::TaskOptions;
 use super::event::Outcome;
+use super::task_update::{BegunTask, TaskTicket};
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::model::TaskStatus;
 use crate::task::{TaskKey, timestamp};
 use crate::time::Instant;
-
-/// How a call becomes a task, and what happens then.
-///
-/// ```
-/// use core::time::Duration;
-/// use mcp_sansio::{CallOptions, TaskOptions};
-///
-/// let options = CallOptions::new().task(TaskOptions::new().ttl(Duration::from_secs(3_600)));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use]
-pub struct TaskOptions {
-    pub(super) ttl: Option<Duration>,
-    pub(super) poll_interval: Option<Duration>,
-    pub(super) insist: bool,
-    pub(super) by_hand: bool,
-}
-
-impl TaskOptions {
-    /// As a task if the peer can, otherwise as any call; the machine looks after the task.
-    ///
-    /// In a session the peer has to have declared that it can
-    /// (`tasks.requests.…`), and a tool that it can (its `execution.taskSupport`): the second is for the
-    /// caller to know. Where there are no sessions it is the server that decides, and clients that have
-    /// declared the [extension](crate::task::EXTENSION) get tasks without asking for them.
-    pub const fn new() -> Self {
-        Self { ttl: None, poll_interval: None, insist: false, by_hand: false }
-    }
-
-    /// How long the peer should keep the task. It may decide otherwise.
-    pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.ttl = Some(ttl);
-        self
-    }
-
-    /// How long to wait between two questions about the task, if the peer does not say. Default a second,
-    /// and longer each time, up to five.
-    pub const fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = Some(interval);
-        self
-    }
-
-    /// Not at all if not as a task: the call fails in a session whose peer has not declared that it can.
-    pub const fn required(mut self) -> Self {
-        self.insist = true;
-        self
-    }
-
-    /// The call ends with [`Outcome::Task`](crate::Outcome::Task), and the application asks about the task
-    /// as it likes.
-    pub const fn by_hand(mut self) -> Self {
-        self.by_hand = true;
-        self
-    }
-}
-
-/// What is needed to ask about a task on another connection, or after a crash.
-#[derive(Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[non_exhaustive]
-pub struct TaskTicket {
-    /// What the peer calls it. Keep it secret: it may be all that somebody needs to see the result.
-    pub task_id: String,
-    /// The method of the request that has become the task, which says what its result is.
-    pub method: String,
-}
-
-impl TaskTicket {
-    /// Of a task that is known from elsewhere.
-    pub fn new(task_id: impl Into<String>, method: impl Into<String>) -> Self {
-        Self { task_id: task_id.into(), method: method.into() }
-    }
-}
-
-/// Without the id.
-impl fmt::Debug for TaskTicket {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TaskTicket").field("method", &self.method).finish_non_exhaustive()
-    }
-}
 
 /// What a call has to do with a task.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -198,37 +120,6 @@ impl TaskPart {
     pub(super) fn related(&self) -> Option<&str> {
         match self {
             Self::Question { related, .. } => Some(related),
-            _ => None,
-        }
-    }
-}
-
-impl Call {
-    pub(super) fn tracked(&self) -> Option<&Tracked> {
-        match self.task.as_deref() {
-            Some(TaskPart::Tracked(tracked)) => Some(tracked),
-            _ => None,
-        }
-    }
-
-    pub(super) fn tracked_mut(&mut self) -> Option<&mut Tracked> {
-        match self.task.as_deref_mut() {
-            Some(TaskPart::Tracked(tracked)) => Some(tracked),
-            _ => None,
-        }
-    }
-
-    pub(super) fn step(&self) -> Option<Step> {
-        match self.task.as_deref() {
-            Some(TaskPart::Step(step)) => Some(*step),
-            _ => None,
-        }
-    }
-
-    /// How it is to become a task, if it is.
-    pub(super) fn task_options(&self) -> Option<TaskOptions> {
-        match self.task.as_deref() {
-            Some(TaskPart::Wanted(options)) => Some(*options),
             _ => None,
         }
     }
@@ -377,72 +268,6 @@ impl Tracked {
             meta: None,
         })
     }
-}
-
-/// A task that a call has become and that nobody looks after here.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct BegunTask<'a> {
-    /// To ask about it elsewhere, with `resume_task`.
-    pub ticket: TaskTicket,
-    /// What is known of it: in a session a [`Task`](crate::model::Task), where there are no sessions what
-    /// the extension has for that. `null` if that is nothing.
-    pub task: Raw<'a>,
-    /// What a session has beside it, if the call has become a task just now: there may be something to
-    /// tell a model at once (`io.modelcontextprotocol/model-immediate-response`).
-    pub meta: Option<Raw<'a>>,
-}
-
-impl BegunTask<'_> {
-    /// The same with its own copy of the text.
-    pub fn into_owned(self) -> BegunTask<'static> {
-        let meta = self.meta.map(Raw::into_owned);
-        BegunTask { ticket: self.ticket, task: self.task.into_owned(), meta }
-    }
-}
-
-/// How far a task is that a call has become.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct TaskUpdate<'a> {
-    /// The call.
-    pub call: CallId,
-    /// To ask about it elsewhere, with `resume_task`: keep it if the task is to survive this process.
-    pub ticket: TaskTicket,
-    /// How far it is.
-    pub status: TaskStatus<'a>,
-    /// The same for people.
-    pub message: Option<Str<'a>>,
-    /// All that the peer says of it.
-    pub task: Raw<'a>,
-    /// What a session has beside it, if the call has become a task just now: there may be something to
-    /// tell a model at once (`io.modelcontextprotocol/model-immediate-response`).
-    pub meta: Option<Raw<'a>>,
-}
-
-impl TaskUpdate<'_> {
-    /// The same with its own copy of the text.
-    pub fn into_owned(self) -> TaskUpdate<'static> {
-        let status = TaskStatus::from(crate::model::Text::from(String::from(self.status.as_str())));
-        TaskUpdate {
-            call: self.call,
-            ticket: self.ticket,
-            status,
-            message: self.message.map(Str::into_owned),
-            task: self.task.into_owned(),
-            meta: self.meta.map(Raw::into_owned),
-        }
-    }
-}
-
-/// A call that was cancelled or timed out has become a task after all.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct OrphanTask {
-    /// To ask about it, with `resume_task`.
-    pub ticket: TaskTicket,
-    /// Whether the peer has been asked to cancel it. If not it goes on until its time is over.
-    pub cancelled: bool,
 }
 
 /// A box around what a call has to do with a task.
