@@ -60,7 +60,7 @@ impl<'a> Frames<'a> {
         Self { body: trim(body), rest }
     }
 
-    /// What is still to come, for whoever cannot keep the body borrowed.
+    /// The part of the body that was not read yet, for a caller that cannot keep the body borrowed.
     #[cfg(feature = "http")]
     pub(crate) fn rest(self) -> Rest {
         self.rest

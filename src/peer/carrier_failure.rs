@@ -29,7 +29,7 @@ pub struct CarrierFailure<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum CarrierFailureKind {
-    /// The request did not reach the server, as far as can be told.
+    /// The request did not reach the server, as far as the client can know.
     #[error("the request did not reach the server")]
     Unreachable,
     /// The response broke off, or ended, before the answer came. The server may have served the call.

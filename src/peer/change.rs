@@ -1,4 +1,4 @@
-//! `Change`: a change that subscriptions are told of.
+//! `Change`: a change that subscriptions are notified of.
 
 use crate::dialect::methods::NotificationKind;
 

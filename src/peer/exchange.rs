@@ -14,7 +14,7 @@ use crate::handle::Place;
 use crate::json::Number;
 use crate::rpc::Recycle;
 
-/// A text that is nobody's business.
+/// A text that `Debug` leaves out.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Unprinted(pub(super) String);
 

@@ -49,7 +49,7 @@ impl Early {
 }
 
 impl Subscription {
-    /// Whether what comes now can be told at once: it is open, and nothing waits that came before.
+    /// Whether a notification can be reported at once: the subscription is open, and no earlier one waits.
     pub(super) fn is_ready(&self) -> bool {
         self.acknowledged && self.early.is_empty() && self.lost == 0
     }
@@ -59,8 +59,8 @@ impl Subscription {
         self.early.iter().map(Early::bytes).sum()
     }
 
-    /// Keeps what cannot be told at once, unless that takes more than `room` bytes or too much is kept already. Gives
-    /// how many bytes more are kept now.
+    /// Keeps a notification that cannot be reported at once, unless it takes more than `room` bytes or too much is
+    /// kept already. Returns how many bytes more are kept now.
     pub(super) fn keep(
         &mut self,
         (limits, room): (&Limits, usize),
@@ -135,7 +135,7 @@ pub enum SubscriptionEnd<'a> {
     /// The server did not say within [`Timeouts::acknowledgement`](crate::Timeouts::acknowledgement)
     /// that it is open.
     TimedOut,
-    /// What carries it has failed: it broke off, for example. Whatever was told of is stale; subscribe again.
+    /// Its transport has failed: the stream broke off, for example. What it announced is stale; subscribe again.
     Undelivered(CarrierFailure<'a>),
     /// It was asked for before it was known whether the server has subscriptions, and it has none.
     NotMade(CallError),

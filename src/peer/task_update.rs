@@ -31,7 +31,7 @@ impl fmt::Debug for TaskTicket {
     }
 }
 
-/// A task that a call has become and that nobody looks after here.
+/// A task that a call has become and that this connection does not poll.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BegunTask<'a> {

@@ -9,15 +9,14 @@ use crate::peer::CarrierFailure;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
-    /// Make a request, and tell what comes of it.
+    /// Make a request, and report its response or its failure.
     Send {
         /// What it is called from now on.
         exchange: ExchangeNumber,
         /// The request.
         request: HttpRequest,
     },
-    /// Break an exchange off: close its connection, or its stream of HTTP/2. Nothing needs to be told of it any
-    /// more.
+    /// Break an exchange off: close its connection, or its stream of HTTP/2. Report nothing more about it.
     Abort {
         /// The exchange.
         exchange: ExchangeNumber,

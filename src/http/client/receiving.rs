@@ -16,7 +16,7 @@ use crate::time::Instant;
 
 /// # Receiving
 impl Posts {
-    /// The head of a response has come. Gives what reads the body, or nothing if nobody cares any more: then drop
+    /// Takes the head of a response. Returns the reader of its body, or `None` if the exchange has ended: then drop
     /// the response.
     #[must_use = "without the reader the body of the response cannot be read"]
     pub fn head(
@@ -284,7 +284,7 @@ impl Posts {
             reader.message = body;
         }
         match self.requests.exchanges.remove(&exchange)?.purpose {
-            // Of several calls nobody knows which are answered until the machine has looked.
+            // Which calls of a batch are answered is known only after the machine has read the message.
             Purpose::Batch => Some(Step::Message(arrival)),
             Purpose::Request(_) if looked.is_answer => Some(Step::Message(arrival)),
             Purpose::Request(asked) => Some(Step::Other(no_answer(asked.call))),

@@ -40,7 +40,7 @@ pub(super) enum Form {
     /// A JSON text, as far as it has come.
     Json(Vec<u8>),
     Events(SseDecoder),
-    /// Nobody's business.
+    /// A body that is read and dropped.
     Ignored,
     /// Nothing that a request could be answered with.
     Unusable,

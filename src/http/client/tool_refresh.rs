@@ -42,7 +42,7 @@ impl core::fmt::Debug for Refresh {
 pub(super) enum Page<'m> {
     /// A notification, for example.
     Unrelated,
-    /// The list is refused, or answered as nobody has asked.
+    /// The list is refused, or its answer is not a list of tools.
     Refused,
     /// A page of the tools: the whole message.
     Listed(&'m str),
