@@ -15,7 +15,7 @@ use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
 use crate::json::{EncodeError, Raw};
 use crate::model::InitializeParams;
-use crate::peer::{Cause, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray};
+use crate::peer::{Cause, Cx, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray};
 use crate::rpc::{StrayCause, write_notification};
 use crate::session::{Phase, Step};
 use crate::time::Instant;
@@ -91,7 +91,11 @@ impl Client {
             client_info: self.config.info.clone(),
             meta: None,
         };
-        self.peer.call_initialize(&self.config.connection, &params, offer, now, out)?;
+        self.peer.call_initialize(
+            &mut Cx::at(&self.config.connection, now, out),
+            &params,
+            offer,
+        )?;
         self.stage = Stage::Initializing;
         Ok(())
     }
@@ -104,7 +108,9 @@ impl Client {
     ) -> Result<(), EncodeError> {
         let before = self.peer.identity().cloned();
         self.peer.identify(self.config.identity(revision));
-        if let Err(error) = self.peer.call_probe(&self.config.connection, revision, now, out) {
+        if let Err(error) =
+            self.peer.call_probe(&mut Cx::at(&self.config.connection, now, out), revision)
+        {
             self.peer.identify(before);
             return Err(error);
         }
@@ -196,7 +202,7 @@ impl Client {
     ) {
         self.peer.step(Step::Complete);
         self.peer.open_stateless(revision, capabilities);
-        self.peer.flush_held(&self.config.connection, now, out);
+        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);
     }
 
@@ -205,12 +211,13 @@ impl Client {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
-            _ = self.peer.subscribe(&config.connection, filter, true, now, out);
+            _ = self.peer.subscribe(&mut Cx::at(&config.connection, now, out), filter, true);
         }
         let peer = &mut self.peer;
         // What cannot be asked for now is left to the next connection.
-        self.wanted
-            .retain(|filter| peer.subscribe(&config.connection, filter, false, now, out).is_err());
+        self.wanted.retain(|filter| {
+            peer.subscribe(&mut Cx::at(&config.connection, now, out), filter, false).is_err()
+        });
     }
 
     const fn settle(&mut self, evidence: Evidence) -> Evidence {
@@ -365,15 +372,18 @@ impl Client {
             return Err(ConnectFailure::Closed(Cause::ShutDown));
         }
         const METHOD: &str = "notifications/initialized";
-        let sent = self.peer.send_own(Lane::Connection, Said::Method(METHOD), out, |writer| {
-            write_notification(writer, METHOD, &(), None)
-        });
+        let sent = self.peer.send_own(
+            &mut Cx::undated(&self.config.connection, out),
+            Lane::Connection,
+            Said::Method(METHOD),
+            |writer| write_notification(writer, METHOD, &(), None),
+        );
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
         self.peer.step(Step::Complete);
         self.peer.open_session(revision, answer.capabilities);
-        self.peer.flush_held(&self.config.connection, now, out);
+        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);
         if self.config.connection.keep_handshake {
             self.server = Some(result.clone().into_owned());

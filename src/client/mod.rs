@@ -40,9 +40,9 @@ use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice, NotifyError,
-    Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions,
-    TaskTicket, peer_face, task_face,
+    Cx, Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice,
+    NotifyError, Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role,
+    TaskOptions, TaskTicket, peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
 use crate::session::Phase;
@@ -191,17 +191,18 @@ impl Client {
     ) -> Option<ClientEvent<'static>> {
         // What the machine deals with by itself is no event, and there may be more behind it.
         loop {
-            let event = match self.peer.handle_timeout(&self.config.connection, now, out)? {
-                Elapsed::Event(event) => Some(event.into()),
-                Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
-                Elapsed::Input(input) => self.input(input, out),
-                Elapsed::News => self.announce(),
-                // A client never needs input.
-                Elapsed::Resumed(_) => None,
-                Elapsed::HandshakeLost(cause) => {
-                    self.handshake_ended(Outcome::Closed(cause), now, out)
-                }
-            };
+            let event =
+                match self.peer.handle_timeout(&mut Cx::at(&self.config.connection, now, out))? {
+                    Elapsed::Event(event) => Some(event.into()),
+                    Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
+                    Elapsed::Input(input) => self.input(input, out),
+                    Elapsed::News => self.announce(),
+                    // A client never needs input.
+                    Elapsed::Resumed(_) => None,
+                    Elapsed::HandshakeLost(cause) => {
+                        self.handshake_ended(Outcome::Closed(cause), now, out)
+                    }
+                };
             if event.is_some() {
                 return event;
             }
@@ -218,9 +219,10 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let incoming = self.peer.exchange_ended(&self.config.connection, call, end, now, out);
+        let incoming =
+            self.peer.exchange_ended(&mut Cx::at(&self.config.connection, now, out), call, end);
         let event = incoming.and_then(|incoming| self.incoming(incoming, now, out));
-        self.peer.end_reception(out);
+        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
         event
     }
 
@@ -232,12 +234,14 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let mut scanned = ScannedFrame::unread(frame.bytes());
         let config = &self.config.connection;
-        let Some(incoming) = self.peer.receive(config, frame, arrival, &mut scanned, out) else {
-            self.peer.end_reception(out);
+        let Some(incoming) =
+            self.peer.receive(&mut Cx::at(config, arrival.now, out), frame, arrival, &mut scanned)
+        else {
+            self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(out);
+        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
         event
     }
 
@@ -271,7 +275,7 @@ impl Client {
         let request = ClientRequest::needed(input);
         if request.is_none() {
             // Its shape has been looked at, so that there is a view for it.
-            _ = self.peer.respond(&self.config.connection, id, &(), out);
+            _ = self.peer.respond(&mut Cx::undated(&self.config.connection, out), id, &());
         }
         request.map(ClientEvent::Request)
     }
@@ -285,7 +289,7 @@ impl Client {
         let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.admit(&self.config.connection, kind, &request, out) {
+        match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, &request) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
                 let needed_for = self.peer.needed_for(&request);
@@ -301,7 +305,8 @@ impl Client {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let event = self.peer.refuse(&self.config.connection, kind, request, out)?;
+        let event =
+            self.peer.refuse(&mut Cx::undated(&self.config.connection, out), kind, request)?;
         Some(event.into())
     }
 }

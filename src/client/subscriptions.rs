@@ -4,7 +4,7 @@
 use super::Client;
 use crate::handle::CallId;
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
-use crate::peer::{CallError, CallOptions, Outlets};
+use crate::peer::{CallError, CallOptions, Cx, Outlets};
 use crate::time::Instant;
 
 /// # Subscribing
@@ -28,7 +28,7 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        self.peer.subscribe(&self.config.connection, filter, false, now, out)
+        self.peer.subscribe(&mut Cx::at(&self.config.connection, now, out), filter, false)
     }
 
     /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the

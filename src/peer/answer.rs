@@ -5,13 +5,14 @@ use core::fmt;
 
 use serde::ser::Serialize;
 
+use super::cx::Cx;
 use super::detail::Detail;
 use super::exchange::Exchange;
 use super::exchanges::{Said, observe_bytes, send};
-use super::outlets::{Arrival, Lane, Outlets};
+use super::outlets::{Arrival, Lane};
 use super::rules::{ids_in, written};
 use super::stamp::stamped;
-use super::{Cause, ConnectionConfig, Peer, Role};
+use super::{Cause, Peer, Role};
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{NotAllowed, RespondError, code_in, features::Feature, shapes};
@@ -29,55 +30,51 @@ use crate::session::Phase;
 impl Peer {
     pub(crate) fn respond<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         result: &T,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.answerable(id)?.need {
-            return self.give_input(config, id, need, result, out);
+            return self.give_input(cx, id, need, result);
         }
-        self.answer(config, id, out, |payload| result.serialize(payload))
+        self.answer(cx, id, |payload| result.serialize(payload))
     }
 
     /// The same with a result that was prepared.
     pub(crate) fn respond_prepared(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         result: &Prepared,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.answerable(id)?.need {
-            return self.give_input(config, id, need, result, out);
+            return self.give_input(cx, id, need, result);
         }
-        self.answer(config, id, out, |payload| payload.prepared(result))
+        self.answer(cx, id, |payload| payload.prepared(result))
     }
 
     /// The same with a result that was written for this request.
     pub(crate) fn respond_written(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         result: &WrittenResult<'_>,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.answerable(id)?.need {
-            return self.give_input(config, id, need, result, out);
+            return self.give_input(cx, id, need, result);
         }
-        self.answer(config, id, out, |payload| payload.written(result))
+        self.answer(cx, id, |payload| payload.written(result))
     }
 
     /// Answers a request that can be answered with a result that the caller writes.
     fn answer(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
-        out: &mut dyn Outlets,
         body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
     ) -> Result<(), RespondError> {
-        self.send_delayed_progress(id, out);
-        self.flush_listen(id, out);
+        self.send_delayed_progress(cx, id);
+        self.flush_listen(cx, id);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
         };
@@ -97,20 +94,19 @@ impl Peer {
             }
         };
         match exchange.batch {
-            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), Said::Result, write)?,
+            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
         }
         self.bring_about(id);
-        self.answered(id, out);
+        self.answered(cx, id);
         Ok(())
     }
 
     pub(crate) fn reject<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         fault: Fault<'_, T>,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.answerable(id)?.need {
             self.refuse_input(id, need, fault.code);
@@ -118,20 +114,19 @@ impl Peer {
         }
         let fault = Fault { code: self.code_for(id, fault.code)?, ..fault };
         let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
-        let form = if asks_for_urls { Some(self.clear_url_error(config, id)?) } else { None };
-        self.reject_as_is(config, id, fault, form, out)
+        let form = if asks_for_urls { Some(self.clear_url_error(cx, id)?) } else { None };
+        self.reject_as_is(cx, id, fault, form)
     }
 
     /// Refuses a request with a code that has been found to be right.
     pub(super) fn reject_as_is<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         fault: Fault<'_, T>,
         form: Option<Form>,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.send_delayed_progress(id, out);
+        self.send_delayed_progress(cx, id);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
         };
@@ -153,13 +148,13 @@ impl Peer {
             Ok(())
         };
         match exchange.batch {
-            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), Said::Error(code), write)?,
+            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Error(code), write)?,
         }
         for elicitation in &elicitations {
-            self.elicitations.add(elicitation, &config.limits);
+            self.elicitations.add(elicitation, &cx.config.limits);
         }
-        self.answered(id, out);
+        self.answered(cx, id);
         Ok(())
     }
 
@@ -177,10 +172,9 @@ impl Peer {
     /// Refuses a request because the peer has not declared what it takes to serve it.
     pub(crate) fn reject_missing(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         needed: CapabilitySet,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         let exchange = self.answerable(id)?;
         let missing = needed.minus(exchange.context.capabilities);
@@ -194,25 +188,24 @@ impl Peer {
             let detail = Detail::Capabilities(missing.iter().filter(can_be).collect());
             let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
             let fault = Fault { code, message: &message, data: Some(&detail) };
-            return self.reject_as_is(config, id, fault, None, out);
+            return self.reject_as_is(cx, id, fault, None);
         }
         let named = MissingNames { message, missing };
         if exchange.kind == Some(RequestKind::CallTool) {
             // The model can tell the user, or do without.
             let text = alloc::format!("{named}");
-            return self.respond(config, id, &CallToolResult::error(text.as_str()), out);
+            return self.respond(cx, id, &CallToolResult::error(text.as_str()));
         }
         let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &named);
-        self.reject_as_is(config, id, fault, None, out)
+        self.reject_as_is(cx, id, fault, None)
     }
 
     /// Refuses a request that stands alone because the peer has not declared an extension.
     pub(crate) fn reject_missing_extension(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         name: &'static str,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         if self.identity().and_then(|own| own.extension(name)).is_none() {
@@ -222,16 +215,12 @@ impl Peer {
         let message = ViolationKind::MissingCapability.text();
         let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
         let fault = Fault { code, message: &message, data: Some(&detail) };
-        self.reject_as_is(config, id, fault, None, out)
+        self.reject_as_is(cx, id, fault, None)
     }
 
     /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
     /// the data.
-    fn clear_url_error(
-        &self,
-        config: &ConnectionConfig,
-        id: InboundId,
-    ) -> Result<Form, RespondError> {
+    fn clear_url_error(&self, cx: &Cx<'_, '_>, id: InboundId) -> Result<Form, RespondError> {
         let context = self.context(id).ok_or(RespondError::Stale)?;
         if self.role != Role::Server {
             return Err(NotAllowed::Direction.into());
@@ -240,7 +229,7 @@ impl Peer {
             return Err(NotAllowed::Revision.into());
         }
         let needed = Capability::ElicitationUrl;
-        if config.capability_policy.is_strict() && !context.capabilities.contains(needed) {
+        if cx.config.capability_policy.is_strict() && !context.capabilities.contains(needed) {
             return Err(NotAllowed::Capability(needed).into());
         }
         Ok(Form { record: &shapes::URL_REQUIRED, revision: context.revision })
@@ -287,48 +276,45 @@ impl Peer {
         }
     }
 
-    pub(super) fn answered(&mut self, id: InboundId, out: &mut dyn Outlets) {
-        self.abandon_input(id, out);
+    pub(super) fn answered(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+        self.abandon_input(cx, id);
         let batch = self.drop_exchange(id.0, Ending::Answered);
-        self.settle_in_batch(batch, out);
+        self.settle_in_batch(cx, batch);
     }
 
     /// Answers with an error by itself. Says whether it could.
     pub(super) fn send_error(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         arrival: Arrival,
         id: Answer<'_>,
         fault: Fault<'_, Detail>,
-        out: &mut dyn Outlets,
     ) -> bool {
         let said = Said::Error(fault.code);
-        self.answer_own(config, arrival, said, out, |writer| write_error(writer, id, fault, None))
+        self.answer_own(cx, arrival, said, |writer| write_error(writer, id, fault, None))
     }
 
     /// Answers by itself, in the batch if the request came in one. Says whether it could.
     pub(crate) fn answer_own(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         arrival: Arrival,
         said: Said<'_>,
-        out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        self.answer_into(config, (arrival.batch, arrival.lane), said, out, write)
+        self.answer_into(cx, (arrival.batch, arrival.lane), said, write)
     }
 
     /// The same for a request that came in this batch or none, on this lane.
     pub(super) fn answer_into(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         (batch, lane): (Option<Place>, Lane),
         said: Said<'_>,
-        out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let Some(batch) = batch else { return self.send_own(lane, said, out, write) };
-        let limits = &config.limits;
+        let Some(batch) = batch else { return self.send_own(cx, lane, said, write) };
+        let limits = &cx.config.limits;
         let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
         self.batches.append(batch, room, write).is_ok()
     }
@@ -339,12 +325,12 @@ impl Peer {
     /// connection. What does not even fit an empty outbox is no fault of the peer.
     pub(crate) fn send_own(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         lane: Lane,
         said: Said<'_>,
-        out: &mut dyn Outlets,
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
     ) -> bool {
-        let outbox = out.lane(lane);
+        let outbox = cx.out.lane(lane);
         let has_unread = !outbox.is_empty();
         if let Err(error) = outbox.append(Room::Reserve, Tag::Nothing, write) {
             if has_unread && error == EncodeError::Full {
@@ -353,7 +339,7 @@ impl Peer {
             return false;
         }
         let bytes = outbox.last_length();
-        observe_bytes(out, lane, said, bytes);
+        observe_bytes(cx.out, lane, said, bytes);
         true
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::batches::write_array;
 use super::call::Whereabouts;
 use super::call_options::{CallError, CallOptions};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::notify::{Delivery, Interest, NotifyError};
 use super::outlets::{Lane, Observation, Outlets};
@@ -19,7 +19,7 @@ use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
-use crate::frame::{Queue, Room, Tag};
+use crate::frame::{Framing, Outbox, Room, Tag};
 use crate::handle::CallId;
 use crate::json::{EncodeError, Member};
 use crate::model::method::{Method, Notification as Notifies};
@@ -53,10 +53,28 @@ pub struct Batch<'p> {
     peer: &'p mut Peer,
     config: &'p ConnectionConfig,
     now: Instant,
-    messages: Queue<()>,
+    messages: Collected,
     calls: SmallVec<[CallId; 8]>,
+}
+
+/// The messages of a batch that is being put together, in the place of all outboxes.
+#[derive(Debug)]
+struct Collected {
+    outbox: Outbox,
     /// What is used without having been declared, and by what, if whoever watches is to be told.
     undeclared: Vec<(String, Capability)>,
+}
+
+impl Outlets for Collected {
+    fn lane(&mut self, _: Lane) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::NotDeclared { method, capability } = *observation {
+            self.undeclared.push((method.into(), capability));
+        }
+    }
 }
 
 impl Batch<'_> {
@@ -86,9 +104,13 @@ impl Batch<'_> {
         params: &T,
         options: CallOptions,
     ) -> Result<CallId, CallError> {
-        let mut order = self.peer.prepare_call(self.config, method, options, self.now)?;
-        let sink = Sink::Batch(&mut self.messages, &mut self.undeclared);
-        let call = self.peer.make(self.config, &mut order, method, params, sink)?;
+        let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
+        let mut order = self.peer.prepare_call(cx, method, options)?;
+        let call = self.peer.make(cx, &mut order, method, params)?;
+        if let Some(entry) = self.peer.outbound.get_mut(call.0) {
+            // It is in no outbox of the carrier yet, and leaves on the lane of the batch.
+            (entry.lane, entry.whereabouts) = (Lane::Connection, Whereabouts::Withdrawn);
+        }
         self.calls.push(call);
         Ok(call)
     }
@@ -113,10 +135,11 @@ impl Batch<'_> {
         params: &T,
     ) -> Result<Delivery, NotifyError> {
         let kind = NotificationKind::named(method);
-        let clearance = self.peer.may_notify(self.config, method, kind)?;
+        let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
+        let clearance = self.peer.may_notify(cx, method, kind)?;
         let mut interest = Ok(Interest::Yes);
         let peer = &*self.peer;
-        let written = self.messages.append(usize::MAX, (), b"", |writer| {
+        let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, clearance.form)?;
             interest = peer.interest(kind, written(writer.since(start), Member::Params));
@@ -131,26 +154,26 @@ impl Batch<'_> {
             Interest::No => return Ok(Delivery::NotWanted),
             Interest::Yes | Interest::Completes(_) => written?,
         };
-        self.undeclared.extend(clearance.to_observe().map(|one| (method.into(), one)));
+        clearance.observe(method, cx.out);
         Ok(Delivery::Sent)
     }
 
     /// Puts everything into the outbox as one array.
     fn send(&mut self, out: &mut dyn Outlets) -> Result<(), EncodeError> {
-        if self.messages.is_empty() {
+        let Collected { outbox, undeclared } = &mut self.messages;
+        if outbox.is_empty() {
             return Ok(());
         }
         let lane = Lane::Connection;
-        let messages = &mut self.messages;
-        let serial = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
-            write_array(writer, messages.drain().map(|(message, ())| message))
-        })?;
+        let serial = out
+            .lane(lane)
+            .append(Room::Limit, Tag::Nothing, |writer| write_array(writer, outbox.messages()))?;
         for call in self.calls.drain(..) {
             if let Some(entry) = self.peer.outbound.get_mut(call.0) {
                 entry.whereabouts = Whereabouts::Batch(serial);
             }
         }
-        for (method, capability) in &self.undeclared {
+        for (method, capability) in undeclared {
             out.observe(&Observation::NotDeclared { method, capability: *capability });
         }
         observe_sent(out, lane, Said::Result);
@@ -172,26 +195,21 @@ impl Peer {
     /// Sends what `fill` adds as one batch, or nothing at all.
     pub(crate) fn batch<R, E: From<BatchError>>(
         &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
+        cx: &mut Cx<'_, '_>,
         fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let session = self.session.filter(|_| self.phase.is_ready()).ok_or(BatchError::NotReady)?;
         if !Feature::Batches.is_in(session.revision) {
             return Err(BatchError::NotInRevision.into());
         }
-        let messages = Queue::new();
-        let mut batch = Batch {
-            peer: self,
-            config,
-            now,
-            messages,
-            calls: SmallVec::new(),
-            undeclared: Vec::new(),
-        };
+        let mut outbox = Outbox::new(Framing::Messages, &cx.config.limits);
+        // Only the outbox that the batch goes to bounds it.
+        outbox.set_limit(usize::MAX);
+        let messages = Collected { outbox, undeclared: Vec::new() };
+        let (config, now, calls) = (cx.config, cx.now(), SmallVec::new());
+        let mut batch = Batch { peer: self, config, now, messages, calls };
         let filled = fill(&mut batch)?;
-        batch.send(out).map_err(BatchError::from)?;
+        batch.send(cx.out).map_err(BatchError::from)?;
         Ok(filled)
     }
 }

@@ -12,17 +12,17 @@ use core::fmt;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use smallvec::SmallVec;
 
+use super::Peer;
 use super::call::Purpose;
 use super::call_options::{CallError, CallOptions};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::event::{CancelCause, Cancelled, Outcome};
 use super::exchanges::{Said, send};
 use super::identity::key;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::rare::Empty;
 use super::resumed::Resumed;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
@@ -31,7 +31,6 @@ use crate::handle::{CallId, InboundId, Place};
 use crate::json::{Additions, EncodeError, MetaAdditions, Misfit, Problem, Raw, object_of};
 use crate::model::{CallToolResult, InputRequired};
 use crate::rpc::{Answer, Ending, Fault, GivenUp, PlaceQueue, write_error, write_result};
-use crate::time::Instant;
 
 /// What is said of a request when its client has refused, or has not answered in time.
 const NOT_GIVEN: &str = "the client did not give what was needed for this";
@@ -160,11 +159,9 @@ impl Peer {
     /// Asks the client for what is needed to answer a request, of which these are the params.
     pub(crate) fn require_input(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         (id, params): (InboundId, Option<&str>),
         required: &InputRequired<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
@@ -183,16 +180,16 @@ impl Peer {
             has_ids.then(|| alloc::format!("\"{connection}-{}\"", first + index as u64))
         })?;
         let missing = inputs.needs.minus(context.capabilities).iter().next();
-        if let Some(missing) = missing.filter(|_| config.capability_policy.is_strict()) {
+        if let Some(missing) = missing.filter(|_| cx.config.capability_policy.is_strict()) {
             return Err(NotAllowed::Capability(missing).into());
         }
         if context.revision.rules().input_by_rounds {
-            self.answer_with_need(id, &inputs, required, out)
+            self.answer_with_need(cx, id, &inputs, required)
         } else {
             let state = required.state.as_ref().map(|state| String::from(state.as_str()));
-            let asked = self.ask_for(config, id, &inputs, now, out)?;
+            let asked = self.ask_for(cx, id, &inputs)?;
             // What was asked for before is not needed any more.
-            self.withdraw_asked(id, out);
+            self.withdraw_asked(cx, id);
             self.wait_for(id, params, state, asked);
             Ok(())
         }
@@ -201,12 +198,12 @@ impl Peer {
     /// The answer to a request that stands alone.
     fn answer_with_need(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         inputs: &Inputs<'_>,
         required: &InputRequired<'_>,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
-        self.send_delayed_progress(id, out);
+        self.send_delayed_progress(cx, id);
         let wire = self.inbound.id(id.0).ok_or(RespondError::Stale)?;
         let own = self.identity();
         let text = own.map(|own| own.info.as_str()).unwrap_or_default();
@@ -216,7 +213,7 @@ impl Peer {
         let additions = Additions { members, defaults: &[], meta };
         let state = required.state.as_ref().map(|state| state.as_str());
         let body = Body { requests: &inputs.requests, state, meta: required.meta.as_ref() };
-        send(out, Lane::Exchange(id), Said::Result, |writer| {
+        send(cx.out, Lane::Exchange(id), Said::Result, |writer| {
             write_result(writer, &wire, &body, &additions, None)
         })?;
         self.drop_exchange(id.0, Ending::Answered);
@@ -226,26 +223,24 @@ impl Peer {
     /// Makes a request of each thing that is needed: of all of them, or of none.
     fn ask_for(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         inputs: &Inputs<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<SmallVec<[Asked; 1]>, RespondError> {
         let rounds = self.bridges.get_mut(id.0).map_or(0, |bridge| bridge.rounds);
-        if config.limits.input_rounds <= rounds {
+        if cx.config.limits.input_rounds <= rounds {
             return Err(RespondError::TooManyRounds);
         }
         let mut asked: SmallVec<[Asked; 1]> = SmallVec::new();
         let elicitations = self.elicitations.clone();
         for request in &inputs.requests {
-            match self.ask_for_one(config, id, request, now, out) {
+            match self.ask_for_one(cx, id, request) {
                 Ok(call) => {
                     asked.push(Asked { key: String::from(request.key), call, answer: None });
                 }
                 Err(error) => {
                     for one in asked {
-                        self.give_up(one.call, GivenUp::Cancelled, None, out);
+                        self.give_up(cx, one.call, GivenUp::Cancelled, None);
                     }
                     self.elicitations = elicitations;
                     return Err(match error {
@@ -263,18 +258,16 @@ impl Peer {
 
     fn ask_for_one(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         request: &PreparedInput<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let method = request.kind.rule().name;
         let options = CallOptions::new().parent(id);
-        let mut order = self.prepare_call(config, method, options, now)?;
+        let mut order = self.prepare_call(cx, method, options)?;
         order.entry.purpose = Purpose::Input;
         let params = (!request.params.is_empty()).then(|| Raw::trusted(&request.params));
-        self.make(config, &mut order, method, &params, Sink::Outlets(out))
+        self.make(cx, &mut order, method, &params)
     }
 
     /// Keeps what is needed to hand a request out again.
@@ -304,19 +297,18 @@ impl Peer {
     /// can go on.
     pub(super) fn input_answered(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: &Outcome<'_>,
-        out: &mut dyn Outlets,
     ) -> Option<Result<Resumed, PeerEvent<'static>>> {
         let id = self.outbound.get(call.0).and_then(|entry| entry.parent)?;
         self.end_call(call);
         let Outcome::Result(result) = outcome else {
-            return self.input_failed(config, id, out).map(Err);
+            return self.input_failed(cx, id).map(Err);
         };
         let answer = result.as_json();
-        if !self.may_keep(&config.limits, answer.len()) {
-            return self.input_failed(config, id, out).map(Err);
+        if !self.may_keep(&cx.config.limits, answer.len()) {
+            return self.input_failed(cx, id).map(Err);
         }
         let bridge = self.bridges.get_mut(id.0)?;
         let one = bridge.asked.iter_mut().find(|one| one.call == call)?;
@@ -362,24 +354,23 @@ impl Peer {
     /// What was needed for a request is not to be had, so that it fails.
     pub(super) fn input_failed(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         let is_tool = self.inbound.get(id.0)?.kind == Some(RequestKind::CallTool);
         let answered = if is_tool {
-            self.respond(config, id, &CallToolResult::error(NOT_GIVEN), out)
+            self.respond(cx, id, &CallToolResult::error(NOT_GIVEN))
         } else {
-            self.reject(config, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN), out)
+            self.reject(cx, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN))
         };
         match answered {
             Ok(()) => {}
             Err(RespondError::Encode(_)) => {
-                self.refuse_in_reserve(config, id, &NOT_GIVEN, out);
-                self.answered(id, out);
+                self.refuse_in_reserve(cx, id, &NOT_GIVEN);
+                self.answered(cx, id);
             }
             Err(_) => {
-                self.abandon_input(id, out);
+                self.abandon_input(cx, id);
                 self.drop_exchange(id.0, Ending::Closed);
             }
         }
@@ -391,10 +382,9 @@ impl Peer {
     /// one, and cannot give it again later.
     pub(super) fn refuse_in_reserve(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         message: &dyn fmt::Display,
-        out: &mut dyn Outlets,
     ) {
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return;
@@ -402,22 +392,22 @@ impl Peer {
         let (batch, wire) = (exchange.batch, wire.into_owned());
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
         let (lane, said) = (Lane::Exchange(id), Said::Error(fault.code));
-        self.answer_into(config, (batch, lane), said, out, |writer| {
+        self.answer_into(cx, (batch, lane), said, |writer| {
             write_error(writer, Answer::To(&wire), fault, None)
         });
     }
 
     /// Gives up what was asked for on behalf of a request, because it has ended.
-    pub(super) fn abandon_input(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn abandon_input(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
         if self.bridges.is_empty() {
             return;
         }
-        self.withdraw_asked(id, out);
+        self.withdraw_asked(cx, id);
         self.bridges.take(id.0);
     }
 
     /// Gives up what a request waits for.
-    fn withdraw_asked(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    fn withdraw_asked(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
         if self.bridges.is_empty() {
             return;
         }
@@ -426,7 +416,7 @@ impl Peer {
         self.bridges.bytes -= answer_bytes(&asked);
         for one in asked.into_iter().filter(|one| one.answer.is_none()) {
             if self.outbound.get(one.call.0).is_some() {
-                self.give_up(one.call, GivenUp::Cancelled, None, out);
+                self.give_up(cx, one.call, GivenUp::Cancelled, None);
             }
         }
     }

@@ -1,31 +1,27 @@
 //! Requests of ours: made, held, ended.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use serde::ser::Serialize;
 
+use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
 use super::call_options::{CallError, CallOptions, Timeout};
+use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::gate::Clearance;
 use super::identity::key;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::{Expectation, written};
 use super::tracking::{TaskPart, part};
 use super::waiting::Waiting;
-use super::{ConnectionConfig, Peer};
-use crate::capability::Capability;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
-use crate::frame::{Queue, Room, Tag};
+use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::json::shape::Form;
 use crate::json::{Additions, EncodeError, Member, MetaAdditions, Writer};
 use crate::rpc::{Ending, write_request};
 use crate::task::RELATED;
-use crate::time::Instant;
 
 /// A call that may be made, as far as that does not depend on its params.
 pub(super) struct Order {
@@ -37,15 +33,13 @@ impl Peer {
     /// Makes a call.
     pub(crate) fn call<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         method: &str,
         params: &T,
         options: CallOptions,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
-        let mut order = self.prepare_call(config, method, options, now)?;
-        let made = self.make(config, &mut order, method, params, Sink::Outlets(out));
+        let mut order = self.prepare_call(cx, method, options)?;
+        let made = self.make(cx, &mut order, method, params);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         made
@@ -55,19 +49,18 @@ impl Peer {
     /// [dated](Self::date_later).
     pub(super) fn prepare_call(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         options: CallOptions,
-        now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
-        let (kind, clearance) = self.clear_call(config, method, &options)?;
-        self.has_room(config)?;
-        Ok(self.order(config, kind, clearance, options, now.into()))
+        let (kind, clearance) = self.clear_call(cx, method, &options)?;
+        self.has_room(cx)?;
+        Ok(self.order(cx, kind, clearance, options))
     }
 
     /// Whether there is room for one more call of the application, or can be made.
-    pub(super) fn has_room(&self, config: &ConnectionConfig) -> Result<(), CallError> {
-        let others = config.limits.outbound_calls.checked_sub(1);
+    pub(super) fn has_room(&self, cx: &Cx<'_, '_>) -> Result<(), CallError> {
+        let others = cx.config.limits.outbound_calls.checked_sub(1);
         if others.is_some_and(|others| self.has_calls_up_to(others)) || self.has_abandoned() {
             return Ok(());
         }
@@ -76,8 +69,8 @@ impl Peer {
 
     /// Makes the room that a call has taken beyond the limit. Not before it has been made, because one that
     /// cannot be made changes nothing.
-    pub(super) fn make_room(&mut self, config: &ConnectionConfig) {
-        if !self.has_calls_up_to(config.limits.outbound_calls) {
+    pub(super) fn make_room(&mut self, cx: &Cx<'_, '_>) {
+        if !self.has_calls_up_to(cx.config.limits.outbound_calls) {
             self.forget_first_abandoned();
         }
     }
@@ -91,19 +84,18 @@ impl Peer {
     /// The same, however many calls are pending.
     pub(super) fn prepare_one_more(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         options: CallOptions,
-        now: impl Into<Option<Instant>>,
     ) -> Result<Order, CallError> {
-        let (kind, clearance) = self.clear_call(config, method, &options)?;
-        Ok(self.order(config, kind, clearance, options, now.into()))
+        let (kind, clearance) = self.clear_call(cx, method, &options)?;
+        Ok(self.order(cx, kind, clearance, options))
     }
 
     /// Whether a call may be made, and of what kind it is if the machine is to look.
     fn clear_call(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         options: &CallOptions,
     ) -> Result<(Option<RequestKind>, Clearance), CallError> {
@@ -119,8 +111,8 @@ impl Peer {
             return Err(NotAllowed::Revision.into());
         }
         let kind = RequestKind::named(method);
-        let clearance = self.clear_request(config, method, kind)?;
-        let kind = kind.filter(|_| !config.relay.covers(method));
+        let clearance = self.clear_request(cx, method, kind)?;
+        let kind = kind.filter(|_| !cx.config.relay.covers(method));
         Ok((kind, clearance))
     }
 
@@ -128,22 +120,21 @@ impl Peer {
     #[inline]
     fn order(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         clearance: Clearance,
         options: CallOptions,
-        now: Option<Instant>,
     ) -> Order {
-        let timeouts = &config.timeouts;
+        let timeouts = &cx.config.timeouts;
         let (idle, total) = match kind {
             Some(kind) if kind.asks_a_person() => (None, timeouts.person),
             _ => (timeouts.idle, timeouts.total),
         };
         let (idle, total) = (options.idle.or(idle), options.total.or(total));
-        if let Some(now) = now {
+        if let Some(now) = cx.now {
             self.clock.tick(now);
         }
-        let time = now.map(|now| self.clock.at(now));
+        let time = cx.now.map(|now| self.clock.at(now));
         let mut entry = Call {
             kind,
             level: options.level.or(self.request_level),
@@ -156,7 +147,7 @@ impl Peer {
             idle_deadline: idle.zip(time).map(|(idle, time)| time + idle),
             total_deadline: total.zip(time).map(|(total, time)| time + total),
             is_bounded: matches!(options.total, Timeout::After(_)),
-            lag: now.map(|now| self.clock.lag(now)).unwrap_or_default(),
+            lag: cx.now.map(|now| self.clock.lag(now)).unwrap_or_default(),
             // A call without timers has none that could stand still for too long.
             pause: timeouts.person.filter(|_| idle.is_some() || total.is_some()),
             ..Call::default()
@@ -169,36 +160,33 @@ impl Peer {
     /// to hand it on.
     pub(super) fn make<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         order: &mut Order,
         method: &str,
         params: &T,
-        sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
         let lane = order.entry.parent.map(Lane::Exchange);
-        if let Sink::Outlets(out) = &sink
-            && !out.can_ask(lane.unwrap_or_default())
-        {
+        if !cx.out.can_ask(lane.unwrap_or_default()) {
             return Err(NotAllowed::Carrier.into());
         }
-        self.make_on(config, order, lane, method, params, sink)
+        self.make_on(cx, order, lane, method, params)
     }
 
     /// The same on a lane, or on its own.
     pub(super) fn make_on<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         order: &mut Order,
         lane: Option<Lane>,
         method: &str,
         params: &T,
-        sink: Sink<'_, '_>,
     ) -> Result<CallId, CallError> {
         let Order { entry, clearance } = order;
+        let limits = &cx.config.limits;
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let hold = self.must_hold(method);
-        let (known, most) = (&self.elicitations, config.limits.kept_bytes);
+        let (known, most) = (&self.elicitations, limits.kept_bytes);
         let stamp = RequestStamp::of(self.identity.as_deref(), self.rules(), entry);
         let (kind, options) = (entry.kind, entry.task_options());
         let task = options.map(|options| self.task_member(kind, options)).transpose()?.flatten();
@@ -229,41 +217,28 @@ impl Peer {
             }
             Ok(())
         };
-        let put = match sink {
-            Sink::Batch(queue, undeclared) => {
-                let put = queue.append(usize::MAX, (), b"", write);
-                if put.is_ok() {
-                    undeclared.extend(clearance.to_observe().map(|one| (method.into(), one)));
-                }
-                put.map(|_| (Lane::Connection, Whereabouts::Withdrawn))
+        let lane = lane.unwrap_or(Lane::Call(call));
+        let put = if hold {
+            let waiting = Waiting { lane, call: Some(call), is_wanted: true };
+            self.held.hold(limits.held_bytes, waiting, write).map(Whereabouts::Held)
+        } else {
+            let put = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), write);
+            if put.is_ok() {
+                clearance.observe(method, cx.out);
+                observe_sent(cx.out, lane, Said::Method(method));
             }
-            Sink::Outlets(_) if hold => {
-                let lane = lane.unwrap_or(Lane::Call(call));
-                let waiting = Waiting { lane, call: Some(call), is_wanted: true };
-                self.held
-                    .hold(config.limits.held_bytes, waiting, write)
-                    .map(|serial| (lane, Whereabouts::Held(serial)))
-            }
-            Sink::Outlets(out) => {
-                let lane = lane.unwrap_or(Lane::Call(call));
-                let put = out.lane(lane).append(Room::Limit, Tag::Call(call), write);
-                if put.is_ok() {
-                    clearance.observe(method, out);
-                    observe_sent(out, lane, Said::Method(method));
-                }
-                put.map(|serial| (lane, Whereabouts::Lane(serial)))
-            }
+            put.map(Whereabouts::Lane)
         };
         self.spare = params_again;
         if put.is_err() {
             // They were copied, and then there was no room for the end of the message.
             self.spare.clear();
         }
-        (entry.lane, entry.whereabouts) =
-            put.map_err(|error| clearance.explain::<CallError>(error))?;
+        entry.whereabouts = put.map_err(|error| clearance.explain::<CallError>(error))?;
+        entry.lane = lane;
         self.register(entry);
-        self.make_room(config);
-        self.expect(config, call, expectation);
+        self.make_room(cx);
+        self.expect(cx, call, expectation);
         self.store_params(call);
         Ok(call)
     }
@@ -284,13 +259,13 @@ impl Peer {
     }
 
     /// It is this late, for the calls that were made without knowing that.
-    pub(super) fn date_calls(&mut self, config: &ConnectionConfig, now: Instant) {
-        let time = self.clock.at(now);
+    pub(super) fn date_calls(&mut self, cx: &Cx<'_, '_>) {
+        let time = self.clock.at(cx.now());
         while let Some(call) = self.unsettled.undated.pop_front() {
             if let Some(entry) = self.outbound.get_mut(call.0) {
                 entry.idle_deadline = entry.idle.map(|idle| time + idle);
                 if entry.purpose == Purpose::TaskStep {
-                    entry.total_deadline = config.timeouts.total.map(|total| time + total);
+                    entry.total_deadline = cx.config.timeouts.total.map(|total| time + total);
                 }
                 self.set_deadline(call);
             }
@@ -298,18 +273,13 @@ impl Peer {
     }
 
     /// Remembers what is needed when the answer to a call comes.
-    pub(super) fn expect(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        expectation: Expectation,
-    ) {
+    pub(super) fn expect(&mut self, cx: &Cx<'_, '_>, call: CallId, expectation: Expectation) {
         let Expectation { kept, elicitation } = expectation;
         if let Some(entry) = self.outbound.get_mut(call.0) {
             entry.kept = kept;
         }
         if let Some(id) = &elicitation {
-            self.elicitations.add(id, &config.limits);
+            self.elicitations.add(id, &cx.config.limits);
         }
     }
 
@@ -349,13 +319,6 @@ impl Peer {
             .filter(|(_, entry)| entry.purpose == Purpose::Application)
             .map(|(place, entry)| (CallId(place), entry))
     }
-}
-
-/// Where a call is written to.
-pub(super) enum Sink<'s, 'o> {
-    Outlets(&'s mut (dyn Outlets + 'o)),
-    /// A batch that is being put together, and what is to be told of when it is sent.
-    Batch(&'s mut Queue<()>, &'s mut Vec<(String, Capability)>),
 }
 
 /// What the machine says with a request beside its params.

@@ -4,13 +4,14 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
+use super::cx::Cx;
 use super::event::{CallEnded, Cause, Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::tracking::TaskPart;
-use super::{ConnectionConfig, Peer};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, write_notification};
@@ -69,10 +70,9 @@ const METHOD: &str = "notifications/cancelled";
 impl Peer {
     pub(crate) fn cancel(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         reason: Option<&str>,
-        out: &mut dyn Outlets,
     ) -> Result<Cancellation, CancelError> {
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
@@ -85,18 +85,18 @@ impl Peer {
             return Err(CancelError::Closed);
         }
         if self.tracked_part(call).is_some() {
-            self.stop_asking(call, out);
-            let asked = self.ask_to_cancel(config, call, out);
+            self.stop_asking(cx, call);
+            let asked = self.ask_to_cancel(cx, call);
             self.end_call(call);
             return Ok(if asked { Cancellation::Notified } else { Cancellation::TaskGoesOn });
         }
-        if self.may_become_task(call, out) {
+        if self.may_become_task(cx, call) {
             self.withdraw_inputs(call);
             self.abandon_call(call, GivenUp::Cancelled, None);
             return Ok(Cancellation::Deferred);
         }
         let subscription = self.outbound.take_subscription(call.0);
-        let cancellation = self.give_up(call, GivenUp::Cancelled, reason, out);
+        let cancellation = self.give_up(cx, call, GivenUp::Cancelled, reason);
         if let Some(subscription) = subscription {
             self.leave_session(&subscription);
             if subscription.in_session.is_some() {
@@ -109,28 +109,27 @@ impl Peer {
     /// Ends the calls that were made because of a request.
     pub(crate) fn cancel_calls_made_for(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         request: InboundId,
         reason: Option<&str>,
-        out: &mut dyn Outlets,
     ) -> usize {
         // Collected first: cancelling them takes them out of the table.
         #[allow(clippy::needless_collect, reason = "the table changes")]
         let calls: Vec<CallId> = self.calls_made_for(request).collect();
-        calls.into_iter().filter(|call| self.cancel(config, *call, reason, out).is_ok()).count()
+        calls.into_iter().filter(|call| self.cancel(cx, *call, reason).is_ok()).count()
     }
 
     /// Takes a call back, or tells the peer that its answer is not wanted any more.
     pub(super) fn give_up(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         cause: GivenUp,
         reason: Option<&str>,
-        out: &mut dyn Outlets,
     ) -> Cancellation {
         self.withdraw_inputs(call);
         self.forget_task(call);
-        let withdrawn = self.withdraw(call, out);
+        let withdrawn = self.withdraw(cx, call);
         let Some(id) = self.outbound.id(call.0) else { return Cancellation::Withdrawn };
         let lane = self.outbound.get(call.0).map_or(Lane::Connection, |entry| entry.lane);
         self.deadlines.clear(call.0.index);
@@ -140,45 +139,45 @@ impl Peer {
         }
         self.outbound.give_up(call.0, cause);
         if !mutant!("no_cancellation_is_sent") {
-            self.send_cancelled(lane, id, reason, out);
+            self.send_cancelled(cx, lane, id, reason);
         }
         Cancellation::Notified
     }
 
     /// Sends the cancellation, without its reason if that does not fit.
-    fn send_cancelled(&mut self, lane: Lane, id: u64, reason: Option<&str>, out: &mut dyn Outlets) {
+    fn send_cancelled(&mut self, cx: &mut Cx<'_, '_>, lane: Lane, id: u64, reason: Option<&str>) {
         if reason.is_some() {
             let params = CancelledParams { id, reason };
-            let sent = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+            let sent = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
                 write_notification(writer, METHOD, &params, None)
             });
             if sent.is_ok() {
-                return observe_sent(out, lane, Said::Method(METHOD));
+                return observe_sent(cx.out, lane, Said::Method(METHOD));
             }
         }
         let params = CancelledParams { id, reason: None };
-        self.send_own(lane, Said::Method(METHOD), out, |writer| {
+        self.send_own(cx, lane, Said::Method(METHOD), |writer| {
             write_notification(writer, METHOD, &params, None)
         });
     }
 
     /// Whether nothing of a call has been sent.
-    pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+    pub(super) fn is_unsent(&self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let Some(entry) = self.outbound.get(call.0) else { return false };
         match entry.whereabouts {
             Whereabouts::Held(_) | Whereabouts::Withdrawn => true,
-            Whereabouts::Lane(serial) => out.lane(entry.lane).is_untouched(serial, call),
+            Whereabouts::Lane(serial) => cx.out.lane(entry.lane).is_untouched(serial, call),
             Whereabouts::Batch(_) | Whereabouts::Answered => false,
         }
     }
 
     /// Takes back what has not been sent of a call. Says whether that was all of it.
-    fn withdraw(&mut self, call: CallId, out: &mut dyn Outlets) -> bool {
+    fn withdraw(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let Some(entry) = self.outbound.get(call.0) else { return false };
         match entry.whereabouts {
             Whereabouts::Held(serial) => self.held.withdraw(serial, entry.lane, call),
             Whereabouts::Lane(_) if mutant!("no_call_is_withdrawn") => false,
-            Whereabouts::Lane(serial) => out.lane(entry.lane).withdraw(serial, call),
+            Whereabouts::Lane(serial) => cx.out.lane(entry.lane).withdraw(serial, call),
             // It is not a message of its own.
             Whereabouts::Batch(_) => false,
             Whereabouts::Answered | Whereabouts::Withdrawn => true,
@@ -189,13 +188,13 @@ impl Peer {
     /// that `also` accepts: many calls that end at once cost no more than a few.
     pub(super) fn withdraw_with(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         also: impl Fn(&Call) -> bool,
-        out: &mut dyn Outlets,
     ) {
         let Some(entry) = self.outbound.get(call.0) else { return };
         let Whereabouts::Lane(serial) = entry.whereabouts else { return };
-        let outbox = out.lane(entry.lane);
+        let outbox = cx.out.lane(entry.lane);
         if !outbox.is_untouched(serial, call) {
             return;
         }
@@ -213,17 +212,17 @@ impl Peer {
     /// Ends a call because the connection has ended.
     pub(super) fn lose_call(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         cause: Cause,
-        out: &mut dyn Outlets,
     ) -> PeerEvent<'static> {
-        self.withdraw_with(call, |_| true, out);
-        self.withdraw_batch_of(call, out);
+        self.withdraw_with(cx, call, |_| true);
+        self.withdraw_batch_of(cx, call);
         // One that was about to be made again, with what was gathered for it, has been seen before.
         let was_answered =
             |entry: &Call| entry.whereabouts == Whereabouts::Answered || entry.gathering.is_some();
         let answered = self.outbound.get(call.0).is_some_and(was_answered);
-        let unsent = self.withdraw(call, out) && !answered;
+        let unsent = self.withdraw(cx, call) && !answered;
         let outcome = if unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
         let outcome = self.left_task(call).unwrap_or(outcome);
         let event = self.end_event(call, outcome);
@@ -259,10 +258,10 @@ impl Peer {
     }
 
     /// Takes back the batch that a call is in, if nothing of it has been sent, with all that are in it.
-    fn withdraw_batch_of(&mut self, call: CallId, out: &mut dyn Outlets) {
+    fn withdraw_batch_of(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(entry) = self.outbound.get(call.0) else { return };
         let Whereabouts::Batch(serial) = entry.whereabouts else { return };
-        if out.lane(entry.lane).withdraw_batch(serial) {
+        if cx.out.lane(entry.lane).withdraw_batch(serial) {
             self.outbound.for_each(|entry| {
                 if entry.whereabouts == Whereabouts::Batch(serial) {
                     entry.whereabouts = Whereabouts::Withdrawn;

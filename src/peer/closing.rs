@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::call::{Call, Purpose};
+use super::cx::Cx;
 use super::event::Cause;
 use super::exchange::Exchange;
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::rare::Rare;
 use super::timers::Elapsed;
@@ -119,11 +119,7 @@ impl Peer {
     /// The next thing that the end has brought about: first that it is coming, then the calls that could not go on
     /// before, the other calls in the order they were made, then the requests in the order they came, then that it is
     /// over.
-    pub(super) fn next_outcome(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
+    pub(super) fn next_outcome(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         if self.phase == Phase::Draining && !self.closing.draining_told {
             self.closing.draining_told = true;
             let deadline = self.closing.deadline.unwrap_or_default();
@@ -134,33 +130,33 @@ impl Peer {
         }
         if self.phase == Phase::Draining
             && 0 < self.held.len()
-            && let Some(event) = self.next_unsent(config, out)
+            && let Some(event) = self.next_unsent(cx)
         {
             return Some(Elapsed::Event(event));
         }
         if self.phase == Phase::Draining
             && let Some(event) =
-                self.next_ended_listen(config, out).or_else(|| self.next_closed_subscription(out))
+                self.next_ended_listen(cx).or_else(|| self.next_closed_subscription(cx))
         {
             return Some(Elapsed::Event(event));
         }
         // A call that could not go on before the connection ended has that as its outcome.
-        if let Some(event) = self.next_refused(config, out) {
+        if let Some(event) = self.next_refused(cx) {
             return Some(Elapsed::Event(event));
         }
         if self.closing.input_ended {
-            if let Some(event) = self.next_given_up(config, out) {
+            if let Some(event) = self.next_given_up(cx) {
                 return Some(Elapsed::Event(event));
             }
-            if let Some(elapsed) = self.next_ended_call(config, out) {
+            if let Some(elapsed) = self.next_ended_call(cx) {
                 return Some(elapsed);
             }
         }
-        if let Some(event) = self.next_marked(out) {
+        if let Some(event) = self.next_marked(cx) {
             return Some(Elapsed::Event(event));
         }
         if self.unsettled.has_news() {
-            if let Some(event) = self.next_given_up(config, out).or_else(|| self.next_early()) {
+            if let Some(event) = self.next_given_up(cx).or_else(|| self.next_early()) {
                 return Some(Elapsed::Event(event));
             }
             if let Some(input) = self.next_input() {
@@ -187,7 +183,7 @@ impl Peer {
 
     /// Refuses every request that has not been answered, because the connection is about to end without it. That
     /// it has ended is told later.
-    pub(super) fn refuse_unanswered(&mut self, config: &ConnectionConfig, out: &mut dyn Outlets) {
+    pub(super) fn refuse_unanswered(&mut self, cx: &mut Cx<'_, '_>) {
         let is_waited_for = |exchange: &Exchange| exchange.need.is_none() && !exchange.marked;
         let open: Vec<InboundId> = self
             .inbound
@@ -197,7 +193,7 @@ impl Peer {
             .collect();
         for id in open {
             let text = ViolationKind::ShuttingDown.text();
-            self.refuse_in_reserve(config, id, &text, out);
+            self.refuse_in_reserve(cx, id, &text);
         }
     }
 
@@ -212,11 +208,7 @@ impl Peer {
         self.tracked = Rare::EMPTY;
     }
 
-    fn next_ended_call(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
+    fn next_ended_call(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         // Not by recursion: there can be many whose end is told to nobody.
         loop {
             let call = CallId(self.outbound.first()?);
@@ -226,10 +218,10 @@ impl Peer {
             let is_nobodys = entry.is_some_and(Call::is_nobodys);
             let parent =
                 entry.and_then(|entry| entry.parent.filter(|_| entry.purpose == Purpose::Input));
-            let event = self.lose_call(call, cause, out);
+            let event = self.lose_call(cx, call, cause);
             let event = match parent {
                 _ if is_nobodys => None,
-                Some(parent) => self.input_failed(config, parent, out),
+                Some(parent) => self.input_failed(cx, parent),
                 None if is_initialize => return Some(Elapsed::HandshakeLost(cause)),
                 None => Some(event),
             };

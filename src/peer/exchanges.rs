@@ -1,12 +1,13 @@
 //! Requests of the peer, from when they are taken in until they are answered or dropped.
 
 use super::context::RequestContext;
+use super::cx::Cx;
 use super::event::{CancelCause, Cancelled};
 use super::exchange::Exchange;
 use super::incoming_request::IncomingRequest;
 use super::outlets::{Lane, Observation, Outlets};
 use super::peer_event::PeerEvent;
-use super::{ConnectionConfig, DuplicateIds, Peer};
+use super::{DuplicateIds, Peer};
 use crate::dialect::elicitation_id;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
@@ -21,12 +22,11 @@ impl Peer {
     /// is none.
     pub(crate) fn admit(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
-        out: &mut dyn Outlets,
     ) -> Result<(InboundId, RequestContext), ViolationKind> {
-        let (limits, arrival) = (&config.limits, request.arrival);
+        let (limits, arrival) = (&cx.config.limits, request.arrival);
         let is_full = limits.inbound_requests <= self.inbound.len();
         if is_full && !mutant!("requests_are_not_bounded") {
             return Err(ViolationKind::TooManyRequests);
@@ -35,12 +35,12 @@ impl Peer {
             return Err(ViolationKind::TooManyBatches);
         }
         let bytes = bytes_of(request.bytes);
-        let unsent = out.lane(arrival.lane).len();
+        let unsent = cx.out.lane(arrival.lane).len();
         if !self.may_keep(limits, bytes.saturating_add(unsent)) {
             return Err(ViolationKind::TooManyBytes);
         }
         let is_subscription = kind == Some(RequestKind::Listen);
-        let token = match request.progress_token(config)? {
+        let token = match request.progress_token(cx)? {
             // Nothing is reported on it but what it has subscribed to.
             _ if is_subscription => None,
             token => token,
@@ -52,7 +52,7 @@ impl Peer {
             ..request.context
         };
         let params = request.params_text().unwrap_or_default();
-        let related = self.related_task(config, kind, request);
+        let related = self.related_task(cx, kind, request);
         let fill = |exchange: &mut Exchange| {
             exchange.context = context;
             exchange.kind = kind;
@@ -68,7 +68,7 @@ impl Peer {
             exchange.related.0.push_str(related.as_deref().unwrap_or_default());
             exchange.bytes = bytes;
         };
-        let place = match config.duplicate_ids {
+        let place = match cx.config.duplicate_ids {
             DuplicateIds::Refuse => self.inbound.insert(&request.id, fill),
             DuplicateIds::Serve => self.inbound.insert_twin(&request.id, fill),
         };
@@ -80,7 +80,7 @@ impl Peer {
                 self.clock.begin_asking(arrival.now);
             }
             if let Some(id) = elicitation_id(kind, params, context.revision) {
-                self.elicitations.add(&id, &config.limits);
+                self.elicitations.add(&id, &cx.config.limits);
             }
         }
         if let Some(batch) = arrival.batch {
@@ -130,9 +130,9 @@ impl Peer {
     /// The peer cancels a request of its own.
     pub(super) fn cancelled_by_peer<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let place = self.inbound.find(id)?;
         if self.inbound.get(place).is_some_and(Exchange::asks_for_task) {
@@ -140,14 +140,14 @@ impl Peer {
             self.note(ViolationKind::TaskCancellation);
             return None;
         }
-        self.withdraw_about(InboundId(place), out);
-        self.abandon_input(InboundId(place), out);
+        self.withdraw_about(cx, InboundId(place));
+        self.abandon_input(cx, InboundId(place));
         let batch = if mutant!("a_cancelled_request_stays_open") {
             None
         } else {
             self.drop_exchange(place, Ending::Cancelled)
         };
-        self.settle_in_batch(batch, out);
+        self.settle_in_batch(cx, batch);
         // Where duplicate ids are served, others can have the same one. They come out one by one.
         while let Some(other) = self.inbound.find(id) {
             self.inbound.detach(other);
@@ -161,7 +161,7 @@ impl Peer {
     }
 
     /// The next exchange that was cancelled together with another one.
-    pub(super) fn next_marked(&mut self, out: &mut dyn Outlets) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_marked(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
         let (place, cause) = loop {
             let (place, cause) = *self.marked.front()?;
             self.marked.pop_front();
@@ -170,10 +170,10 @@ impl Peer {
                 break (place, cause);
             }
         };
-        self.withdraw_about(InboundId(place), out);
-        self.abandon_input(InboundId(place), out);
+        self.withdraw_about(cx, InboundId(place));
+        self.abandon_input(cx, InboundId(place));
         let batch = self.drop_exchange(place, Ending::Cancelled);
-        self.settle_in_batch(batch, out);
+        self.settle_in_batch(cx, batch);
         let id = InboundId(place);
         Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
@@ -187,11 +187,11 @@ impl Peer {
     }
 
     /// Takes back what has not left of the messages about a request that is not to be answered.
-    fn withdraw_about(&self, id: InboundId, out: &mut dyn Outlets) {
+    fn withdraw_about(&self, cx: &mut Cx<'_, '_>, id: InboundId) {
         let Some(serial) = self.inbound.get(id.0).and_then(|exchange| exchange.last_output) else {
             return;
         };
-        let outbox = out.lane(Lane::Exchange(id));
+        let outbox = cx.out.lane(Lane::Exchange(id));
         if outbox.is_unsent(serial, id) {
             outbox.withdraw_exchange(id);
         }

@@ -108,7 +108,7 @@ macro_rules! peer_face {
                 result: &T,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond(&self.config.connection, request, result, out)
+                self.peer.respond(&mut Cx::undated(&self.config.connection, out), request, result)
             }
 
             /// Answers a request with a result that was prepared, which is copied if it was prepared for
@@ -123,7 +123,11 @@ macro_rules! peer_face {
                 result: &Prepared,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond_prepared(&self.config.connection, request, result, out)
+                self.peer.respond_prepared(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    result,
+                )
             }
 
             /// Answers a request with a result that was written for it, by copying.
@@ -137,7 +141,11 @@ macro_rules! peer_face {
                 result: &WrittenResult<'_>,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond_written(&self.config.connection, request, result, out)
+                self.peer.respond_written(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    result,
+                )
             }
 
             /// Answers a request with an error. The message is one short sentence.
@@ -153,10 +161,9 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
                 self.peer.reject(
-                    &self.config.connection,
+                    &mut Cx::undated(&self.config.connection, out),
                     request,
                     Fault::plain(code, &message),
-                    out,
                 )
             }
 
@@ -174,7 +181,7 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
                 let fault = Fault { code, message: &message, data: Some(data) };
-                self.peer.reject(&self.config.connection, request, fault, out)
+                self.peer.reject(&mut Cx::undated(&self.config.connection, out), request, fault)
             }
 
             /// Answers a request with an error as it came from elsewhere: code, message and data. For gateways.
@@ -188,7 +195,11 @@ macro_rules! peer_face {
                 error: &ErrorObject<'_>,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.reject(&self.config.connection, request, Fault::of(error), out)
+                self.peer.reject(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    Fault::of(error),
+                )
             }
 
             /// Tells the peer how far the work on its request is, if it asked for that.
@@ -203,7 +214,11 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<ProgressReport, RespondError> {
-                self.peer.report_progress(&self.config.connection, request, progress, now, out)
+                self.peer.report_progress(
+                    &mut Cx::at(&self.config.connection, now, out),
+                    request,
+                    progress,
+                )
             }
         }
 
@@ -242,7 +257,12 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
-                self.peer.call(&self.config.connection, method, params, options, now, out)
+                self.peer.call(
+                    &mut Cx::at(&self.config.connection, now, out),
+                    method,
+                    params,
+                    options,
+                )
             }
 
             /// Asks for a list, page by page, under one handle. All pages but the last come as events;
@@ -260,7 +280,12 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
                 let method = (M::NAME, M::ITEMS);
-                self.peer.list(&self.config.connection, method, paging, options, now, out)
+                self.peer.list(
+                    &mut Cx::at(&self.config.connection, now, out),
+                    method,
+                    paging,
+                    options,
+                )
             }
 
             /// Sends what `fill` adds as one JSON-RPC batch, or nothing at all if it fails or panics.
@@ -274,7 +299,7 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
                 fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
             ) -> Result<R, E> {
-                self.peer.batch(&self.config.connection, now, out, fill)
+                self.peer.batch(&mut Cx::at(&self.config.connection, now, out), fill)
             }
 
             /// Ends a call because its answer is not wanted any more. It is over at once, without an
@@ -289,7 +314,7 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> Result<Cancellation, CancelError> {
-                self.peer.cancel(&self.config.connection, call, reason, out)
+                self.peer.cancel(&mut Cx::undated(&self.config.connection, out), call, reason)
             }
 
             /// Ends every call that was made because of a request
@@ -301,7 +326,11 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> usize {
-                self.peer.cancel_calls_made_for(&self.config.connection, request, reason, out)
+                self.peer.cancel_calls_made_for(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    reason,
+                )
             }
 
             /// Goes on with a task that a call on another connection has become. The call that stands for it
@@ -317,7 +346,11 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
-                self.peer.resume_task(&self.config.connection, ticket, options, now, out)
+                self.peer.resume_task(
+                    &mut Cx::at(&self.config.connection, now, out),
+                    ticket,
+                    options,
+                )
             }
 
             /// Asks the peer to cancel the task that a call has become, and waits for what comes of that: the
@@ -335,7 +368,7 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<(), CallError> {
-                self.peer.cancel_task(&self.config.connection, call, now, out)
+                self.peer.cancel_task(&mut Cx::at(&self.config.connection, now, out), call)
             }
 
             /// Stops the timers of all calls, for as long as
@@ -395,7 +428,7 @@ macro_rules! peer_face {
             ) -> Result<Delivery, NotifyError> {
                 let change = None;
                 let notice = Notice { method, params, related, wanted: None, change };
-                self.peer.notify(&self.config.connection, notice, out)
+                self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
             }
         }
 

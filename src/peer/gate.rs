@@ -1,7 +1,8 @@
 //! What this side may send now: a question to the tables, and what the policy makes of the answer.
 
+use super::cx::Cx;
 use super::outlets::{Observation, Outlets};
-use super::{CapabilityPolicy, ConnectionConfig, Peer};
+use super::{CapabilityPolicy, Peer};
 use crate::capability::{Capability, CapabilitySet};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
@@ -62,34 +63,34 @@ impl Peer {
     /// Whether this side may send a request, as far as is known.
     pub(super) fn clear_request(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         kind: Option<RequestKind>,
     ) -> Result<Clearance, NotAllowed> {
-        self.clear(config, method, kind.map(RequestKind::rule))
+        self.clear(cx, method, kind.map(RequestKind::rule))
     }
 
     /// Whether this side may send a notification, as far as is known.
     pub(super) fn clear_notification(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         kind: Option<NotificationKind>,
     ) -> Result<Clearance, NotAllowed> {
-        self.clear(config, method, kind.map(NotificationKind::rule))
+        self.clear(cx, method, kind.map(NotificationKind::rule))
     }
 
     fn clear(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         rule: Option<&'static Rule>,
     ) -> Result<Clearance, NotAllowed> {
-        let rule = rule.filter(|_| !config.relay.covers(method));
+        let rule = rule.filter(|_| !cx.config.relay.covers(method));
         let mut clearance = Clearance {
             form: None,
             declared: self.declared(),
-            policy: config.capability_policy,
+            policy: cx.config.capability_policy,
             undeclared: None,
             refused: None,
         };

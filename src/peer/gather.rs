@@ -12,18 +12,18 @@ use core::time::Duration;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::Peer;
 use super::call::Whereabouts;
 use super::call_options::CallError;
 use super::calls::{Marks, write_call};
 use super::context::RequestContext;
+use super::cx::Cx;
 use super::event::Outcome;
 use super::exchange::Exchange;
 use super::exchanges::{Said, observe_sent};
 use super::gathering::{Gathering, InputRequested, Need, Stuck, Wanted};
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::request_stamp::RequestStamp;
-use super::{ConnectionConfig, Peer};
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::{RequestKind, Sender};
 use crate::dialect::{NotAllowed, RespondError, check_params};
@@ -35,7 +35,6 @@ use crate::json::{
     object_of,
 };
 use crate::rpc::Ending;
-use crate::time::Instant;
 
 /// How long to wait before a request is made again for which nothing had to be gathered; twice as long
 /// each time.
@@ -85,10 +84,9 @@ impl Peer {
     /// The peer needs something before it answers a call.
     pub(super) fn gather<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         call: CallId,
         (result, bytes): (Raw<'a>, &'a [u8]),
-        now: Instant,
     ) -> Gathered<'a> {
         let invalid = || {
             let kind = ViolationKind::InvalidResult;
@@ -98,7 +96,7 @@ impl Peer {
         if !entry.kind.is_some_and(RequestKind::may_need_input) {
             return invalid();
         }
-        let Some(gathering) = Gathering::read(result.as_json(), config.limits.input_requests)
+        let Some(gathering) = Gathering::read(result.as_json(), cx.config.limits.input_requests)
         else {
             return invalid();
         };
@@ -110,18 +108,18 @@ impl Peer {
             return invalid();
         }
         let rounds = entry.gathering.as_ref().map_or(0, |before| before.rounds) + 1;
-        if config.limits.input_rounds < rounds {
+        if cx.config.limits.input_rounds < rounds {
             return Gathered::Ends(Outcome::TooManyRounds);
         }
         let wanted: usize = gathering.wanted.iter().map(Wanted::bytes).sum();
-        if !self.may_keep(&config.limits, wanted + gathering.bytes()) {
+        if !self.may_keep(&cx.config.limits, wanted + gathering.bytes()) {
             return Gathered::Ends(Outcome::InputRequired(result));
         }
-        let room = config.limits.inbound_requests.saturating_sub(self.inbound.len()) as usize;
+        let room = cx.config.limits.inbound_requests.saturating_sub(self.inbound.len()) as usize;
         if room < gathering.wanted.len() {
             return Gathered::Ends(Outcome::InputRequired(result));
         }
-        self.begin_gathering(config, call, Gathering { rounds, ..gathering }, now)
+        self.begin_gathering(cx, call, Gathering { rounds, ..gathering })
     }
 
     /// Whether a server may need this of this side, for a call that declares no more than `narrowed`.
@@ -142,19 +140,18 @@ impl Peer {
 
     fn begin_gathering<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         call: CallId,
         mut gathering: Gathering,
-        now: Instant,
     ) -> Gathered<'a> {
         for (index, wanted) in (0..).zip(&mut gathering.wanted) {
-            wanted.place = Some(self.admit_need(config, wanted, Need::new(call, index), now));
+            wanted.place = Some(self.admit_need(cx, wanted, Need::new(call, index)));
         }
         let (count, is_empty) = (gathering.wanted.len(), gathering.wanted.is_empty());
         let wait = PACE.saturating_mul(1 << (gathering.rounds - 1).min(10));
         // The id of the answer has had its day; whatever else comes under it belongs to nothing.
         self.outbound.renew(call.0);
-        let time = self.clock.at(now);
+        let time = self.clock.at(cx.now());
         if let Some(entry) = self.outbound.get_mut(call.0) {
             entry.whereabouts = Whereabouts::Answered;
             entry.progress = None;
@@ -170,13 +167,7 @@ impl Peer {
     }
 
     /// Puts a request to the application into the table. It has no id of its own.
-    pub(super) fn admit_need(
-        &mut self,
-        config: &ConnectionConfig,
-        wanted: &Wanted,
-        need: Need,
-        now: Instant,
-    ) -> Place {
+    pub(super) fn admit_need(&mut self, cx: &Cx<'_, '_>, wanted: &Wanted, need: Need) -> Place {
         let context = self.session.map(RequestContext::from).unwrap_or_default();
         let place = self.inbound.insert_unnamed(|exchange| {
             exchange.context = context;
@@ -184,11 +175,11 @@ impl Peer {
             exchange.need = Some(need);
             exchange.bytes = wanted.bytes();
             let params = wanted.params.as_deref().unwrap_or_default();
-            let most = config.limits.kept_bytes;
+            let most = cx.config.limits.kept_bytes;
             exchange.kept.keep(wanted.kind, params, context.revision, most);
         });
         self.inbound_bytes += wanted.bytes();
-        self.clock.begin_asking(now);
+        self.clock.begin_asking(cx.now());
         self.unsettled.needs.push(place);
         place
     }
@@ -225,11 +216,10 @@ impl Peer {
     /// The application has answered something that a call needs.
     pub(super) fn give_input<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         need: Need,
         result: &T,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
         let answer = answer_text(exchange, result)?;
@@ -243,9 +233,9 @@ impl Peer {
         }
         let is_complete = gathering.wanted.iter().all(|wanted| wanted.answer.is_some());
         if entry.tracked().is_some() {
-            self.bring_inputs(config, need.call, None, out);
+            self.bring_inputs(cx, need.call);
         } else if is_complete {
-            self.ask_again(need.call, None, out);
+            self.ask_again(cx, need.call);
         }
         Ok(())
     }
@@ -258,11 +248,7 @@ impl Peer {
     }
 
     /// The next call that cannot go on.
-    pub(super) fn next_given_up(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_given_up(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
         while let Some((call, stuck)) = self.unsettled.given_up.pop_front() {
             // A task outlives the connection, and its ticket is worth more than why it could not be asked about.
             let survives = self.calls_are_over() && self.tracked_part(call).is_some();
@@ -273,8 +259,8 @@ impl Peer {
                 };
                 if self.tracked_part(call).is_some() {
                     // Nobody will ask for what the task comes to.
-                    self.stop_asking(call, out);
-                    self.ask_to_cancel(config, call, out);
+                    self.stop_asking(cx, call);
+                    self.ask_to_cancel(cx, call);
                 }
                 let event = self.end_event(call, outcome);
                 self.end_call(call);
@@ -286,10 +272,10 @@ impl Peer {
 
     /// Makes the request of a call again, with what has been gathered for it. If there is no room it is
     /// tried again.
-    pub(super) fn ask_again(&mut self, call: CallId, now: Option<Instant>, out: &mut dyn Outlets) {
+    pub(super) fn ask_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(id) = self.outbound.id(call.0) else { return };
         // Somebody was asked, so the clock stands still and shows a time.
-        let time = self.clock.at(now.unwrap_or_else(|| self.clock.last()));
+        let time = self.clock.at(cx.now.unwrap_or_else(|| self.clock.last()));
         let Some(session) = self.session.filter(|_| self.rules().repeats_requests) else {
             // It has turned out meanwhile that there has to be a session.
             return self.is_stuck(call, NotAllowed::Revision.into());
@@ -312,7 +298,7 @@ impl Peer {
         let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
         let stamp = RequestStamp::of(self.identity.as_deref(), self.rules(), entry);
         let form = Some(rule.params(session.revision));
-        let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let written = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), &params, marks, &stamp, form)
         });
         let Some(entry) = self.outbound.get_mut(call.0) else { return };
@@ -321,9 +307,9 @@ impl Peer {
                 entry.whereabouts = Whereabouts::Lane(serial);
                 entry.again_at = None;
                 entry.idle_deadline = entry.idle.map(|idle| time + idle);
-                observe_sent(out, lane, Said::Method(rule.name));
+                observe_sent(cx.out, lane, Said::Method(rule.name));
             }
-            Err(EncodeError::Full) if !out.lane(lane).is_empty() => {
+            Err(EncodeError::Full) if !cx.out.lane(lane).is_empty() => {
                 entry.again_at = Some(time + PACE);
             }
             // There will never be room for it.

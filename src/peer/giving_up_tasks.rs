@@ -4,13 +4,13 @@ use core::time::Duration;
 
 use super::call::Call;
 use super::call_options::{CallError, TaskOptions};
+use super::cx::Cx;
 use super::event::{Expiry, Outcome};
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::task_update::{OrphanTask, TaskTicket};
 use super::tracking::{StepKind, Tracked};
-use super::{ConnectionConfig, Peer, Role};
+use super::{Peer, Role};
 use crate::capability::Capability;
 use crate::handle::CallId;
 use crate::rpc::GivenUp;
@@ -31,25 +31,19 @@ impl Peer {
     }
 
     /// Asks the peer to cancel a task. Says whether it could.
-    pub(super) fn ask_to_cancel(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        out: &mut dyn Outlets,
-    ) -> bool {
+    pub(super) fn ask_to_cancel(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         self.may_cancel_task()
-            && self.take_step(config, call, (StepKind::Cancel, None), None, out).is_ok()
+            && self.take_step(&mut cx.without_time(), call, (StepKind::Cancel, None)).is_ok()
     }
 
     /// A task has not ended in the time that the application has given its call.
     pub(super) fn task_took_too_long(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
-        out: &mut dyn Outlets,
     ) -> PeerEvent<'static> {
-        self.stop_asking(call, out);
-        self.ask_to_cancel(config, call, out);
+        self.stop_asking(cx, call);
+        self.ask_to_cancel(cx, call);
         let event = self.end_event(call, Outcome::TimedOut(Expiry::Total));
         self.end_call(call);
         event
@@ -58,15 +52,13 @@ impl Peer {
     /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
     pub(crate) fn cancel_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), CallError> {
         if self.tracked_part(call).is_none() {
             return Err(CallError::NotATask);
         }
-        self.take_step(config, call, (StepKind::Cancel, None), Some(now), out).map(drop)
+        self.take_step(cx, call, (StepKind::Cancel, None)).map(drop)
     }
 
     /// A call is given up, and may still become a task, which is to be cancelled then. It is remembered for
@@ -107,9 +99,10 @@ impl Peer {
     /// A call that was given up has been answered.
     pub(super) fn abandoned_answered<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: &Outcome<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let snapshot = match outcome {
             Outcome::Result(result) => self.task_in(call, result, reception.result_type).flatten(),
@@ -125,7 +118,7 @@ impl Peer {
         let ticket = TaskTicket::new(id.into_owned(), self.method_of(call));
         let tracked = Tracked::of(&snapshot, TaskOptions::new(), (Instant::EPOCH, 0));
         self.track(call, tracked);
-        let cancelled = self.ask_to_cancel(reception.config, call, reception.out);
+        let cancelled = self.ask_to_cancel(cx, call);
         self.end_call(call);
         if let Some(known) = known {
             self.tracked.0.insert(ticket.task_id.clone(), known);

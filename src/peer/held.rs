@@ -2,25 +2,25 @@
 
 use alloc::collections::VecDeque;
 
+use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
 use super::call_options::CallError;
 use super::calls::{Marks, write_call};
+use super::cx::Cx;
 use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
 use super::notify::Interest;
-use super::outlets::{Lane, Observation, Outlets};
+use super::outlets::{Lane, Observation};
 use super::peer_event::PeerEvent;
 use super::rare::{Empty, Rare};
 use super::request_stamp::{RequestStamp, keep_params};
 use super::rules::Expectation;
 use super::waiting::Waiting;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Queue, Room, Serial, Tag};
 use crate::handle::CallId;
 use crate::json::{EncodeError, Envelope, Member, Raw, Str, Writer};
 use crate::rpc::write_notification;
-use crate::time::Instant;
 
 /// What waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,12 +69,7 @@ impl Peer {
     /// Sends what was held, now that the handshake is complete and says what may be sent. It may
     /// exceed the limit of the outbox, because it has a limit of its own: so nothing is left that
     /// could be overtaken.
-    pub(crate) fn flush_held(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(crate) fn flush_held(&mut self, cx: &mut Cx<'_, '_>) {
         if self.held.queue.is_empty() {
             return;
         }
@@ -86,10 +81,10 @@ impl Peer {
             let params = envelope.get(Member::Params);
             match waiting.call {
                 Some(call) if self.is_for_session(call) => {
-                    self.begin_in_session(config, call, now, out);
+                    self.begin_in_session(cx, call);
                 }
-                Some(call) => self.release_call(config, call, &method, params, out),
-                None => self.release_notification(config, waiting, &method, params, out),
+                Some(call) => self.release_call(cx, call, &method, params),
+                None => self.release_notification(cx, waiting, &method, params),
             }
         }
         if !self.held.has_refused() {
@@ -115,13 +110,12 @@ impl Peer {
     /// Sends a call that was held, or marks it as refused.
     fn release_call(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         method: &str,
         params: Option<&str>,
-        out: &mut dyn Outlets,
     ) {
-        let sent = self.try_release_call(config, call, method, params, out);
+        let sent = self.try_release_call(cx, call, method, params);
         let whereabouts = match sent {
             Ok(serial) => Whereabouts::Lane(serial),
             Err(error) => {
@@ -136,14 +130,13 @@ impl Peer {
 
     fn try_release_call(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         method: &str,
         params: Option<&str>,
-        out: &mut dyn Outlets,
     ) -> Result<Serial, CallError> {
         let kind = RequestKind::named(method);
-        let mut clearance = self.clear_request(config, method, kind)?;
+        let mut clearance = self.clear_request(cx, method, kind)?;
         let rules = self.rules();
         let (Some(id), Some(entry)) = (self.outbound.id(call.0), self.outbound.get(call.0)) else {
             return Err(CallError::Closed);
@@ -157,8 +150,8 @@ impl Peer {
         let known = &self.elicitations;
         let stamp = RequestStamp::of(self.identity.as_deref(), rules, entry);
         let mut params_again = core::mem::take(&mut self.spare);
-        let most = config.limits.kept_bytes;
-        let written = out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
+        let most = cx.config.limits.kept_bytes;
+        let written = cx.out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
             let start = writer.position();
             write_call(writer, (id, method), &params, marks, &stamp, clearance.form)?;
             clearance.check_needs(writer)?;
@@ -179,48 +172,43 @@ impl Peer {
             }
         }
         let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
-        self.expect(config, call, expectation);
-        clearance.observe(method, out);
-        observe_sent(out, lane, Said::Method(method));
+        self.expect(cx, call, expectation);
+        clearance.observe(method, cx.out);
+        observe_sent(cx.out, lane, Said::Method(method));
         Ok(serial)
     }
 
     /// Sends a notification that was held, if it may be sent and anybody wants it.
     fn release_notification(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         waiting: Waiting,
         method: &str,
         params: Option<&str>,
-        out: &mut dyn Outlets,
     ) {
         let kind = NotificationKind::named(method);
-        let clearance = self.clear_notification(config, method, kind).ok();
-        let kind = kind.filter(|_| !waiting.is_wanted && !config.relay.covers(method));
+        let clearance = self.clear_notification(cx, method, kind).ok();
+        let kind = kind.filter(|_| !waiting.is_wanted && !cx.config.relay.covers(method));
         let interest = self.interest(kind, params.unwrap_or_default()).unwrap_or(Interest::No);
         let Some(clearance) = clearance.filter(|_| interest != Interest::No) else {
-            return out.observe(&Observation::Dropped { method });
+            return cx.out.observe(&Observation::Dropped { method });
         };
         let (lane, params) = (waiting.lane, params.map(Raw::trusted));
-        let written = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
+        let written = cx.out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
             write_notification(writer, method, &params, clearance.form)
         });
         if written.is_err() {
-            return out.observe(&Observation::Dropped { method });
+            return cx.out.observe(&Observation::Dropped { method });
         }
         if let Interest::Completes(id) = &interest {
             self.elicitations.complete(id);
         }
-        clearance.observe(method, out);
-        observe_sent(out, lane, Said::Method(method));
+        clearance.observe(method, cx.out);
+        observe_sent(cx.out, lane, Said::Method(method));
     }
 
     /// The next call that turned out not to be allowed.
-    pub(super) fn next_refused(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_refused(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
         while self.held.has_refused() {
             let (call, error) = self.held.refused.pop_front()?;
             // It may have been cancelled meanwhile.
@@ -233,7 +221,7 @@ impl Peer {
                 let event = self.end_event(call, Outcome::NotMade(error));
                 self.end_call(call);
                 if let Some(parent) = parent {
-                    if let Some(event) = self.input_failed(config, parent, out) {
+                    if let Some(event) = self.input_failed(cx, parent) {
                         return Some(event);
                     }
                     continue;
@@ -245,11 +233,7 @@ impl Peer {
     }
 
     /// The next call that was held for a handshake which will never be complete.
-    pub(super) fn next_unsent(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_unsent(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
         while let Some(call) = self.held.queue.drain().find_map(|(_, waiting)| waiting.call) {
             if self.outbound.get(call.0).is_some_and(Call::is_nobodys) {
                 self.end_call(call);
@@ -262,7 +246,7 @@ impl Peer {
             let event = self.end_event(call, Outcome::Unsent);
             self.end_call(call);
             let event = match parent {
-                Some(parent) => self.input_failed(config, parent, out),
+                Some(parent) => self.input_failed(cx, parent),
                 None => Some(event),
             };
             if event.is_some() {

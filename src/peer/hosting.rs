@@ -10,12 +10,13 @@ use alloc::string::String;
 
 use serde::ser::Serialize;
 
+use super::Peer;
+use super::cx::Cx;
 use super::exchanges::{Said, send};
 use super::identity::key;
 use super::incoming_request::IncomingRequest;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::stamp::stamped;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{Kept, RespondError};
@@ -65,14 +66,13 @@ impl Peer {
     /// Answers a request with the task that it has become.
     pub(crate) fn announce_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, key): (InboundId, TaskKey),
         immediate_response: Option<&str>,
-        out: &mut dyn Outlets,
     ) -> Result<(), TaskError> {
         self.answerable(id)?;
-        self.send_delayed_progress(id, out);
+        self.send_delayed_progress(cx, id);
         let task = tasks.record(key).ok_or(TaskError::Unknown)?;
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale.into());
@@ -101,28 +101,25 @@ impl Peer {
             write_result(writer, &wire, &Alone { task, detailed: false }, &alone, None)
         };
         match exchange.batch {
-            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), Said::Result, write)?,
+            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
         }
         tasks.announced(key, self.connection(), progress);
-        self.answered(id, out);
+        self.answered(cx, id);
         Ok(())
     }
 
     /// Begins a task and answers the request with it: both, or neither.
     pub(crate) fn begin_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         id: InboundId,
         mut new: NewTask,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<TaskKey, TaskError> {
         let immediate_response = new.immediate_response.take();
-        let key = self.create_task(tasks, id, new, now)?;
-        let announced =
-            self.announce_task(config, tasks, (id, key), immediate_response.as_deref(), out);
+        let key = self.create_task(tasks, id, new, cx.now())?;
+        let announced = self.announce_task(cx, tasks, (id, key), immediate_response.as_deref());
         if let Err(error) = announced {
             tasks.remove(key);
             return Err(error);
@@ -136,11 +133,9 @@ impl Peer {
     /// Answers what the peer asks about tasks, or lets it wait.
     pub(crate) fn serve_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, call): (InboundId, &TaskCall<'_>),
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
         self.answerable(id)?;
         let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
@@ -149,8 +144,8 @@ impl Peer {
             TaskCall::List { cursor } => {
                 let page = tasks.page(owner, cursor.as_ref());
                 match page {
-                    Ok(page) => self.answer_about_task(config, id, &page, out)?,
-                    Err(_) => self.refuse_about_task(config, id, "invalid cursor", out)?,
+                    Ok(page) => self.answer_about_task(cx, id, &page)?,
+                    Err(_) => self.refuse_about_task(cx, id, "invalid cursor")?,
                 }
                 return Ok(None);
             }
@@ -160,55 +155,51 @@ impl Peer {
             | TaskCall::Update { task, .. } => task.to_str(),
         };
         let Some(key) = tasks.find_own(&name, owner) else {
-            self.refuse_about_task(config, id, NO_SUCH_TASK, out)?;
+            self.refuse_about_task(cx, id, NO_SUCH_TASK)?;
             return Ok(None);
         };
         match call {
             TaskCall::Get { .. } => {
-                self.show_task(config, tasks, (id, key), out)?;
+                self.show_task(cx, tasks, (id, key))?;
                 Ok(None)
             }
             TaskCall::Result { .. } => {
-                self.give_result_or_wait(config, tasks, (id, key), out)?;
+                self.give_result_or_wait(cx, tasks, (id, key))?;
                 Ok(None)
             }
             TaskCall::Cancel { .. } if rules.task_cancel_ends => {
-                self.cancel_hosted(config, tasks, (id, key), now, out)
+                self.cancel_hosted(cx, tasks, (id, key))
             }
-            TaskCall::Cancel { .. } => self.hear_wish(config, tasks, (id, key), now, out),
-            TaskCall::Update { inputs, .. } => {
-                self.take_inputs(config, tasks, (id, key), inputs, now, out)
-            }
+            TaskCall::Cancel { .. } => self.hear_wish(cx, tasks, (id, key)),
+            TaskCall::Update { inputs, .. } => self.take_inputs(cx, tasks, (id, key), inputs),
             TaskCall::List { .. } => Ok(None),
         }
     }
 
     fn show_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &Tasks,
         (id, key): (InboundId, TaskKey),
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         let Some(task) = tasks.record(key) else { return Ok(()) };
         let Some(exchange) = self.inbound.get(id.0) else { return Ok(()) };
         if exchange.rules().task_is_of_session {
-            return self.answer_about_task(config, id, &InSession(task), out);
+            return self.answer_about_task(cx, id, &InSession(task));
         }
-        self.answer_about_task(config, id, &Alone { task, detailed: true }, out)
+        self.answer_about_task(cx, id, &Alone { task, detailed: true })
     }
 
     /// Answers a request for the result of a task, unless the task goes on.
     fn give_result_or_wait(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, key): (InboundId, TaskKey),
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         let Some(task) = tasks.record(key) else { return Ok(()) };
         if task.status().is_final() {
-            return self.give_result(config, tasks, (id, key), out);
+            return self.give_result(cx, tasks, (id, key));
         }
         let inbound = &self.inbound;
         tasks.wait(key, id, |waiter| inbound.get(waiter.0).is_some());
@@ -219,34 +210,33 @@ impl Peer {
     /// been answered.
     pub(super) fn give_result(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &Tasks,
         (id, key): (InboundId, TaskKey),
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         let Some(task) = tasks.record(key) else {
-            return self.refuse_about_task(config, id, NO_SUCH_TASK, out);
+            return self.refuse_about_task(cx, id, NO_SUCH_TASK);
         };
         match &task.state {
             State::Completed(result) => {
                 // The answer belongs to the task, progress on the request for it does not.
-                self.send_delayed_progress(id, out);
+                self.send_delayed_progress(cx, id);
                 if let Some(exchange) = self.inbound.get_mut(id.0) {
                     exchange.related.0 = related(&task.id);
                 }
                 let result = result_in_session(task, result);
-                self.answer_about_task(config, id, &Raw::trusted(&result), out)
+                self.answer_about_task(cx, id, &Raw::trusted(&result))
             }
             State::Failed(error) => {
                 let data = error.data.as_deref().map(Raw::trusted);
                 let message = &error.message;
                 let fault = Fault { code: error.code, message, data: data.as_ref() };
-                self.reject_as_is(config, id, fault, None, out)
+                self.reject_as_is(cx, id, fault, None)
             }
             State::Cancelled | State::Working | State::InputRequired => {
                 let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &"the task was cancelled");
-                self.reject_as_is(config, id, fault, None, out)
+                self.reject_as_is(cx, id, fault, None)
             }
         }
     }
@@ -254,37 +244,33 @@ impl Peer {
     /// Cancels a task, as somebody in a session wants it to be.
     fn cancel_hosted(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, key): (InboundId, TaskKey),
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
         if tasks.get(key).is_some_and(|task| task.status().is_final()) {
-            self.refuse_about_task(config, id, "the task has ended already", out)?;
+            self.refuse_about_task(cx, id, "the task has ended already")?;
             return Ok(None);
         }
-        tasks.wish_cancelled(key, true, now);
+        tasks.wish_cancelled(key, true, cx.now());
         // It is cancelled, whatever becomes of the answer. That may use the reserve, so that nothing but
         // the end of the connection is in its way.
         let Some(task) = tasks.record(key) else { return Ok(None) };
-        self.answer_shortly(config, id, &InSession(task), out);
+        self.answer_shortly(cx, id, &InSession(task));
         Ok(Some(TaskNews::Cancelled(key)))
     }
 
     /// Somebody without a session does not want a task any more.
     fn hear_wish(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, key): (InboundId, TaskKey),
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
         let before = tasks.get(key).map(|task| (task.status(), task.is_cancel_requested()));
         let at_once = tasks.config().cancel_at_once;
-        tasks.wish_cancelled(key, at_once, now);
-        self.answer_shortly(config, id, &(), out);
+        tasks.wish_cancelled(key, at_once, cx.now());
+        self.answer_shortly(cx, id, &());
         Ok(match before {
             Some((status, _)) if status.is_final() => None,
             _ if at_once => Some(TaskNews::Cancelled(key)),
@@ -296,12 +282,10 @@ impl Peer {
     /// Takes what a task has asked for, all of it that fits or nothing.
     fn take_inputs(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         (id, key): (InboundId, TaskKey),
         inputs: &Raw<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = tasks.config().input_bytes;
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
@@ -315,14 +299,14 @@ impl Peer {
                         .is_ok()
             }) {
                 let text = "an answer does not fit what was asked for";
-                self.refuse_about_task(config, id, text, out)?;
+                self.refuse_about_task(cx, id, text)?;
                 return Ok(None);
             }
         }
-        self.answer_about_task(config, id, &(), out)?;
+        self.answer_about_task(cx, id, &())?;
         let mut can_go_on = false;
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
-            can_go_on |= tasks.give(key, Which::Key(&name.to_str()), Some(answer), now);
+            can_go_on |= tasks.give(key, Which::Key(&name.to_str()), Some(answer), cx.now());
         }
         Ok(can_go_on.then_some(TaskNews::Input(key)))
     }
@@ -333,13 +317,12 @@ impl Peer {
     /// Answers a request about tasks with something that has the right form.
     fn answer_about_task<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         result: &T,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
-        self.send_delayed_progress(id, out);
+        self.send_delayed_progress(cx, id);
         let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
             return Err(RespondError::Stale);
         };
@@ -350,53 +333,51 @@ impl Peer {
             })
         };
         match exchange.batch {
-            Some(batch) => self.batches.append(batch, config.limits.outbox_bytes, write)?,
-            None => send(out, Lane::Exchange(id), Said::Result, write)?,
+            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
         }
-        self.answered(id, out);
+        self.answered(cx, id);
         Ok(())
     }
 
     /// The same with something short that has to be said, from the reserve if need be.
     fn answer_shortly<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         result: &T,
-        out: &mut dyn Outlets,
     ) {
-        if self.answer_about_task(config, id, result, out).is_ok() {
+        if self.answer_about_task(cx, id, result).is_ok() {
             return;
         }
         let own = self.identity.take();
         if let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) {
             let (exchange, wire) = (exchange.clone(), wire.into_owned());
-            self.send_own(Lane::Exchange(id), Said::Result, out, |writer| {
+            self.send_own(cx, Lane::Exchange(id), Said::Result, |writer| {
                 stamped(own.as_deref(), &exchange, &wire, |additions| {
                     write_result(writer, &wire, result, additions, None)
                 })
             });
         }
         self.identity = own;
-        self.answered(id, out);
+        self.answered(cx, id);
     }
 
     pub(super) fn refuse_about_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         text: &'static str,
-        out: &mut dyn Outlets,
     ) -> Result<(), RespondError> {
         self.answerable(id)?;
         let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &text);
-        self.reject_as_is(config, id, fault, None, out)
+        self.reject_as_is(cx, id, fault, None)
     }
 
     /// The task of the peer that a request belongs to, as a literal.
     pub(super) fn related_task<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, 'a>,
     ) -> Option<Cow<'a, str>> {
@@ -406,7 +387,7 @@ impl Peer {
         }
         let related = request.in_meta(RELATED)?;
         let id = member(related, "taskId").and_then(Str::from_literal);
-        if id.is_none() || config.limits.uri_bytes < related.len() {
+        if id.is_none() || cx.config.limits.uri_bytes < related.len() {
             self.note(ViolationKind::MalformedRelatedTask);
             return None;
         }

@@ -3,9 +3,10 @@
 
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
+use super::cx::Cx;
 use super::event::{Cause, Outcome};
 use super::exchanges::{Said, observe_sent};
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::rare::Empty;
 use super::{ConnectionConfig, KeepAlive, Peer};
@@ -86,36 +87,31 @@ impl Peer {
     }
 
     /// Does what is due about the silence of the peer.
-    pub(super) fn next_silence(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
-        let policy = config.keep_alive?;
-        if now < self.silence_deadline()? {
+    pub(super) fn next_silence(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        let policy = cx.config.keep_alive?;
+        if cx.now() < self.silence_deadline()? {
             return None;
         }
         match self.silence.ping.take() {
-            Some(ping) => self.ping_missed(policy, ping, now, out),
+            Some(ping) => self.ping_missed(cx, policy, ping),
             // Whoever does not listen has not been asked.
-            None if !out.is_heard(Lane::Connection) => {
-                self.silence.next_ping = Some(now + policy.every);
+            None if !cx.out.is_heard(Lane::Connection) => {
+                self.silence.next_ping = Some(cx.now() + policy.every);
                 None
             }
             None => {
-                self.send_ping(policy, now, out);
+                self.send_ping(cx, policy);
                 None
             }
         }
     }
 
-    fn send_ping(&mut self, policy: KeepAlive, now: Instant, out: &mut dyn Outlets) {
+    fn send_ping(&mut self, cx: &mut Cx<'_, '_>, policy: KeepAlive) {
         const METHOD: &str = "ping";
         let id = self.outbound.next_id();
         let call = CallId(self.outbound.next_place());
         let lane = Lane::Connection;
-        let written = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let written = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
@@ -125,25 +121,24 @@ impl Peer {
                 whereabouts: Whereabouts::Lane(serial),
                 ..Call::default()
             });
-            observe_sent(out, lane, Said::Method(METHOD));
+            observe_sent(cx.out, lane, Said::Method(METHOD));
             call
         });
-        let deadline = now + policy.answer_within;
+        let deadline = cx.now() + policy.answer_within;
         self.silence.ping = Some(Ping { call, deadline, heard_since: false });
     }
 
     fn ping_missed(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         policy: KeepAlive,
         ping: Ping,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         if let Some(call) = ping.call {
-            self.give_up(call, GivenUp::TimedOut, None, out);
+            self.give_up(cx, call, GivenUp::TimedOut, None);
         }
-        self.silence.next_ping = Some(now + policy.every);
-        if ping.heard_since || !out.is_heard(Lane::Connection) {
+        self.silence.next_ping = Some(cx.now() + policy.every);
+        if ping.heard_since || !cx.out.is_heard(Lane::Connection) {
             return None;
         }
         self.silence.missed = self.silence.missed.saturating_add(1);

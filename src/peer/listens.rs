@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::Peer;
 use super::change::Change;
+use super::cx::Cx;
 use super::event::{CancelCause, Cancelled};
 use super::exchange::Exchange;
 use super::exchanges::send_about;
@@ -20,7 +22,6 @@ use super::notify::Delivery;
 use super::outlets::{Lane, Outlets};
 use super::peer_event::PeerEvent;
 use super::rare::Empty;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
 use crate::frame::Serial;
@@ -181,12 +182,8 @@ impl Serialize for Notifications<'_> {
 
 impl Peer {
     /// Whether a subscription may be opened, as far as its bounds go.
-    pub(super) fn check_listen(
-        &self,
-        config: &ConnectionConfig,
-        params: &str,
-    ) -> Result<(), ViolationKind> {
-        let limits = &config.limits;
+    pub(super) fn check_listen(&self, cx: &Cx<'_, '_>, params: &str) -> Result<(), ViolationKind> {
+        let limits = &cx.config.limits;
         if limits.listens as usize <= self.listens.open.len() {
             return Err(ViolationKind::TooManyListens);
         }
@@ -224,10 +221,10 @@ impl Peer {
     /// Of tasks only those are granted that `knows` knows.
     pub(crate) fn acknowledge(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         granted: Option<&Filter<()>>,
         knows: impl Fn(&str) -> bool,
-        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let Some(listen) = self.listens.of(id.0).filter(|listen| !listen.acknowledged) else {
             return Ok(());
@@ -243,7 +240,7 @@ impl Peer {
         });
         if let Some(exchange) = self.inbound.get_mut(id.0) {
             let params = Acknowledgement(narrowed.as_ref().unwrap_or(&listen.filter));
-            tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
+            tell(exchange, id, NotificationKind::Acknowledged, &params, cx.out)?;
         }
         if let Some(listen) = self.listens.of_mut(id.0) {
             listen.acknowledged = true;
@@ -251,22 +248,22 @@ impl Peer {
                 listen.filter = filter;
             }
         }
-        self.flush_listen(id, out);
+        self.flush_listen(cx, id);
         Ok(())
     }
 
     /// Tells every subscription of a change. Says what became of it where it is wanted.
-    pub(super) fn publish(&mut self, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
+    pub(super) fn publish(&mut self, cx: &mut Cx<'_, '_>, change: Change<'_>) -> Delivery {
         let mut delivery = Delivery::NotWanted;
         let mut next = self.listens.after(None);
         while let Some(number) = next {
-            delivery = delivery.and(self.publish_to(number, change, out));
+            delivery = delivery.and(self.publish_to(cx, number, change));
             next = self.listens.after(next);
         }
         delivery
     }
 
-    fn publish_to(&mut self, number: u64, change: Change<'_>, out: &mut dyn Outlets) -> Delivery {
+    fn publish_to(&mut self, cx: &mut Cx<'_, '_>, number: u64, change: Change<'_>) -> Delivery {
         let Some(listen) = self.listens.open.get_mut(&number) else { return Delivery::NotWanted };
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
         if !listen.acknowledged {
@@ -275,7 +272,7 @@ impl Peer {
             return Delivery::Held;
         }
         let Some(exchange) = self.inbound.get_mut(listen.place) else { return Delivery::NotWanted };
-        let delivery = topic.tell(exchange, InboundId(listen.place), change, out);
+        let delivery = topic.tell(exchange, InboundId(listen.place), change, cx.out);
         if topic.pending {
             let needed = change.least_bytes() + exchange.token.len();
             let others = if listen.has_pending { listen.needed } else { usize::MAX };
@@ -288,20 +285,20 @@ impl Peer {
     }
 
     /// Tells a subscription what has found no room before, in one pass.
-    pub(super) fn flush_listen(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn flush_listen(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
         let Some(number) = self.listens.numbers.get(&id.0) else { return };
-        _ = self.flush_one(*number, out);
+        _ = self.flush_one(cx, *number);
     }
 
     /// Says whether something is left.
-    fn flush_one(&mut self, number: u64, out: &mut dyn Outlets) -> bool {
+    fn flush_one(&mut self, cx: &mut Cx<'_, '_>, number: u64) -> bool {
         work!(1);
         let Some(listen) = self.listens.open.get_mut(&number) else { return false };
         if !(listen.acknowledged && listen.has_pending) {
             return listen.has_pending;
         }
         let id = InboundId(listen.place);
-        if out.lane(Lane::Exchange(id)).room() < listen.needed {
+        if cx.out.lane(Lane::Exchange(id)).room() < listen.needed {
             return true;
         }
         let Some(exchange) = self.inbound.get_mut(listen.place) else { return false };
@@ -315,7 +312,7 @@ impl Peer {
                 continue;
             }
             topic.pending = false;
-            if topic.tell(exchange, id, change, out) == Delivery::Lagged {
+            if topic.tell(exchange, id, change, cx.out) == Delivery::Lagged {
                 listen.needed = change.least_bytes() + exchange.token.len();
                 return true;
             }
@@ -325,27 +322,23 @@ impl Peer {
     }
 
     /// Tells all subscriptions what has found no room before, as far as there is room now.
-    pub(crate) fn flush_listens(&mut self, out: &mut dyn Outlets) {
+    pub(crate) fn flush_listens(&mut self, cx: &mut Cx<'_, '_>) {
         if self.phase == Phase::Closed || !self.listens.has_pending {
             return;
         }
         let mut has_pending = false;
         let mut next = self.listens.after(None);
         while let Some(number) = next {
-            has_pending |= self.flush_one(number, out);
+            has_pending |= self.flush_one(cx, number);
             next = self.listens.after(next);
         }
         self.listens.has_pending = has_pending;
     }
 
     /// Ends the next subscription, because the connection is about to end.
-    pub(super) fn next_ended_listen(
-        &mut self,
-        config: &ConnectionConfig,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_ended_listen(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
         let id = InboundId(self.listens.open.first_key_value()?.1.place);
-        if self.respond(config, id, &(), out).is_err() {
+        if self.respond(cx, id, &()).is_err() {
             self.drop_exchange(id.0, Ending::Closed);
         }
         Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))

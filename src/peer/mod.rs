@@ -45,6 +45,7 @@ mod closing;
 mod config;
 mod context;
 mod counts;
+mod cx;
 mod detail;
 mod elicitations;
 mod event;
@@ -130,6 +131,7 @@ pub(crate) use change::Change;
 #[cfg(feature = "http")]
 pub(crate) use claim::Claim;
 pub(crate) use context::Terms;
+pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
 pub(crate) use exchanges::Said;
 pub(crate) use face::peer_face;

@@ -3,13 +3,14 @@
 use alloc::collections::VecDeque;
 use core::fmt;
 
+use super::cx::Cx;
 use super::detail::Detail;
 use super::event::Violation;
-use super::outlets::{Arrival, Outlets};
+use super::outlets::Arrival;
 use super::peer_event::PeerEvent;
 use super::rare::{Empty, Rare};
 use super::reception::Reception;
-use super::{ConnectionConfig, Peer, RepliesWithoutId, Role};
+use super::{Peer, RepliesWithoutId, Role};
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::{Frame, Origin};
@@ -121,9 +122,10 @@ impl Peer {
     /// Deals with a frame that is no well-formed message and ends no call.
     pub(super) fn defective<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         defective: Defective<'a>,
         frame: Frame<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let Defective { kind, id, meant, intent } = defective;
         let (bytes, origin) = (frame.bytes(), frame.origin());
@@ -144,9 +146,9 @@ impl Peer {
         let violation = Violation::of(kind, id, bytes);
         let is_answered = !matches!(intent, Intent::Notification | Intent::Response);
         if !is_answered && !mutant!("broken_responses_are_answered") {
-            return self.report(reception.config, violation);
+            return self.report(cx, violation);
         }
-        self.violation(violation, reception)
+        self.violation(cx, violation, reception)
     }
 
     /// Looks closer at text that is not JSON.
@@ -175,35 +177,36 @@ impl Peer {
     /// Reports a violation, and answers it where that is due.
     pub(super) fn violation<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         violation: Violation<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
-        self.violation_with(violation, None, reception)
+        self.violation_with(cx, violation, None, reception)
     }
 
     /// The same, with more to say to the peer.
     pub(super) fn violation_with<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         mut violation: Violation<'a>,
         detail: Option<&Detail>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
-        let Reception { config, arrival, out, .. } = reception;
         if let Some(code) = violation.kind.code() {
             let message = Complaint { kind: violation.kind, misfit: violation.misfit };
             let fault = Fault { code, message: &message, data: detail };
             violation.answered = match &violation.id {
                 // The peer would take it for the answer to the request that has this id already.
-                Some(id) if !config.serves_duplicates() && self.is_in_flight(id) => false,
+                Some(id) if !cx.config.serves_duplicates() && self.is_in_flight(id) => false,
                 Some(id) => {
                     let is_long = violation.kind == ViolationKind::LongId;
-                    self.send_error(config, *arrival, Answer::To(id), fault, *out)
-                        || is_long && self.reply_without_id(config, *arrival, fault, *out)
+                    self.send_error(cx, reception.arrival, Answer::To(id), fault)
+                        || is_long && self.reply_without_id(cx, reception.arrival, fault)
                 }
-                None => self.reply_without_id(config, *arrival, fault, *out),
+                None => self.reply_without_id(cx, reception.arrival, fault),
             };
         }
-        self.report(config, violation)
+        self.report(cx, violation)
     }
 
     /// Notes a violation that comes out later, because the frame has an event of its own.
@@ -229,28 +232,27 @@ impl Peer {
     /// Raises the event of a violation, unless there have been too many in a row.
     pub(super) fn report<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         violation: Violation<'a>,
     ) -> Option<PeerEvent<'a>> {
         self.noise
-            .count(config.limits.violations_in_a_row)
+            .count(cx.config.limits.violations_in_a_row)
             .then_some(PeerEvent::Violation(violation))
     }
 
     /// Answers what has no id that could be sent back, if that is allowed. Says whether it did.
     fn reply_without_id(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         arrival: Arrival,
         fault: Fault<'_, Detail>,
-        out: &mut dyn Outlets,
     ) -> bool {
-        self.may_reply_without_id(config, arrival.now)
-            && self.send_error(config, arrival, self.no_id(), fault, out)
+        self.may_reply_without_id(cx, arrival.now)
+            && self.send_error(cx, arrival, self.no_id(), fault)
     }
 
-    fn may_reply_without_id(&mut self, config: &ConnectionConfig, now: Instant) -> bool {
-        match config.replies_without_id {
+    fn may_reply_without_id(&mut self, cx: &Cx<'_, '_>, now: Instant) -> bool {
+        match cx.config.replies_without_id {
             Some(policy) if self.role == Role::Server => self.noise.may_reply(policy, now),
             _ => false,
         }

@@ -1,12 +1,13 @@
 //! Notifications of the peer. Whatever is wrong with one, it is never answered.
 
 use super::call::Purpose;
+use super::cx::Cx;
 use super::event::{Notification, ProgressUpdate, Violation};
 use super::incoming::Incoming;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::tracking::Snapshot;
-use super::{ConnectionConfig, Peer, Role};
+use super::{Peer, Role};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
@@ -17,18 +18,21 @@ use crate::rpc::{Id, StrayCause};
 impl Peer {
     pub(super) fn notification<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         method: Str<'a>,
         params: Option<Object<'e, 'a>>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let kind = NotificationKind::of(&method);
         let event = match kind {
             Some(NotificationKind::Cancelled) => {
-                self.cancellation(params.as_ref(), bytes, reception)
+                self.cancellation(cx, params.as_ref(), bytes, reception)
             }
-            Some(NotificationKind::Progress) => self.progress(params.as_ref(), bytes, reception),
+            Some(NotificationKind::Progress) => {
+                self.progress(cx, params.as_ref(), bytes, reception)
+            }
             Some(NotificationKind::Initialized)
                 if self.role == Role::Server && self.session.is_some() =>
             {
@@ -45,7 +49,7 @@ impl Peer {
                 if expected == Ok(true)
                     && let Some((call, snapshot)) = self.told_of_task(kind, params.as_ref())
                 {
-                    return self.seen(call, snapshot, bytes, reception).map(Incoming::Event);
+                    return self.seen(cx, call, snapshot, bytes, reception).map(Incoming::Event);
                 }
                 match expected {
                     Ok(true) if self.is_about_subscriptions(kind) => {
@@ -54,7 +58,7 @@ impl Peer {
                             params: params.as_ref().map(|params| Raw::trusted(params.text())),
                         };
                         kind.and_then(|kind| {
-                            self.of_subscription(kind, notification, bytes, reception)
+                            self.of_subscription(cx, kind, notification, bytes, reception)
                         })
                     }
                     Ok(true) => {
@@ -65,7 +69,7 @@ impl Peer {
                         if let Some(kind) = kind
                             && self.may_be_for_subscription(kind)
                         {
-                            match self.told_in_session(config, kind, notification) {
+                            match self.told_in_session(cx, kind, notification) {
                                 Ok(event) => return event.map(Incoming::Event),
                                 Err(unwanted) => notification = unwanted,
                             }
@@ -75,7 +79,7 @@ impl Peer {
                     Ok(false) => None,
                     Err((kind, misfit)) => {
                         let violation = Violation { misfit, ..Violation::of(kind, None, bytes) };
-                        self.report(config, violation)
+                        self.report(cx, violation)
                     }
                 }
             }
@@ -153,11 +157,12 @@ impl Peer {
     /// have been answered meanwhile.
     fn cancellation<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let mut id = None;
         let mut reason = None;
         for (key, value) in params.into_iter().flat_map(Object::members) {
@@ -171,19 +176,20 @@ impl Peer {
             Some(id) if self.role == Role::Client && self.rules().changes_by_subscription => {
                 self.cancelled_by_server(&id, reason)
             }
-            Some(id) => self.cancelled_by_peer(&id, reason, reception.out),
-            None => self.unanswered(ViolationKind::MalformedCancellation, bytes, config),
+            Some(id) => self.cancelled_by_peer(cx, &id, reason),
+            None => self.unanswered(cx, ViolationKind::MalformedCancellation, bytes),
         }
     }
 
     /// The peer reports on one of our calls. Being late is no fault.
     fn progress<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
-        reception: &Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
         if let Some(params) = params {
             for (key, value) in params.members() {
@@ -199,16 +205,14 @@ impl Peer {
             }
         }
         let (Some(token), Some(progress)) = (token, progress) else {
-            return self.unanswered(ViolationKind::MalformedProgress, bytes, config);
+            return self.unanswered(cx, ViolationKind::MalformedProgress, bytes);
         };
         // The token of a call is its id.
         let id = token.number(config.match_stringified_ids);
         let place = id.and_then(|id| self.outbound.find(id));
         let Some(place) = place else {
             return match self.outbound.stray(id) {
-                StrayCause::NeverIssued => {
-                    self.unanswered(ViolationKind::UnknownToken, bytes, config)
-                }
+                StrayCause::NeverIssued => self.unanswered(cx, ViolationKind::UnknownToken, bytes),
                 _ => None,
             };
         };
@@ -218,22 +222,22 @@ impl Peer {
             return None;
         }
         if !entry.takes_progress() {
-            return self.unanswered(ViolationKind::UnknownToken, bytes, config);
+            return self.unanswered(cx, ViolationKind::UnknownToken, bytes);
         }
         if entry.progress.is_some_and(|last| progress <= last) {
-            return self.unanswered(ViolationKind::ProgressNotIncreasing, bytes, config);
+            return self.unanswered(cx, ViolationKind::ProgressNotIncreasing, bytes);
         }
-        self.has_progressed(call, progress, reception.arrival.now);
+        self.has_progressed(call, progress, cx.now());
         Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
     }
 
     /// Reports a notification that is wrong.
     fn unanswered<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         kind: ViolationKind,
         bytes: &'a [u8],
-        config: &ConnectionConfig,
     ) -> Option<PeerEvent<'a>> {
-        self.report(config, Violation::of(kind, None, bytes))
+        self.report(cx, Violation::of(kind, None, bytes))
     }
 }

@@ -5,12 +5,13 @@ use alloc::string::String;
 use serde::ser::Serialize;
 
 use super::change::Change;
+use super::cx::Cx;
 use super::exchanges::{Said, observe_sent, send_about};
 use super::gate::Clearance;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::rules::written;
 use super::waiting::Waiting;
-use super::{ConnectionConfig, Peer, Role};
+use super::{Peer, Role};
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -91,14 +92,13 @@ impl Peer {
     /// Sends a notification.
     pub(crate) fn notify<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         notice: Notice<'_, T>,
-        out: &mut dyn Outlets,
     ) -> Result<Delivery, NotifyError> {
         if let Some(id) = notice.related {
             match self.inbound.get(id.0) {
                 Some(exchange) if exchange.rules().requests_stand_alone => {
-                    return self.notify_alone(config, id, notice, out);
+                    return self.notify_alone(cx, id, notice);
                 }
                 // It has ended, and may have been one that stood alone: nothing follows its answer.
                 None if self.has_served_alone && self.phase != Phase::Closed => {
@@ -120,12 +120,12 @@ impl Peer {
             .or_else(|| uri.as_deref().map(Change::of_resource));
         // Only this can fail, and what fails has changed nothing.
         let delivery = if self.may_have_session() {
-            self.notify_session(config, notice, out)?
+            self.notify_session(cx, notice)?
         } else {
             self.notify_nobody(&notice)?
         };
         Ok(match change {
-            Some(change) if self.role == Role::Server => delivery.and(self.publish(change, out)),
+            Some(change) if self.role == Role::Server => delivery.and(self.publish(cx, change)),
             _ => delivery,
         })
     }
@@ -158,10 +158,9 @@ impl Peer {
     /// Sends a notification about a request that stands alone: on its stream, before its answer.
     fn notify_alone<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         notice: Notice<'_, T>,
-        out: &mut dyn Outlets,
     ) -> Result<Delivery, NotifyError> {
         let Notice { method, params, wanted, .. } = notice;
         if self.phase == Phase::Closed {
@@ -169,7 +168,7 @@ impl Peer {
         }
         let ours = self.offered_alone();
         let Some(exchange) = self.inbound.get_mut(id.0) else { return Ok(Delivery::NotWanted) };
-        let kind = NotificationKind::named(method).filter(|_| !config.relay.covers(method));
+        let kind = NotificationKind::named(method).filter(|_| !cx.config.relay.covers(method));
         let (revision, level) = (exchange.context.revision, exchange.context.log_level);
         let form = match kind {
             Some(NotificationKind::Message) => {
@@ -190,7 +189,7 @@ impl Peer {
         if !is_wanted {
             return Ok(Delivery::NotWanted);
         }
-        let sent = send_about(exchange, id, out, method, |writer| {
+        let sent = send_about(exchange, id, cx.out, method, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, form)?;
             if is_log && wanted.is_none() {
@@ -210,22 +209,21 @@ impl Peer {
     /// Sends a notification to the session.
     fn notify_session<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         notice: Notice<'_, T>,
-        out: &mut dyn Outlets,
     ) -> Result<Delivery, NotifyError> {
         let Notice { method, params, related, wanted, .. } = notice;
         let kind = NotificationKind::named(method);
-        let mut clearance = self.may_notify(config, method, kind)?;
+        let mut clearance = self.may_notify(cx, method, kind)?;
         if wanted == Some(false) {
             return Ok(Delivery::NotWanted);
         }
-        let kind = kind.filter(|_| !config.relay.covers(method));
+        let kind = kind.filter(|_| !cx.config.relay.covers(method));
         let lane = related.map_or(Lane::Connection, Lane::Exchange);
         if self.must_hold(method) {
             let form = clearance.form;
             self.held.hold(
-                config.limits.held_bytes,
+                cx.config.limits.held_bytes,
                 Waiting { lane, call: None, is_wanted: wanted.is_some() },
                 |writer| write_notification(writer, method, params, form),
             )?;
@@ -233,7 +231,7 @@ impl Peer {
             return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
         }
         let mut interest = Ok(Interest::Yes);
-        let written = out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+        let written = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, clearance.form)?;
             clearance.check_needs(writer)?;
@@ -253,18 +251,18 @@ impl Peer {
             (Interest::Completes(id), Ok(_)) => _ = self.elicitations.complete(&id),
             (Interest::Yes, Ok(_)) => {}
         }
-        clearance.observe(method, out);
-        if is_of_list(kind) && out.lane(lane).drop_repeated() {
+        clearance.observe(method, cx.out);
+        if is_of_list(kind) && cx.out.lane(lane).drop_repeated() {
             return Ok(Delivery::Repeated);
         }
-        observe_sent(out, lane, Said::Method(method));
+        observe_sent(cx.out, lane, Said::Method(method));
         Ok(Delivery::Sent)
     }
 
     /// Whether a notification of this method may be sent at all.
     pub(super) fn may_notify(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         method: &str,
         kind: Option<NotificationKind>,
     ) -> Result<Clearance, NotifyError> {
@@ -279,7 +277,7 @@ impl Peer {
         if kind.is_some_and(|kind| reserved.contains(&kind)) {
             return Err(NotifyError::Reserved);
         }
-        Ok(self.clear_notification(config, method, kind)?)
+        Ok(self.clear_notification(cx, method, kind)?)
     }
 
     /// Whether the peer has asked for what a notification says.

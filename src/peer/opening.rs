@@ -3,57 +3,52 @@
 
 use serde::ser::Serialize;
 
+use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
 use super::calls::{Marks, write_call};
+use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::identity::Identity;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::request_stamp::RequestStamp;
-use super::{ConnectionConfig, Peer};
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::json::EncodeError;
 use crate::rpc::{GivenUp, Id};
-use crate::time::Instant;
 use crate::version::Revision;
 
 impl Peer {
     /// Sends `initialize`, of which the params have this form.
     pub(crate) fn call_initialize<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         params: &T,
         revision: Revision,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let entry = Call { purpose: Purpose::Initialize, ..Call::default() };
         let request = (RequestKind::Initialize, params, revision);
-        self.call_opening(entry, request, config.timeouts.handshake, now, out)
+        self.call_opening(cx, entry, request, cx.config.timeouts.handshake)
     }
 
     /// Asks the server what it is, without a session.
     pub(crate) fn call_probe(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         revision: Revision,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let entry = Call { purpose: Purpose::Probe, ..Call::default() };
         let request = (RequestKind::Discover, &(), revision);
-        self.call_opening(entry, request, config.timeouts.probe, now, out)
+        self.call_opening(cx, entry, request, cx.config.timeouts.probe)
     }
 
     fn call_opening<T: Serialize + ?Sized>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         entry: Call,
         (kind, params, revision): (RequestKind, &T, Revision),
         timeout: Option<core::time::Duration>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let rule = kind.rule();
         let id = self.outbound.next_id();
@@ -61,21 +56,21 @@ impl Peer {
         let lane = Lane::Call(call);
         let form = Some(rule.params(revision));
         let stamp = RequestStamp::of(self.identity.as_deref(), revision.rules(), &entry);
-        let serial = out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+        let serial = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, rule.name), params, Marks::default(), &stamp, form)
         })?;
-        self.clock.tick(now);
-        let time = self.clock.at(now);
+        self.clock.tick(cx.now());
+        let time = self.clock.at(cx.now());
         let mut entry = Call {
             total_deadline: timeout.map(|timeout| time + timeout),
-            lag: self.clock.lag(now),
+            lag: self.clock.lag(cx.now()),
             lane,
             whereabouts: Whereabouts::Lane(serial),
             ..entry
         };
         self.register(&mut entry);
         self.initialize = Some(call);
-        observe_sent(out, lane, Said::Method(rule.name));
+        observe_sent(cx.out, lane, Said::Method(rule.name));
         Ok(())
     }
 
@@ -94,8 +89,8 @@ impl Peer {
     }
 
     /// Whether a response belongs to the question that was given up, which happens once.
-    pub(super) fn is_late_probe(&mut self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
-        let number = id.number(config.match_stringified_ids);
+    pub(super) fn is_late_probe(&mut self, cx: &Cx<'_, '_>, id: &Id<'_>) -> bool {
+        let number = id.number(cx.config.match_stringified_ids);
         let is_it = number.is_some() && number == self.unsettled.late_probe;
         if is_it {
             self.unsettled.late_probe = None;

@@ -5,22 +5,21 @@ use alloc::boxed::Box;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::Peer;
 use super::call::{Call, Whereabouts};
 use super::call_options::{CallError, CallOptions};
 use super::calls::{Marks, write_call};
+use super::cx::Cx;
 use super::event::{ListPage, Outcome, PagesRestarted, RestartCause};
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::request_stamp::{RequestStamp, keep_params};
 use super::walk::Walk;
-use super::{ConnectionConfig, Peer};
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::json::{Elements, EncodeError, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
-use crate::time::Instant;
 use crate::version::RevisionSet;
 
 /// How a list is read page by page.
@@ -59,14 +58,12 @@ impl Peer {
     /// Asks for a list, and for its further pages as they come.
     pub(crate) fn list(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         (method, items): (&'static str, &'static str),
         paging: Paging,
         options: CallOptions,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
-        let call = self.call(config, method, &PageParams { cursor: None }, options, now, out)?;
+        let call = self.call(cx, method, &PageParams { cursor: None }, options)?;
         let guard = PageGuard::new(paging.limits);
         let restarts = paging.restarts;
         if let Some(entry) = self.outbound.get_mut(call.0) {
@@ -90,9 +87,10 @@ impl Peer {
     /// the call ends with it.
     pub(super) fn next_page<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Result<PeerEvent<'a>, Outcome<'a>> {
         let stale = self.is_stale(call);
         let Some(entry) = self.outbound.get_mut(call.0) else { return Err(outcome) };
@@ -101,7 +99,7 @@ impl Peer {
             Outcome::Result(result) if stale && 0 < walk.restarts => {
                 walk.restarts -= 1;
                 walk.guard.restart();
-                match self.ask_for_page(call, None, reception) {
+                match self.ask_for_page(cx, call, None, reception) {
                     Ok(()) => Ok(restarted(call, RestartCause::Changed)),
                     Err(stop) => Err(Outcome::Cut { stop, last: result }),
                 }
@@ -112,7 +110,7 @@ impl Peer {
                 let items = Elements::of(member(text, walk.items).unwrap_or_default()).count();
                 let next = cursor.and_then(Str::from_literal);
                 let asked = match walk.guard.page(next.as_ref(), items, text.len()) {
-                    NextPage::Follows => self.ask_for_page(call, cursor, reception),
+                    NextPage::Follows => self.ask_for_page(cx, call, cursor, reception),
                     NextPage::End => return Err(Outcome::Result(result)),
                     NextPage::Stop(stop) => Err(stop),
                 };
@@ -128,7 +126,7 @@ impl Peer {
             {
                 walk.has_lost_cursor = true;
                 walk.guard.restart();
-                match self.ask_for_page(call, None, reception) {
+                match self.ask_for_page(cx, call, None, reception) {
                     Ok(()) => Ok(restarted(call, RestartCause::InvalidCursor)),
                     Err(_) => Err(Outcome::PeerError(error)),
                 }
@@ -140,12 +138,13 @@ impl Peer {
     /// Asks for a page of a list, under a new id and the same handle.
     fn ask_for_page(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         cursor: Option<&str>,
-        reception: &mut Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Result<(), PageStop> {
         let id = self.outbound.next_id();
-        let now = self.clock.at(reception.arrival.now);
+        let now = self.clock.at(cx.now());
         let changes = self.outbound.get(call.0).map_or(0, |entry| self.changes_for(entry));
         let (session, rules) = (self.session, self.rules());
         let Some(entry) = self.outbound.get_mut(call.0) else { return Err(PageStop::NotSent) };
@@ -157,9 +156,9 @@ impl Peer {
         let params = PageParams { cursor };
         let marks = Marks { wants_progress: entry.wants_progress, ..Marks::default() };
         let mut params_again = core::mem::take(&mut self.spare);
-        let most = reception.config.limits.kept_bytes;
+        let most = cx.config.limits.kept_bytes;
         let written: Result<_, EncodeError> =
-            reception.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
+            cx.out.lane(entry.lane).append(Room::Limit, Tag::Call(call), |writer| {
                 let start = writer.position();
                 write_call(writer, (id, method), &params, marks, &stamp, form)?;
                 if stamp.is_some() {
@@ -184,7 +183,7 @@ impl Peer {
         if let Some(deadline) = deadline {
             self.deadlines.set(call.0.index, id, deadline);
         }
-        super::exchanges::observe_sent(reception.out, lane, super::exchanges::Said::Method(method));
+        super::exchanges::observe_sent(cx.out, lane, super::exchanges::Said::Method(method));
         Ok(())
     }
 }

@@ -3,15 +3,14 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::Peer;
 use super::call::{Call, Purpose};
 use super::call_options::{CallError, CallOptions, Timeout};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::event::{CallEnded, Expiry, Outcome};
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::tracking::{Snapshot, Standing, Step, StepKind, TaskPart, Telling, Tracked, part};
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::CallId;
@@ -52,29 +51,17 @@ fn says_nothing(result: &str) -> bool {
 /// # Asking about it
 impl Peer {
     /// Asks how far a task is.
-    pub(super) fn ask_about(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(super) fn ask_about(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         self.ask_later(call, None);
         if self.tracked_part(call).is_some_and(|tracked| tracked.get.is_some()) {
             return;
         }
-        let asked = self.take_step(config, call, (StepKind::Get, None), Some(now), out);
-        self.note_step(call, asked, now, |tracked, step| tracked.get = Some(step));
+        let asked = self.take_step(cx, call, (StepKind::Get, None));
+        self.note_step(call, asked, cx.now(), |tracked, step| tracked.get = Some(step));
     }
 
     /// Does what is to be done about a task as it is known to be.
-    pub(super) fn look_after(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(super) fn look_after(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let by_method = self.rules().task_result_by_method;
         let Some(tracked) = self.tracked_part(call) else { return };
         let standing = tracked.standing;
@@ -83,27 +70,27 @@ impl Peer {
             && (standing == Standing::Ended
                 || (standing == Standing::InputRequired && !tracked.ends_first));
         if waits_for_result {
-            let asked = self.take_step(config, call, (StepKind::Result, None), Some(now), out);
-            self.note_step(call, asked, now, |tracked, step| tracked.result = Some(step));
+            let asked = self.take_step(cx, call, (StepKind::Result, None));
+            self.note_step(call, asked, cx.now(), |tracked, step| tracked.result = Some(step));
         }
         let result = self.tracked_part(call).and_then(|tracked| tracked.result);
         match result.filter(|_| standing.is_final() && by_method) {
             Some(step) => {
                 self.ask_later(call, None);
-                self.hurry_result(config, step, now);
+                self.hurry_result(cx, step);
             }
-            None => self.ask_in_a_while(call, now),
+            None => self.ask_in_a_while(call, cx.now()),
         }
     }
 
     /// What was asked for while the task went on can be answered now that it has ended: from now on there is a
     /// limit to how long that may take.
-    fn hurry_result(&mut self, config: &ConnectionConfig, step: CallId, now: Instant) {
-        let now = self.clock.at(now);
+    fn hurry_result(&mut self, cx: &Cx<'_, '_>, step: CallId) {
+        let now = self.clock.at(cx.now());
         let Some(entry) = self.outbound.get_mut(step.0).filter(|entry| entry.idle.is_none()) else {
             return;
         };
-        entry.idle = config.timeouts.idle;
+        entry.idle = cx.config.timeouts.idle;
         entry.idle_deadline = entry.idle.map(|idle| now + idle);
         self.set_deadline(step);
     }
@@ -111,11 +98,9 @@ impl Peer {
     /// Sends a question about a task.
     pub(super) fn take_step(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         (kind, inputs): (StepKind, Option<&str>),
-        now: Option<Instant>,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let Some(tracked) = self.tracked_part(call) else { return Err(CallError::Closed) };
         let (id, is_over) = (tracked.id.clone(), tracked.standing.is_final());
@@ -129,15 +114,15 @@ impl Peer {
         };
         let method = asks.rule().name;
         // Calls that have become tasks must not keep each other from being asked about.
-        if config.limits.outbound_calls.saturating_mul(STEPS) <= self.outbound.len() {
+        if cx.config.limits.outbound_calls.saturating_mul(STEPS) <= self.outbound.len() {
             return Err(CallError::TooManyCalls);
         }
-        let mut order = self.prepare_one_more(config, method, options, now)?;
+        let mut order = self.prepare_one_more(cx, method, options)?;
         order.entry.purpose = Purpose::TaskStep;
         order.entry.task = part(TaskPart::Step(Step { of: call, kind }));
         let params = About { id: &id, inputs };
-        let step = self.make(config, &mut order, method, &params, Sink::Outlets(out))?;
-        if now.is_none() {
+        let step = self.make(cx, &mut order, method, &params)?;
+        if cx.now.is_none() {
             self.date_later(step);
         }
         Ok(step)
@@ -195,22 +180,17 @@ impl Peer {
     }
 
     /// Asks about every task whose time for it has come. Gives one that is lost.
-    pub(super) fn ask_about_due(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<PeerEvent<'static>> {
-        while let Some((_, index)) = self.polls.first().filter(|(at, _)| *at <= now) {
+    pub(super) fn ask_about_due(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        while let Some((_, index)) = self.polls.first().filter(|(at, _)| *at <= cx.now()) {
             self.polls.clear(index);
             let Some(place) = self.outbound.place_of(index) else { continue };
             let call = CallId(place);
             let Some(tracked) = self.tracked_part(call) else { continue };
-            if tracked.lost_at.is_some_and(|lost_at| lost_at <= now) {
-                return Some(self.finish(call, Outcome::TaskLost, out));
+            if tracked.lost_at.is_some_and(|lost_at| lost_at <= cx.now()) {
+                return Some(self.finish(cx, call, Outcome::TaskLost));
             }
-            self.bring_inputs(config, call, Some(now), out);
-            self.ask_about(config, call, now, out);
+            self.bring_inputs(cx, call);
+            self.ask_about(cx, call);
         }
         None
     }
@@ -225,19 +205,20 @@ impl Peer {
     /// A question about a task has been answered.
     pub(super) fn step_ended<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         step: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
         self.end_call(step);
         self.step_is_over(call, kind);
         self.tracked_part(call)?;
-        let (config, now) = (reception.config, reception.arrival.now);
+        let (_config, _now) = (cx.config, cx.now());
         match (kind, outcome) {
-            (StepKind::Get, outcome) => self.told_of(call, outcome, bytes, reception),
-            (StepKind::Result, outcome) => self.result_came(call, outcome, bytes, reception),
+            (StepKind::Get, outcome) => self.told_of(cx, call, outcome, bytes, reception),
+            (StepKind::Result, outcome) => self.result_came(cx, call, outcome, bytes, reception),
             (StepKind::Update, Outcome::Result(_)) => None,
             // It is said again when the task still asks for it.
             (StepKind::Update, _) => {
@@ -246,11 +227,11 @@ impl Peer {
             }
             // In a session it says how far the task is now.
             (StepKind::Cancel, outcome @ Outcome::Result(_)) if self.rules().task_cancel_ends => {
-                self.told_of(call, outcome, bytes, reception)
+                self.told_of(cx, call, outcome, bytes, reception)
             }
             // It is over, or gone, or has been heard of.
             (StepKind::Cancel, _) => {
-                self.ask_about(config, call, now, reception.out);
+                self.ask_about(cx, call);
                 None
             }
         }
@@ -270,10 +251,11 @@ impl Peer {
     /// The peer has said how far a task is, or has not.
     fn told_of<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let id = self.tracked_part(call).map(|tracked| tracked.id.clone())?;
         let snapshot = match &outcome {
@@ -281,28 +263,25 @@ impl Peer {
             _ => None,
         };
         match (snapshot.filter(|snapshot| *snapshot.id.to_str() == *id), outcome) {
-            (Some(snapshot), _) => self.seen(call, snapshot, bytes, reception),
+            (Some(snapshot), _) => self.seen(cx, call, snapshot, bytes, reception),
             (None, Outcome::PeerError(error)) if error.code == ErrorCode::INVALID_PARAMS => {
-                Some(self.finish(call, Outcome::TaskLost, reception.out))
+                Some(self.finish(cx, call, Outcome::TaskLost))
             }
             (None, Outcome::Result(_)) => {
                 let kind = ViolationKind::InvalidResult;
                 let outcome = Outcome::Malformed { kind, message: bytes.into() };
-                self.failed_to_hear(call, outcome, reception.arrival.now, reception.out)
+                self.failed_to_hear(cx, call, outcome)
             }
-            (None, outcome) => {
-                self.failed_to_hear(call, outcome, reception.arrival.now, reception.out)
-            }
+            (None, outcome) => self.failed_to_hear(cx, call, outcome),
         }
     }
 
     /// There was no good answer about a task: it is asked again, or after some times not any more.
     pub(super) fn failed_to_hear<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         tracked.failures += 1;
@@ -313,19 +292,20 @@ impl Peer {
                     || error.code == ErrorCode::MISSING_CLIENT_CAPABILITY
         );
         if is_hopeless || MOST_FAILURES <= tracked.failures {
-            return Some(self.finish(call, outcome, out));
+            return Some(self.finish(cx, call, outcome));
         }
-        self.ask_in_a_while(call, now);
+        self.ask_in_a_while(call, cx.now());
         None
     }
 
     /// The peer has said how far a task is.
     pub(super) fn seen<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         snapshot: Snapshot<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         if !tracked.standing.is_final() {
@@ -334,30 +314,30 @@ impl Peer {
         }
         let telling = tracked.take_in(&snapshot);
         if tracked.standing == Standing::Cancelled {
-            return Some(self.finish(call, Outcome::TaskCancelled, reception.out));
+            return Some(self.finish(cx, call, Outcome::TaskCancelled));
         }
         if !self.rules().task_result_by_method {
             if snapshot.standing() == Standing::Ended {
-                let outcome = self.inlined(call, snapshot.text, bytes, reception.config);
-                return Some(self.finish(call, outcome, reception.out));
+                let outcome = self.inlined(cx, call, snapshot.text, bytes);
+                return Some(self.finish(cx, call, outcome));
             }
             if telling != Telling::Stale {
-                let now = reception.arrival.now;
-                self.take_task_inputs(reception.config, call, snapshot.text, now);
+                let _now = cx.now();
+                self.take_task_inputs(cx, call, snapshot.text);
             }
         }
         let event = (telling == Telling::News).then(|| self.update_of(call, snapshot));
-        self.look_after(reception.config, call, reception.arrival.now, reception.out);
+        self.look_after(cx, call);
         event
     }
 
     /// What a task has come to, where it says so itself.
     fn inlined<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         call: CallId,
         text: &'a str,
         bytes: &'a [u8],
-        config: &ConnectionConfig,
     ) -> Outcome<'a> {
         let error = member(text, "error").and_then(ErrorObject::from_literal);
         let result = member(text, "result").filter(|result| result.starts_with('{'));
@@ -367,9 +347,9 @@ impl Peer {
         };
         match (result.filter(is_result), error) {
             (Some(result), None) => {
-                self.judged(call, Outcome::Result(Raw::trusted(result)), bytes, config)
+                self.judged(cx, call, Outcome::Result(Raw::trusted(result)), bytes)
             }
-            (None, Some(error)) => self.judged(call, Outcome::PeerError(error), bytes, config),
+            (None, Some(error)) => self.judged(cx, call, Outcome::PeerError(error), bytes),
             _ => Outcome::Malformed { kind: ViolationKind::InvalidResult, message: bytes.into() },
         }
     }
@@ -377,10 +357,11 @@ impl Peer {
     /// What a task has come to, where that is asked for.
     fn result_came<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
         let tracked = self.outbound.get_mut(call.0).and_then(Call::tracked_mut)?;
         let is_answer =
@@ -392,41 +373,41 @@ impl Peer {
             .is_some_and(|known| known.status == TaskStatus::Completed);
         if is_lost {
             // It had a result, so that this is not what it came to.
-            return Some(self.finish(call, Outcome::TaskLost, reception.out));
+            return Some(self.finish(cx, call, Outcome::TaskLost));
         }
         if is_answer || tracked.standing.is_final() {
-            let outcome = self.judged(call, outcome, bytes, reception.config);
-            return Some(self.finish(call, outcome, reception.out));
+            let outcome = self.judged(cx, call, outcome, bytes);
+            return Some(self.finish(cx, call, outcome));
         }
         // It can be what the task came to, or be about the task: how that is tells which. Nor is it waited
         // for again before it has ended, or both sides would ask and refuse without a pause.
         tracked.ends_first = true;
-        self.ask_about(reception.config, call, reception.arrival.now, reception.out);
+        self.ask_about(cx, call);
         None
     }
 
     /// A call that has become a task ends.
     pub(super) fn finish<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
-        out: &mut dyn Outlets,
     ) -> PeerEvent<'a> {
-        self.stop_asking(call, out);
+        self.stop_asking(cx, call);
         let needed_input = self.needed_input(call);
         self.end_call(call);
         PeerEvent::CallEnded(CallEnded { needed_input, ..CallEnded::new(call, outcome) })
     }
 
     /// Nobody waits any more for what was asked about a task. What is answered soon is left alone.
-    pub(super) fn stop_asking(&mut self, call: CallId, out: &mut dyn Outlets) {
+    pub(super) fn stop_asking(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(Tracked { get, result, .. }) = self.tracked_part(call) else { return };
         // The one has not been asked yet, the other is not answered before the task has ended.
-        let unasked = get.filter(|step| self.is_unsent(*step, out));
+        let unasked = get.filter(|step| self.is_unsent(cx, *step));
         let steps = [unasked, *result];
         for step in steps.into_iter().flatten() {
             if self.outbound.get(step.0).is_some() {
-                self.give_up(step, GivenUp::Cancelled, None, out);
+                self.give_up(cx, step, GivenUp::Cancelled, None);
             }
         }
     }
@@ -446,21 +427,20 @@ impl Peer {
     /// A question about a task has not been answered in time.
     pub(super) fn step_expired(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         step: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'static>> {
         let Step { of: call, kind } = self.outbound.get(step.0)?.step()?;
-        self.give_up(step, GivenUp::TimedOut, Some("the request timed out"), out);
+        self.give_up(cx, step, GivenUp::TimedOut, Some("the request timed out"));
         self.step_is_over(call, kind);
         let is_over = self.tracked_part(call)?.standing.is_final();
         match (kind, is_over) {
             (StepKind::Get, _) | (StepKind::Result, true) => {
-                self.failed_to_hear(call, Outcome::TimedOut(Expiry::Idle), now, out)
+                self.failed_to_hear(cx, call, Outcome::TimedOut(Expiry::Idle))
             }
             // It is not answered before the task has ended.
             (StepKind::Result, false) | (StepKind::Cancel, _) => {
-                self.ask_in_a_while(call, now);
+                self.ask_in_a_while(call, cx.now());
                 None
             }
             (StepKind::Update, _) => {

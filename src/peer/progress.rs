@@ -5,12 +5,13 @@ use alloc::boxed::Box;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::Peer;
+use super::cx::Cx;
 use super::exchange::Exchange;
 use super::exchanges::send_about;
 use super::identity::key;
 use super::outlets::Outlets;
 use super::progress_report::{Delayed, Progress, ProgressReport};
-use super::{ConnectionConfig, Peer};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
@@ -18,7 +19,6 @@ use crate::handle::InboundId;
 use crate::json::{EncodeError, MetaAdditions, Raw, Writer};
 use crate::rpc::write_notification_with;
 use crate::task::RELATED;
-use crate::time::Instant;
 
 /// The params of a progress notification.
 pub(super) struct ProgressParams<'a> {
@@ -45,11 +45,9 @@ impl Serialize for ProgressParams<'_> {
 impl Peer {
     pub(crate) fn report_progress(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         id: InboundId,
         report: Progress<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<ProgressReport, RespondError> {
         self.answerable(id)?;
         let may_be_sent_at = self.progress_deadlines.of(id.0.index);
@@ -60,48 +58,43 @@ impl Peer {
         if exchange.progress.is_some_and(|last| report.progress <= last) {
             return Ok(ProgressReport::NotIncreasing);
         }
-        if may_be_sent_at.is_some_and(|at| now < at) {
+        if may_be_sent_at.is_some_and(|at| cx.now() < at) {
             exchange.progress = Some(report.progress);
             exchange.delayed = Some(Box::new(Delayed::of(report)));
             return Ok(ProgressReport::Delayed);
         }
-        send_progress(exchange, id, report, out)?;
+        send_progress(exchange, id, report, cx.out)?;
         exchange.progress = Some(report.progress);
         exchange.delayed = None;
-        if let Some(interval) = config.progress_interval {
-            self.progress_deadlines.set(id.0.index, id.0.index.into(), now + interval);
+        if let Some(interval) = cx.config.progress_interval {
+            self.progress_deadlines.set(id.0.index, id.0.index.into(), cx.now() + interval);
         }
         Ok(ProgressReport::Sent)
     }
 
     /// Sends a report that was delayed, because the answer is about to go out.
-    pub(super) fn send_delayed_progress(&mut self, id: InboundId, out: &mut dyn Outlets) {
+    pub(super) fn send_delayed_progress(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
         let Some(exchange) = self.inbound.get_mut(id.0) else { return };
         if let Some(delayed) = exchange.delayed.take() {
             // Without room it is lost, as progress may be.
-            _ = send_progress(exchange, id, delayed.report(), out);
+            _ = send_progress(exchange, id, delayed.report(), cx.out);
         }
     }
 
     /// Sends the next report that has been delayed for long enough. Says whether there was something
     /// to do.
-    pub(super) fn send_due_progress(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> bool {
+    pub(super) fn send_due_progress(&mut self, cx: &mut Cx<'_, '_>) -> bool {
         let Some((at, index)) = self.progress_deadlines.first() else { return false };
-        if now < at {
+        if cx.now() < at {
             return false;
         }
         self.progress_deadlines.clear(index);
         let Some(place) = self.inbound.place_of(index) else { return true };
         let waits = self.inbound.get(place).is_some_and(|exchange| exchange.delayed.is_some());
         if waits {
-            self.send_delayed_progress(InboundId(place), out);
-            if let Some(interval) = config.progress_interval {
-                self.progress_deadlines.set(index, index.into(), now + interval);
+            self.send_delayed_progress(cx, InboundId(place));
+            if let Some(interval) = cx.config.progress_interval {
+                self.progress_deadlines.set(index, index.into(), cx.now() + interval);
             }
         }
         true

@@ -1,10 +1,11 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
 use super::context::RequestContext;
+use super::cx::Cx;
 use super::event::{Outcome, Violation};
 use super::incoming::Incoming;
 use super::incoming_request::IncomingRequest;
-use super::outlets::{Arrival, Observation, Outlets};
+use super::outlets::{Arrival, Observation};
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::{ConnectionConfig, Peer};
@@ -12,7 +13,7 @@ use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
-use crate::rpc::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
+use crate::rpc::{Defective, Intent, Message, Versions, classify, defect_kind};
 use crate::session::Phase;
 
 impl Peer {
@@ -21,11 +22,10 @@ impl Peer {
     /// The caller keeps what has been scanned while it deals with what came in.
     pub(crate) fn receive<'e, 'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         arrival: Arrival,
         scanned: &'e mut ScannedFrame<'a>,
-        out: &mut dyn Outlets,
     ) -> Option<Incoming<'e, 'a>> {
         if self.phase == Phase::Closed {
             return None;
@@ -33,39 +33,38 @@ impl Peer {
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         self.clock.tick(arrival.now);
-        self.heard(config, arrival.now);
+        self.heard(cx.config, arrival.now);
         self.noise.begin_frame();
-        let result_type = ResultType::Absent;
-        let mut reception = Reception { config, result_type, arrival, out };
+        let reception = Reception::from(arrival);
         if let Origin::Element(element) = frame.origin() {
-            return self.element(frame, element, scanned, &mut reception);
+            return self.element(cx, frame, element, scanned, &reception);
         }
         // A batch whose last element never came has ended.
-        self.end_batch(reception.out);
-        match self.framing_fault(config, frame) {
-            None => self.message(frame, scanned, &mut reception),
-            Some(kind) => self.faulty_frame(frame, kind, &mut reception),
+        self.end_batch(cx);
+        match self.framing_fault(cx, frame) {
+            None => self.message(cx, frame, scanned, &reception),
+            Some(kind) => self.faulty_frame(cx, frame, kind, &reception),
         }
     }
 
     /// The frame has been dealt with, by the role as well.
-    pub(crate) fn end_reception(&mut self, out: &mut dyn Outlets) {
+    pub(crate) fn end_reception(&mut self, cx: &mut Cx<'_, '_>) {
         if self.batches.has_all_elements() {
-            self.end_batch(out);
+            self.end_batch(cx);
         }
-        self.flush_listens(out);
-        self.observe_phase(out);
+        self.flush_listens(cx);
+        self.observe_phase(cx.out);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
     }
 
     /// What was wrong before anybody looked at the text.
-    fn framing_fault(&self, config: &ConnectionConfig, frame: Frame<'_>) -> Option<ViolationKind> {
+    fn framing_fault(&self, cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
         match frame.origin() {
             // A frame that came without an inbox can be too long, too.
-            Origin::Message | Origin::LastLine => {
-                (config.limits.frame_bytes < frame.bytes().len()).then_some(ViolationKind::TooLong)
-            }
+            Origin::Message | Origin::LastLine => (cx.config.limits.frame_bytes
+                < frame.bytes().len())
+            .then_some(ViolationKind::TooLong),
             Origin::Element(_) => None,
             Origin::TooLong { .. } => Some(ViolationKind::TooLong),
             Origin::EmptyBatch => Some(ViolationKind::EmptyBatch),
@@ -76,12 +75,13 @@ impl Peer {
 
     fn faulty_frame<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         kind: ViolationKind,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         let defective = Defective { kind, id: None, meant: true, intent: Intent::Other };
-        let mut event = self.defective(defective, frame, reception);
+        let mut event = self.defective(cx, defective, frame, reception);
         if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
             (&mut event, frame.origin())
         {
@@ -93,66 +93,71 @@ impl Peer {
     /// An element of a batch: a message if the session has batches.
     fn element<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         element: Element,
         scanned: &'e mut ScannedFrame<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         let Some(session) = self.session else {
-            return self.early_element(frame, element, reception);
+            return self.early_element(cx, frame, element, reception);
         };
         if !Feature::Batches.is_in(session.revision) {
             // One array is one offence, and its elements are not looked at.
-            return self.forbidden_batch(frame, element, reception);
+            return self.forbidden_batch(cx, frame, element, reception);
         }
         if element.index == 0 {
-            self.end_batch(reception.out);
+            self.end_batch(cx);
         }
+        let mut reception = *reception;
         reception.arrival.batch = self.batches.begin_element(element, reception.arrival.lane);
-        self.message(frame, scanned, reception)
+        self.message(cx, frame, scanned, &reception)
     }
 
     /// An element of a batch while nothing is agreed: each request is told by its id.
     fn early_element<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         element: Element,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
         match classify(&envelope, &config.limits, config.versions()) {
             Ok(Message::Request { id, .. }) => {
                 let kind = ViolationKind::BatchNotAllowed;
                 let violation = Violation::of(kind, Some(id), frame.bytes());
-                self.violation(violation, reception).map(Incoming::Event)
+                self.violation(cx, violation, reception).map(Incoming::Event)
             }
-            _ => self.forbidden_batch(frame, element, reception),
+            _ => self.forbidden_batch(cx, frame, element, reception),
         }
     }
 
     fn forbidden_batch<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         element: Element,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         if 0 < element.index {
             self.noise.pass_over();
             return None;
         }
         let violation = Violation::of(ViolationKind::BatchNotAllowed, None, frame.bytes());
-        self.violation(violation, reception).map(Incoming::Event)
+        self.violation(cx, violation, reception).map(Incoming::Event)
     }
 
     #[inline]
     fn message<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         frame: Frame<'a>,
         scanned: &'e mut ScannedFrame<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let bytes = frame.bytes();
         if mutant!("receiving_allocates") {
             drop(alloc::boxed::Box::new(0_u8));
@@ -163,22 +168,23 @@ impl Peer {
             Ok(message) => message.shown(),
             Err(_) => shown_members(envelope),
         };
-        reception.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
+        cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
         match classified {
             Ok(message) => {
                 self.noise.is_message();
-                self.well_formed(message, bytes, reception)
+                self.well_formed(cx, message, bytes, reception)
             }
-            Err(defective) => self.ill_formed(defective, frame, reception),
+            Err(defective) => self.ill_formed(cx, defective, frame, reception),
         }
     }
 
     #[inline]
     fn well_formed<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         message: Message<'e, 'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         if reception.arrival.batch.is_some() {
             let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
@@ -198,46 +204,53 @@ impl Peer {
                     arrival,
                     bytes,
                 };
-                self.request(request, reception)
+                self.request(cx, request, reception)
             }
             Message::Notification { method, params, .. } => {
-                self.notification(method, params, bytes, reception)
+                self.notification(cx, method, params, bytes, reception)
             }
             Message::Result { id, result, result_type } => {
-                reception.result_type = result_type;
-                self.response(id, Outcome::Result(Raw::trusted(result.text())), bytes, reception)
+                let reception = &Reception { result_type, ..*reception };
+                self.response(
+                    cx,
+                    id,
+                    Outcome::Result(Raw::trusted(result.text())),
+                    bytes,
+                    reception,
+                )
             }
             Message::Error { id, error } => {
-                self.response(id, Outcome::PeerError(error), bytes, reception)
+                self.response(cx, id, Outcome::PeerError(error), bytes, reception)
             }
-            Message::IdlessError { error } => self.idless_error(error, bytes, reception),
+            Message::IdlessError { error } => self.idless_error(cx, error, bytes, reception),
         }
     }
 
     /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
     fn ill_formed<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         mut defective: Defective<'a>,
         frame: Frame<'a>,
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         let bytes = frame.bytes();
         if matches!(defective.intent, Intent::Response | Intent::Either)
             && let Some(id) = &defective.id
         {
-            if let Some(call) = self.pending(id, reception.config) {
+            if let Some(call) = self.pending(cx, id) {
                 if defective.kind == ViolationKind::SplitOverLines {
                     self.noise.begins_split_text(bytes);
                 }
                 let outcome = Outcome::Malformed { kind: defective.kind, message: bytes.into() };
-                return self.ended(call, outcome, bytes, reception);
+                return self.ended(cx, call, outcome, bytes, reception);
             }
-            if self.was_given_up(id, reception.config) {
+            if self.was_given_up(cx, id) {
                 // Late and broken, but an answer, which is never answered.
                 defective.intent = Intent::Response;
             }
         }
-        self.defective(defective, frame, reception).map(Incoming::Event)
+        self.defective(cx, defective, frame, reception).map(Incoming::Event)
     }
 }
 

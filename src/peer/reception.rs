@@ -1,14 +1,19 @@
-//! `Reception`: the context of one message that is being received.
+//! `Reception`: what is known of the message that is being received.
 
-use super::ConnectionConfig;
-use super::outlets::{Arrival, Outlets};
+use super::outlets::Arrival;
 use crate::rpc::ResultType;
 
-/// What goes through every step of receiving.
-pub(super) struct Reception<'c, 'o> {
-    pub(super) config: &'c ConnectionConfig,
+/// What is known of a message beside its text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reception {
+    /// What came with it.
+    pub(super) arrival: Arrival,
     /// What kind of result a response holds.
     pub(super) result_type: ResultType,
-    pub(super) arrival: Arrival,
-    pub(super) out: &'o mut dyn Outlets,
+}
+
+impl From<Arrival> for Reception {
+    fn from(arrival: Arrival) -> Self {
+        Self { arrival, result_type: ResultType::Absent }
+    }
 }

@@ -3,13 +3,12 @@
 
 use super::Peer;
 use super::call::{Purpose, Whereabouts};
-use super::outlets::Outlets;
+use super::cx::Cx;
 use super::versions::versions_in;
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::Raw;
 use crate::rpc::ErrorObject;
-use crate::time::Instant;
 use crate::version::RevisionSet;
 
 impl Peer {
@@ -17,10 +16,9 @@ impl Peer {
     /// again, once for each.
     pub(super) fn is_repeated(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         error: &ErrorObject<'_>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> bool {
         if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !self.rules().repeats_requests {
             return false;
@@ -31,16 +29,11 @@ impl Peer {
         let Some(entry) = self.outbound.get_mut(call.0) else { return false };
         let Some(best) = best.filter(|best| !entry.repeated.contains(*best)) else { return false };
         entry.repeated = entry.repeated.with(best);
-        self.is_made_again(call, now, out)
+        self.is_made_again(cx, call)
     }
 
     /// The peer has refused to look at a call, and it is known what to do about that: whether it is made again.
-    pub(super) fn is_made_again(
-        &mut self,
-        call: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> bool {
+    pub(super) fn is_made_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let repeats = self.rules().repeats_requests;
         let Some(entry) = self.outbound.get_mut(call.0).filter(|_| repeats) else {
             return false;
@@ -55,7 +48,7 @@ impl Peer {
         // Nothing is waited for until the request has been written again.
         entry.idle_deadline = None;
         self.outbound.renew(call.0);
-        self.ask_again(call, Some(now), out);
+        self.ask_again(cx, call);
         true
     }
 }

@@ -4,22 +4,22 @@ use core::time::Duration;
 
 use super::claim::Claim;
 use super::context::{RequestContext, TaskRequest, Terms};
+use super::cx::Cx;
 use super::detail::Detail;
 use super::event::Violation;
 use super::exchanges::Said;
 use super::incoming::Incoming;
 use super::incoming_request::IncomingRequest;
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::route::{Role, Route, Situation, Standing, route};
-use super::{ConnectionConfig, Peer, UnknownMethods};
+use super::{Peer, UnknownMethods};
 use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::dialect::check_params;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::{Misfit, Problem, Str, fits, member};
-use crate::rpc::{Id, Lookup, ResultType, write_success};
+use crate::rpc::{Id, Lookup, write_success};
 use crate::session::Phase;
 use crate::subscription::Filter;
 use crate::task::EXTENSION;
@@ -66,13 +66,14 @@ impl Peer {
     #[inline]
     pub(super) fn request<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         mut request: IncomingRequest<'e, 'a>,
-        reception: &mut Reception<'_, '_>,
+        _reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
-        let config = reception.config;
-        match self.admissible(config, &request) {
+        let config = cx.config;
+        match self.admissible(cx, &request) {
             Ok(Admitted::Ping) => {
-                self.answer_own(config, request.arrival, Said::Result, reception.out, |writer| {
+                self.answer_own(cx, request.arrival, Said::Result, |writer| {
                     write_success(writer, &request.id)
                 });
                 None
@@ -83,20 +84,18 @@ impl Peer {
                 request.is_relayed = kind.is_none() && config.relay.covers(&request.method);
                 Some(Incoming::Request(kind, request))
             }
-            Err(refusal) => {
-                self.refuse(config, refusal, request, reception.out).map(Incoming::Event)
-            }
+            Err(refusal) => self.refuse(cx, refusal, request).map(Incoming::Event),
         }
     }
 
     /// Whether a request may be served.
     fn admissible(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
     ) -> Result<Admitted, Refusal> {
         match self.look_up(&request.id) {
-            Lookup::Found(_) if !config.serves_duplicates() => {
+            Lookup::Found(_) if !cx.config.serves_duplicates() => {
                 return Err(ViolationKind::DuplicateRequestId.into());
             }
             Lookup::Found(_) | Lookup::Free => {}
@@ -106,7 +105,7 @@ impl Peer {
         let claim = self.claim(request);
         let routed = route(kind, &claim, &self.situation(request));
         let is_draining = self.phase == Phase::Draining && routed != Route::Ping;
-        let is_relayed = || config.relay.covers(&request.method);
+        let is_relayed = || cx.config.relay.covers(&request.method);
         match routed {
             // What it lacks matters more than that it comes too late.
             Route::Refuse(kind @ ViolationKind::RequestFromServer) => Err(kind.into()),
@@ -115,8 +114,8 @@ impl Peer {
             Route::Handshake => Ok(Admitted::Handshake),
             Route::InSession(kind) => {
                 let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
-                let kind = self.check_request(config, kind, request, terms, is_relayed())?;
-                let task = self.task_in_session(config, kind, request, terms)?;
+                let kind = self.check_request(cx, kind, request, terms, is_relayed())?;
+                let task = self.task_in_session(cx, kind, request, terms)?;
                 Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
             }
             Route::Alone(kind, facts) => {
@@ -127,7 +126,7 @@ impl Peer {
                 if !is_relayed {
                     self.check_extension(kind, request, &facts.into())?;
                 }
-                let kind = self.check_request(config, kind, request, terms, is_relayed)?;
+                let kind = self.check_request(cx, kind, request, terms, is_relayed)?;
                 let knows_tasks = self.has_extension(EXTENSION, facts.extensions);
                 let may_be = kind == Some(RequestKind::CallTool) && knows_tasks;
                 let task = may_be.then(TaskRequest::default);
@@ -246,7 +245,7 @@ impl Peer {
     /// matter what it asks for.
     fn task_in_session(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
         terms: Terms,
@@ -257,7 +256,7 @@ impl Peer {
         }
         let task = request.param("task");
         let Some(task) = task.filter(|task| *task != "null") else {
-            let is_refused = config.insist_on_tasks && kind != Some(RequestKind::CallTool);
+            let is_refused = cx.config.insist_on_tasks && kind != Some(RequestKind::CallTool);
             return if is_refused { Err(ViolationKind::TaskRequired.into()) } else { Ok(None) };
         };
         if !task.starts_with('{') {
@@ -277,7 +276,7 @@ impl Peer {
     /// the method if the machine is to look.
     fn check_request(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         kind: Option<RequestKind>,
         request: &IncomingRequest<'_, '_>,
         terms: Terms,
@@ -288,7 +287,7 @@ impl Peer {
             return Ok(None);
         }
         let Some(kind) = kind else {
-            return match config.unknown_methods {
+            return match cx.config.unknown_methods {
                 UnknownMethods::Reject => Err(ViolationKind::UnknownMethod.into()),
                 UnknownMethods::Surface => Ok(None),
             };
@@ -300,24 +299,20 @@ impl Peer {
         }
         check_params(kind, params)?;
         match kind {
-            RequestKind::Subscribe => self.check_subscription(config, params)?,
-            RequestKind::Listen => self.check_listen(config, params)?,
+            RequestKind::Subscribe => self.check_subscription(cx, params)?,
+            RequestKind::Listen => self.check_listen(cx, params)?,
             _ => {}
         }
         Ok(Some(kind))
     }
 
-    fn check_subscription(
-        &self,
-        config: &ConnectionConfig,
-        params: &str,
-    ) -> Result<(), ViolationKind> {
+    fn check_subscription(&self, cx: &Cx<'_, '_>, params: &str) -> Result<(), ViolationKind> {
         let Some(uri) = member(params, "uri").and_then(Str::from_literal) else { return Ok(()) };
-        if config.limits.uri_bytes < uri.as_wire().len() {
+        if cx.config.limits.uri_bytes < uri.as_wire().len() {
             return Err(ViolationKind::LongUri);
         }
         // Those that have not been answered count, too: all of them may be granted.
-        let most = config.limits.subscriptions as usize;
+        let most = cx.config.limits.subscriptions as usize;
         let granted = self.interests.resources();
         let is_full = most <= granted.saturating_add(self.asked_subscriptions as usize);
         if is_full && !self.interests.wants_resource_on_wire(&uri) {
@@ -329,17 +324,14 @@ impl Peer {
     /// Refuses a request. It never reaches the application.
     pub(crate) fn refuse<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         refusal: impl Into<Refusal>,
         request: IncomingRequest<'_, 'a>,
-        out: &mut dyn Outlets,
     ) -> Option<PeerEvent<'a>> {
         let Refusal { kind, misfit, detail } = refusal.into();
         let IncomingRequest { id, bytes, arrival, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
-        let result_type = ResultType::Absent;
-        let mut reception = Reception { config, result_type, arrival, out };
-        self.violation_with(violation, detail.as_ref(), &mut reception)
+        self.violation_with(cx, violation, detail.as_ref(), &arrival.into())
     }
 }
 
@@ -354,13 +346,10 @@ fn whole(literal: &str) -> Option<u64> {
 
 impl<'a> IncomingRequest<'_, 'a> {
     /// The token that the peer wants progress under; `null` counts as none.
-    pub(super) fn progress_token(
-        &self,
-        config: &ConnectionConfig,
-    ) -> Result<Option<Id<'a>>, ViolationKind> {
+    pub(super) fn progress_token(&self, cx: &Cx<'_, '_>) -> Result<Option<Id<'a>>, ViolationKind> {
         match self.in_meta("progressToken") {
             None | Some("null") => Ok(None),
-            Some(literal) => Id::from_literal(literal, config.limits.token_bytes)
+            Some(literal) => Id::from_literal(literal, cx.config.limits.token_bytes)
                 .map(Some)
                 .map_err(|_| ViolationKind::MalformedToken),
         }

@@ -1,6 +1,7 @@
 //! Responses of the peer: which call they end, and how.
 
 use super::call::{Call, Purpose};
+use super::cx::Cx;
 use super::event::{CallEnded, Outcome, Stray};
 use super::gather::Gathered;
 use super::incoming::Incoming;
@@ -9,7 +10,7 @@ use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::rules::required_elicitations;
-use super::{ConnectionConfig, Peer, Role};
+use super::{Peer, Role};
 use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
@@ -20,18 +21,19 @@ use crate::rpc::{ErrorObject, Id, ResultType, StrayCause};
 impl Peer {
     pub(super) fn response<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         id: Id<'a>,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
-        match self.pending(&id, reception.config) {
-            Some(call) => self.ended(call, outcome, bytes, reception),
-            None if self.is_late_probe(&id, reception.config) => {
+        match self.pending(cx, &id) {
+            Some(call) => self.ended(cx, call, outcome, bytes, reception),
+            None if self.is_late_probe(cx, &id) => {
                 Some(Incoming::LateProbe(LateProbe { outcome, id }))
             }
             None => {
-                let cause = self.stray_cause(&id, reception.config);
+                let cause = self.stray_cause(cx, &id);
                 Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
             }
         }
@@ -41,9 +43,10 @@ impl Peer {
     /// call; before the session is open it can only mean `initialize`.
     pub(super) fn idless_error<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         error: ErrorObject<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         let by_lane = match reception.arrival.lane {
             Lane::Call(call) if self.awaits_answer(call) => Some(call),
@@ -52,14 +55,14 @@ impl Peer {
         let is_of_another =
             matches!(reception.arrival.lane, Lane::Call(call) if Some(call) != self.initialize);
         match by_lane.or_else(|| self.initialize.filter(|_| !is_of_another)) {
-            Some(call) => self.ended(call, Outcome::PeerError(error), bytes, reception),
+            Some(call) => self.ended(cx, call, Outcome::PeerError(error), bytes, reception),
             None => Some(Incoming::Event(PeerEvent::PeerFault(error))),
         }
     }
 
     /// The call that this id belongs to. One that is still held cannot have been answered.
-    pub(super) fn pending(&self, id: &Id<'_>, config: &ConnectionConfig) -> Option<CallId> {
-        let place = self.outbound.find(id.number(config.match_stringified_ids)?)?;
+    pub(super) fn pending(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> Option<CallId> {
+        let place = self.outbound.find(id.number(cx.config.match_stringified_ids)?)?;
         let is_there = self.outbound.get(place).is_some_and(Call::awaits_answer);
         is_there.then_some(CallId(place))
     }
@@ -78,13 +81,13 @@ impl Peer {
     }
 
     /// Whether a call of ours with this id was cancelled or timed out not long ago.
-    pub(super) fn was_given_up(&self, id: &Id<'_>, config: &ConnectionConfig) -> bool {
-        matches!(self.stray_cause(id, config), StrayCause::Cancelled | StrayCause::TimedOut)
+    pub(super) fn was_given_up(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> bool {
+        matches!(self.stray_cause(cx, id), StrayCause::Cancelled | StrayCause::TimedOut)
     }
 
     /// Why an id belongs to no call that could be answered.
-    fn stray_cause(&self, id: &Id<'_>, config: &ConnectionConfig) -> StrayCause {
-        let number = id.number(config.match_stringified_ids);
+    fn stray_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> StrayCause {
+        let number = id.number(cx.config.match_stringified_ids);
         let pending = number.and_then(|number| self.outbound.find(number));
         match pending.and_then(|place| self.outbound.get(place)) {
             // Its id stays in use as the progress token of the task.
@@ -100,10 +103,11 @@ impl Peer {
     /// The answer to a call has come.
     pub(super) fn ended<'e, 'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Incoming<'e, 'a>> {
         let entry = self.outbound.get(call.0)?;
         match entry.purpose {
@@ -117,9 +121,8 @@ impl Peer {
                 None
             }
             Purpose::Input => {
-                let outcome = self.judged(call, outcome, bytes, reception.config);
-                let going_on =
-                    self.input_answered(reception.config, call, &outcome, reception.out)?;
+                let outcome = self.judged(cx, call, outcome, bytes);
+                let going_on = self.input_answered(cx, call, &outcome)?;
                 Some(match going_on {
                     Ok(resumed) => Incoming::Resumed(resumed),
                     Err(event) => Incoming::Event(event),
@@ -130,36 +133,36 @@ impl Peer {
                 None
             }
             Purpose::TaskQuestion => {
-                let outcome = self.judged(call, outcome, bytes, reception.config);
+                let outcome = self.judged(cx, call, outcome, bytes);
                 self.task_question_ended(call, outcome).map(Incoming::Event)
             }
             Purpose::TaskStep => {
-                self.step_ended(call, outcome, bytes, reception).map(Incoming::Event)
+                self.step_ended(cx, call, outcome, bytes, reception).map(Incoming::Event)
             }
             Purpose::Abandoned => {
-                self.abandoned_answered(call, &outcome, reception).map(Incoming::Event)
+                self.abandoned_answered(cx, call, &outcome, reception).map(Incoming::Event)
             }
             Purpose::Subscription => {
-                let outcome = match self.interim(call, outcome, bytes, reception) {
+                let outcome = match self.interim(cx, call, outcome, bytes, reception) {
                     Gathered::Ends(outcome) => outcome,
                     Gathered::Asked(input) => return Some(Incoming::Input(input)),
                     Gathered::Waits => return None,
                     Gathered::Became(event) => return Some(Incoming::Event(event)),
                 };
-                let outcome = self.judged(call, outcome, bytes, reception.config);
+                let outcome = self.judged(cx, call, outcome, bytes);
                 let event = self.subscription_ended(call, outcome);
                 self.end_call(call);
                 Some(Incoming::Event(event))
             }
             Purpose::Application => {
-                let outcome = match self.interim(call, outcome, bytes, reception) {
+                let outcome = match self.interim(cx, call, outcome, bytes, reception) {
                     Gathered::Ends(outcome) => outcome,
                     Gathered::Asked(input) => return Some(Incoming::Input(input)),
                     Gathered::Waits => return None,
                     Gathered::Became(event) => return Some(Incoming::Event(event)),
                 };
-                let outcome = self.judged(call, outcome, bytes, reception.config);
-                let event = match self.next_page(call, outcome, reception) {
+                let outcome = self.judged(cx, call, outcome, bytes);
+                let event = match self.next_page(cx, call, outcome, reception) {
                     Ok(event) => event,
                     Err(outcome) => {
                         let stale = self.is_stale(call);
@@ -177,13 +180,14 @@ impl Peer {
     /// Looks whether what has come is the outcome of a call, or only a step on the way to it.
     fn interim<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Gathered<'a> {
         if let Outcome::Result(result) = &outcome
-            && let Some(task) = self.becomes_task(call, result, bytes, reception)
+            && let Some(task) = self.becomes_task(cx, call, result, bytes, reception)
         {
             return task;
         }
@@ -192,11 +196,7 @@ impl Peer {
         }
         let is_known = self.outbound.get(call.0).is_some_and(|entry| entry.kind.is_some());
         match outcome {
-            Outcome::PeerError(error)
-                if self.is_repeated(call, &error, reception.arrival.now, reception.out) =>
-            {
-                Gathered::Waits
-            }
+            Outcome::PeerError(error) if self.is_repeated(cx, call, &error) => Gathered::Waits,
             Outcome::Result(result) if is_known => match reception.result_type {
                 ResultType::Complete => Gathered::Ends(Outcome::Result(result)),
                 ResultType::Absent => {
@@ -204,8 +204,8 @@ impl Peer {
                     Gathered::Ends(Outcome::Result(result))
                 }
                 ResultType::InputRequired => {
-                    let now = reception.arrival.now;
-                    self.gather(reception.config, call, (result, bytes), now)
+                    let _now = cx.now();
+                    self.gather(cx, call, (result, bytes))
                 }
                 ResultType::Task | ResultType::Other => {
                     let kind = ViolationKind::InvalidResult;
@@ -219,21 +219,21 @@ impl Peer {
     /// The outcome of a call, once what the peer answered has been looked at.
     pub(super) fn judged<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         call: CallId,
         outcome: Outcome<'a>,
         bytes: &'a [u8],
-        config: &ConnectionConfig,
     ) -> Outcome<'a> {
         match &outcome {
             Outcome::Result(result) => {
                 let result = result.borrowed().unwrap_or_default();
-                if self.check_result(call, result, config).is_err() {
+                if self.check_result(cx, call, result).is_err() {
                     let kind = ViolationKind::InvalidResult;
                     return Outcome::Malformed { kind, message: bytes.into() };
                 }
             }
             Outcome::PeerError(error) if self.role == Role::Client => {
-                self.register_elicitations(error, config);
+                self.register_elicitations(cx, error);
             }
             _ => {}
         }
@@ -243,18 +243,13 @@ impl Peer {
     /// Whether a result is what the method asks for. What a person has filled in is compared with the
     /// form in any case, and so is everything that was asked for on behalf of a request: its handler could do
     /// nothing with what it cannot read but ask again. Everything else is if the configuration wants it.
-    fn check_result(
-        &mut self,
-        call: CallId,
-        result: &str,
-        config: &ConnectionConfig,
-    ) -> Result<(), Misfit> {
+    fn check_result(&mut self, cx: &Cx<'_, '_>, call: CallId, result: &str) -> Result<(), Misfit> {
         let (Some(entry), Some(session)) = (self.outbound.get(call.0), self.session) else {
             return Ok(());
         };
         let Some(kind) = entry.kind else { return Ok(()) };
         let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
-        let is_wanted = config.check_results || entry.purpose == Purpose::Input;
+        let is_wanted = cx.config.check_results || entry.purpose == Purpose::Input;
         if is_answer || (is_wanted && kind != RequestKind::Elicit) {
             fits(kind.rule().result(session.revision), Some(&Object::of(result)))?;
             entry.kept.check_result(kind, result)?;
@@ -266,10 +261,10 @@ impl Peer {
     }
 
     /// Remembers the elicitations by URL that an error asks for, so that their completion is known.
-    fn register_elicitations(&mut self, error: &ErrorObject<'_>, config: &ConnectionConfig) {
+    fn register_elicitations(&mut self, cx: &Cx<'_, '_>, error: &ErrorObject<'_>) {
         let Some(session) = self.session else { return };
         for id in required_elicitations(error, session.revision) {
-            self.elicitations.add(&id, &config.limits);
+            self.elicitations.add(&id, &cx.config.limits);
         }
     }
 }

@@ -8,37 +8,33 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Peer;
 use super::call::{Call, Purpose, Whereabouts};
 use super::call_options::{CallError, CallOptions, Timeout};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::event::{Notification, Outcome};
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::subscribe::{changed, filter_of, without};
 use super::subscription::{InSession, Subscription, SubscriptionNews, SubscriptionUpdate};
-use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::model::UriParams;
 use crate::subscription::Filter;
-use crate::time::Instant;
 
 impl Peer {
     /// Opens a subscription in a session.
     pub(super) fn subscribe_in_session(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         requested: Filter<()>,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
         }
         let needed = u32::try_from(requested.resources.len()).unwrap_or(u32::MAX).saturating_add(1);
-        if config.limits.outbound_calls.saturating_sub(self.outbound.len()) < needed {
+        if cx.config.limits.outbound_calls.saturating_sub(self.outbound.len()) < needed {
             return Err(CallError::TooManyCalls);
         }
         let subscription = Subscription { requested, ..Subscription::default() };
@@ -50,18 +46,12 @@ impl Peer {
             ..Call::default()
         };
         let call = self.register(&mut entry);
-        self.begin_in_session(config, call, now, out);
+        self.begin_in_session(cx, call);
         Ok(call)
     }
 
     /// Asks for what a subscription is about.
-    pub(super) fn begin_in_session(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(super) fn begin_in_session(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(terms) = self.session else { return };
         let Some(requested) = self.subscription(call).map(|one| one.requested.clone()) else {
             return;
@@ -74,7 +64,7 @@ impl Peer {
         for uri in uris {
             if self.is_subscribed_to(&uri) {
                 in_session.granted.resources.insert(uri, ());
-            } else if let Ok(asked) = self.ask_for_resource(config, &uri, now, out) {
+            } else if let Ok(asked) = self.ask_for_resource(cx, &uri) {
                 in_session.asked.push((asked, uri));
             }
         }
@@ -87,30 +77,22 @@ impl Peer {
         }
     }
 
-    fn ask_for_resource(
-        &mut self,
-        config: &ConnectionConfig,
-        uri: &str,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Result<CallId, CallError> {
-        self.call_about_resource(config, RequestKind::Subscribe, uri, now, out)
+    fn ask_for_resource(&mut self, cx: &mut Cx<'_, '_>, uri: &str) -> Result<CallId, CallError> {
+        self.call_about_resource(cx, RequestKind::Subscribe, uri)
     }
 
     fn call_about_resource(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         kind: RequestKind,
         uri: &str,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
-        let total = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
+        let total = cx.config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
         let options = CallOptions::new().idle(Timeout::Never).total(total);
         let method = kind.rule().name;
-        let mut order = self.prepare_call(config, method, options, now)?;
+        let mut order = self.prepare_call(cx, method, options)?;
         order.entry.purpose = Purpose::Interest;
-        self.make(config, &mut order, method, &UriParams::new(uri), Sink::Outlets(out))
+        self.make(cx, &mut order, method, &UriParams::new(uri))
     }
 
     /// Whether some subscription has been granted a resource, or waits for it.
@@ -192,7 +174,7 @@ impl Peer {
     /// there is none.
     pub(super) fn told_in_session<'a>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         kind: NotificationKind,
         notification: Notification<'a>,
     ) -> Result<Option<PeerEvent<'a>>, Notification<'a>> {
@@ -216,7 +198,7 @@ impl Peer {
             let Some(subscription) = self.subscription(*call) else { continue };
             // One that has something to be told already is in the queue: it is put there once, however much comes.
             let is_next = subscription.is_ready();
-            self.keep_early(config, *call, kind, params.as_deref());
+            self.keep_early(cx, *call, kind, params.as_deref());
             if is_next {
                 self.unsettled.early.push_back(*call);
             }
@@ -248,12 +230,7 @@ impl Peer {
     }
 
     /// Unsubscribes from what nobody wants any more.
-    pub(super) fn unsubscribe_unwanted(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(super) fn unsubscribe_unwanted(&mut self, cx: &mut Cx<'_, '_>) {
         while let Some(uri) = self.unsettled.unwanted.pop_front() {
             let offered = self.session.is_some_and(|terms| {
                 terms.theirs.contains(Capability::ResourcesSubscribe) && self.phase.is_ready()
@@ -261,7 +238,7 @@ impl Peer {
             if offered && !self.is_wanted(&uri) {
                 // Without room the server goes on telling, and nobody listens.
                 let kind = RequestKind::Unsubscribe;
-                _ = self.call_about_resource(config, kind, &uri, now, out);
+                _ = self.call_about_resource(cx, kind, &uri);
             }
         }
     }

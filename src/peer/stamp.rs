@@ -4,13 +4,13 @@
 
 use serde::ser::Serialize;
 
+use super::Peer;
 use super::cache_hints::CacheHint;
+use super::cx::Cx;
 use super::exchange::Exchange;
 use super::exchanges::Said;
 use super::identity::{Identity, key};
 use super::incoming_request::IncomingRequest;
-use super::outlets::Outlets;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::json::{Additions, MetaAdditions};
 use crate::rpc::{Id, write_result};
@@ -60,17 +60,16 @@ impl Peer {
     /// Answers `server/discover`, by itself. Says whether it could.
     pub(crate) fn answer_discovery<T: Serialize>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
         result: &T,
-        out: &mut dyn Outlets,
     ) -> bool {
         let kind = RequestKind::Discover;
         let form = Some(kind.rule().result(request.context.revision));
         let exchange =
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
         let identity = self.identity.take();
-        let sent = self.answer_own(config, request.arrival, Said::Result, out, |writer| {
+        let sent = self.answer_own(cx, request.arrival, Said::Result, |writer| {
             stamped(identity.as_deref(), &exchange, &request.id, |additions| {
                 write_result(writer, &request.id, result, additions, form)
             })

@@ -5,18 +5,18 @@ use alloc::boxed::Box;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::Peer;
 use super::call::Purpose;
 use super::call_options::{CallError, CallOptions, Timeout};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::event::{Cause, Notification, Outcome, Violation};
 use super::identity::key;
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::subscription::{
     Early, Subscription, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
 };
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::handle::CallId;
@@ -24,7 +24,6 @@ use crate::json::{Raw, Str, member};
 use crate::model::SubscriptionFilter;
 use crate::rpc::{GivenUp, Id, StrayCause};
 use crate::subscription::{Filter, LISTS};
-use crate::time::Instant;
 
 /// The params of the request.
 struct ListenParams<'f, T: ?Sized>(&'f T);
@@ -41,17 +40,15 @@ impl Peer {
     /// Opens a subscription to what a filter says.
     pub(crate) fn subscribe<T: Serialize + ?Sized>(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         filter: &T,
         is_automatic: bool,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         let rule = RequestKind::Listen.rule();
         let text = Raw::from_serialize(filter)?;
         if self.rules().session_subscribes {
             let requested = Filter::read(text.as_json());
-            let call = self.subscribe_in_session(config, requested, now, out)?;
+            let call = self.subscribe_in_session(cx, requested)?;
             if let Some(entry) = self.outbound.get_mut(call.0)
                 && let Some(subscription) = &mut entry.subscription
             {
@@ -59,15 +56,15 @@ impl Peer {
             }
             return Ok(call);
         }
-        let idle = config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
+        let idle = cx.config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
         let options = CallOptions::new().idle(idle).total(Timeout::Never);
-        let mut order = self.prepare_call(config, rule.name, options, now)?;
+        let mut order = self.prepare_call(cx, rule.name, options)?;
         let requested = Filter::read(text.as_json());
         let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
         order.entry.purpose = Purpose::Subscription;
         order.entry.subscription = Some(Box::new(subscription));
         let params = ListenParams(filter);
-        let made = self.make(config, &mut order, rule.name, &params, Sink::Outlets(out));
+        let made = self.make(cx, &mut order, rule.name, &params);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         made
@@ -81,11 +78,11 @@ impl Peer {
     /// Ends the next subscription, because the connection is about to end: nobody waits for it.
     pub(super) fn next_closed_subscription(
         &mut self,
-        out: &mut dyn Outlets,
+        cx: &mut Cx<'_, '_>,
     ) -> Option<PeerEvent<'static>> {
         let call = self.subscriptions().next()?;
         let event = self.end_event(call, Outcome::Closed(self.cause_of_end()));
-        self.give_up(call, GivenUp::Cancelled, None, out);
+        self.give_up(cx, call, GivenUp::Cancelled, None);
         Some(event)
     }
 
@@ -100,12 +97,13 @@ impl Peer {
     /// back.
     pub(super) fn of_subscription<'a>(
         &mut self,
+        cx: &Cx<'_, '_>,
         kind: NotificationKind,
         notification: Notification<'a>,
         bytes: &'a [u8],
-        reception: &Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<PeerEvent<'a>> {
-        let config = reception.config;
+        let config = cx.config;
         let params = notification.params.as_ref().and_then(Raw::borrowed).unwrap_or_default();
         let tag = member(params, "_meta").and_then(|meta| member(meta, key::SUBSCRIPTION));
         let id = tag.and_then(|tag| Id::from_literal(tag, config.limits.id_bytes).ok());
@@ -120,7 +118,7 @@ impl Peer {
             return match self.outbound.stray(number) {
                 StrayCause::NeverIssued => {
                     let kind = ViolationKind::UnknownSubscription;
-                    self.report(config, Violation::of(kind, None, bytes))
+                    self.report(cx, Violation::of(kind, None, bytes))
                 }
                 // What was on its way when it ended.
                 _ => None,
@@ -138,7 +136,7 @@ impl Peer {
         }
         let is_open = subscription.acknowledged;
         let params = notification.params.as_ref().map(Raw::as_json);
-        self.keep_early(config, call, kind, params);
+        self.keep_early(cx, call, kind, params);
         if !is_open {
             self.note(ViolationKind::NotAcknowledged);
         }
@@ -148,13 +146,13 @@ impl Peer {
     /// Keeps a notification that a subscription cannot be told at once, as far as there is room.
     pub(super) fn keep_early(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         call: CallId,
         kind: NotificationKind,
         params: Option<&str>,
     ) {
-        let room = config.limits.connection_bytes.saturating_sub(self.kept_bytes());
-        self.outbound.keep_early(call.0, (&config.limits, room), kind, params);
+        let room = cx.config.limits.connection_bytes.saturating_sub(self.kept_bytes());
+        self.outbound.keep_early(call.0, (&cx.config.limits, room), kind, params);
     }
 
     /// The subscription that is meant by an id: exactly, or as a string of which it is the number.

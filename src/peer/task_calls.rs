@@ -6,18 +6,18 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt;
 
+use super::Peer;
 use super::call::{Call, Whereabouts};
 use super::call_options::{CallError, TaskOptions};
+use super::cx::Cx;
 use super::event::Outcome;
 use super::gather::Gathered;
 use super::incoming_request::IncomingRequest;
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::rare::Empty;
 use super::reception::Reception;
 use super::task_update::{BegunTask, TaskTicket, TaskUpdate};
 use super::tracking::{Snapshot, Tracked};
-use super::{ConnectionConfig, Peer};
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
@@ -26,7 +26,6 @@ use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::rpc::ResultType;
 use crate::task::{EXTENSION, RELATED};
-use crate::time::Instant;
 
 /// The calls that have become tasks, by the ids of those.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -71,11 +70,11 @@ impl Peer {
 
     /// Whether a request that asks for a task may have been sent and has not been answered: such a request must not be
     /// cancelled like others.
-    pub(super) fn may_become_task(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+    pub(super) fn may_become_task(&self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
         let asks = |entry: &Call| entry.task_options().is_some() && entry.awaits_answer();
         self.rules().asks_for_tasks
             && self.outbound.get(call.0).is_some_and(asks)
-            && !self.is_unsent(call, out)
+            && !self.is_unsent(cx, call)
     }
 
     /// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that
@@ -115,13 +114,14 @@ impl Peer {
     /// Looks whether a call has become a task.
     pub(super) fn becomes_task<'a>(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         call: CallId,
         result: &Raw<'a>,
         bytes: &'a [u8],
-        reception: &mut Reception<'_, '_>,
+        reception: &Reception,
     ) -> Option<Gathered<'a>> {
         let snapshot = self.task_in(call, result, reception.result_type)?;
-        let longest = reception.config.limits.uri_bytes;
+        let longest = cx.config.limits.uri_bytes;
         let Some(snapshot) = snapshot.filter(|task| task.id.as_wire().len() <= longest) else {
             let kind = ViolationKind::InvalidResult;
             return Some(Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() }));
@@ -136,10 +136,10 @@ impl Peer {
             let meta = snapshot.meta.map(Raw::trusted);
             return Some(Gathered::Ends(Outcome::Task(BegunTask { ticket, task, meta })));
         }
-        let (now, most_kept) = (reception.arrival.now, reception.config.limits.kept_bytes);
+        let (now, most_kept) = (cx.now(), cx.config.limits.kept_bytes);
         self.track(call, Tracked::of(&snapshot, options, (now, most_kept)));
         let event = self.update_of(call, snapshot);
-        self.look_after(reception.config, call, now, reception.out);
+        self.look_after(cx, call);
         Some(Gathered::Became(event))
     }
 
@@ -189,11 +189,9 @@ impl Peer {
     /// Goes on with a task that has been begun on another connection.
     pub(crate) fn resume_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         ticket: &TaskTicket,
         options: TaskOptions,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<CallId, CallError> {
         if !self.phase.takes_calls() {
             return Err(CallError::Closed);
@@ -201,16 +199,16 @@ impl Peer {
         let kind = RequestKind::named(&ticket.method);
         let kind = kind.filter(|kind| kind.task_capability().is_some());
         let kind = kind.ok_or(NotAllowed::Method)?;
-        self.has_room(config)?;
-        self.clock.tick(now);
+        self.has_room(cx)?;
+        self.clock.tick(cx.now());
         let mut entry =
             Call { kind: Some(kind), whereabouts: Whereabouts::Answered, ..Call::default() };
         let call = self.register(&mut entry);
-        self.make_room(config);
+        self.make_room(cx);
         let id = ticket.task_id.clone();
-        let (begun, most_kept) = (now, config.limits.kept_bytes);
+        let (begun, most_kept) = (cx.now(), cx.config.limits.kept_bytes);
         self.track(call, Tracked { id, options, begun, most_kept, ..Tracked::default() });
-        self.ask_about(config, call, now, out);
+        self.ask_about(cx, call);
         Ok(call)
     }
 }

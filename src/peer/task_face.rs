@@ -21,7 +21,12 @@ macro_rules! task_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<TaskKey, TaskError> {
-                self.peer.begin_task(&self.config.connection, tasks, request, new, now, out)
+                self.peer.begin_task(
+                    &mut Cx::at(&self.config.connection, now, out),
+                    tasks,
+                    request,
+                    new,
+                )
             }
 
             /// Begins a task without answering the request: for those who write it down first
@@ -57,7 +62,12 @@ macro_rules! task_face {
             ) -> Result<(), TaskError> {
                 let about = (request, task);
                 let config = &self.config.connection;
-                self.peer.announce_task(config, tasks, about, immediate_response, out)
+                self.peer.announce_task(
+                    &mut Cx::undated(config, out),
+                    tasks,
+                    about,
+                    immediate_response,
+                )
             }
 
             /// Answers a request about tasks, or lets it wait until the task has ended. Whoever asks sees
@@ -77,8 +87,9 @@ macro_rules! task_face {
                 out: &mut impl Outlets,
             ) -> Result<Option<TaskNews>, RespondError> {
                 let config = &self.config.connection;
-                let news = self.peer.serve_task(config, tasks, (request, call), now, out)?;
-                self.peer.settle_tasks(config, tasks, now, out);
+                let news =
+                    self.peer.serve_task(&mut Cx::at(config, now, out), tasks, (request, call))?;
+                self.peer.settle_tasks(&mut Cx::at(config, now, out), tasks);
                 Ok(news)
             }
 
@@ -92,7 +103,7 @@ macro_rules! task_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) {
-                self.peer.settle_tasks(&self.config.connection, tasks, now, out);
+                self.peer.settle_tasks(&mut Cx::at(&self.config.connection, now, out), tasks);
             }
 
             /// Says how far the work on a task is, if whoever asked for it wants to know, is connected here,
@@ -108,7 +119,12 @@ macro_rules! task_face {
                 tasks: &mut Tasks,
                 out: &mut impl Outlets,
             ) -> Result<ProgressReport, TaskError> {
-                self.peer.report_task_progress(tasks, task, progress, out)
+                self.peer.report_task_progress(
+                    &mut Cx::undated(&self.config.connection, out),
+                    tasks,
+                    task,
+                    progress,
+                )
             }
         }
     };

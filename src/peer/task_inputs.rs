@@ -4,39 +4,33 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Peer;
 use super::call_options::CallError;
+use super::cx::Cx;
 use super::event::CancelCause;
 use super::gathering::{Gathering, Need, Wanted};
-use super::outlets::{Lane, Outlets};
+use super::outlets::Lane;
 use super::tracking::StepKind;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::{CallId, Place};
 use crate::json::{EncodeError, MemberTexts, Str, member, object_of};
-use crate::time::Instant;
 
 impl Peer {
     /// Asks the application for what a task waits for, each thing once, and withdraws what it does not wait
     /// for any more.
-    pub(super) fn take_task_inputs(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        snapshot: &str,
-        now: Instant,
-    ) {
+    pub(super) fn take_task_inputs(&mut self, cx: &Cx<'_, '_>, call: CallId, snapshot: &str) {
         let requests = member(snapshot, "inputRequests").filter(|text| text.starts_with('{'));
         let requests = requests.unwrap_or("{}");
         let named = self.named_inputs(call, requests);
         self.withdraw_unwanted(call, &named);
-        let mut room = self.room_for_inputs(config, call, &named);
+        let mut room = self.room_for_inputs(cx, call, &named);
         for (key, request) in MemberTexts::of(requests) {
             let key = key.to_str();
             if self.knows_input(call, &key) {
                 continue;
             }
-            let Some(wanted) = self.readable_input(config, call, &key, request) else {
+            let Some(wanted) = self.readable_input(cx, call, &key, request) else {
                 self.note(ViolationKind::InvalidResult);
                 continue;
             };
@@ -44,7 +38,7 @@ impl Peer {
                 self.note(ViolationKind::InvalidResult);
                 break;
             };
-            self.want_input(config, (call, index), wanted, now);
+            self.want_input(cx, (call, index), wanted);
         }
     }
 
@@ -79,13 +73,13 @@ impl Peer {
     /// Something that a task may ask for.
     fn readable_input(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         call: CallId,
         key: &str,
         request: &str,
     ) -> Option<Wanted> {
         let entry = self.outbound.get(call.0)?;
-        let is_full = config.limits.inbound_requests <= self.inbound.len();
+        let is_full = cx.config.limits.inbound_requests <= self.inbound.len();
         let method = member(request, "method").and_then(Str::from_literal)?;
         let kind = RequestKind::of(&method)?;
         let params = member(request, "params").filter(|params| *params != "null");
@@ -93,7 +87,7 @@ impl Peer {
             return None;
         }
         let wanted = Wanted::new(String::from(key), kind, params.map(String::from));
-        let fits = self.may_keep(&config.limits, wanted.bytes() + wanted.key.len());
+        let fits = self.may_keep(&cx.config.limits, wanted.bytes() + wanted.key.len());
         (fits && self.may_be_wanted(&wanted, entry.narrowed)).then_some(wanted)
     }
 
@@ -101,7 +95,7 @@ impl Peer {
     /// is that it does not name any more.
     fn room_for_inputs(
         &self,
-        config: &ConnectionConfig,
+        cx: &Cx<'_, '_>,
         call: CallId,
         named: &[bool],
     ) -> impl Iterator<Item = u32> + use<> {
@@ -115,17 +109,11 @@ impl Peer {
             .collect();
         // No more than a limit of 32 bits.
         let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        (count..config.limits.input_requests).chain(over)
+        (count..cx.config.limits.input_requests).chain(over)
     }
 
-    fn want_input(
-        &mut self,
-        config: &ConnectionConfig,
-        (call, index): (CallId, u32),
-        mut wanted: Wanted,
-        now: Instant,
-    ) {
-        wanted.place = Some(self.admit_need(config, &wanted, Need::new(call, index), now));
+    fn want_input(&mut self, cx: &Cx<'_, '_>, (call, index): (CallId, u32), mut wanted: Wanted) {
+        wanted.place = Some(self.admit_need(cx, &wanted, Need::new(call, index)));
         self.outbound.want(call.0, index, wanted);
     }
 
@@ -145,13 +133,7 @@ impl Peer {
     }
 
     /// Brings the peer what has been answered and not been brought.
-    pub(super) fn bring_inputs(
-        &mut self,
-        config: &ConnectionConfig,
-        call: CallId,
-        now: Option<Instant>,
-        out: &mut dyn Outlets,
-    ) {
+    pub(super) fn bring_inputs(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
         let Some(entry) = self.outbound.get(call.0) else { return };
         let Some(gathering) = entry.gathering.as_deref() else { return };
         let new = || gathering.wanted.iter().filter(|one| one.answer.is_some() && !one.is_brought);
@@ -160,12 +142,12 @@ impl Peer {
         }
         let answers = new().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
         let inputs = object_of(answers);
-        let step = self.take_step(config, call, (StepKind::Update, Some(&inputs)), now, out);
+        let step = self.take_step(cx, call, (StepKind::Update, Some(&inputs)));
         match step {
             Ok(_) => {}
             // There will never be room for it.
             Err(error @ CallError::Encode(EncodeError::Full))
-                if out.lane(Lane::Call(call)).is_empty() =>
+                if cx.out.lane(Lane::Call(call)).is_empty() =>
             {
                 return self.is_stuck(call, error);
             }

@@ -2,9 +2,10 @@
 
 use alloc::string::String;
 
+use super::Peer;
 use super::call::Purpose;
 use super::call_options::{CallError, CallOptions};
-use super::calls::Sink;
+use super::cx::Cx;
 use super::event::{Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
 use super::hosting::NO_SUCH_TASK;
@@ -15,7 +16,6 @@ use super::peer_event::PeerEvent;
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
 use super::tracking::TaskPart;
-use super::{ConnectionConfig, Peer};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
@@ -40,13 +40,7 @@ fn has_room_later(lane: Lane, out: &mut dyn Outlets) -> bool {
 impl Peer {
     /// Tells on this connection what there is to tell of tasks, as far as there is room. The rest stays
     /// for the next time.
-    pub(crate) fn settle_tasks(
-        &mut self,
-        config: &ConnectionConfig,
-        tasks: &mut Tasks,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) {
+    pub(crate) fn settle_tasks(&mut self, cx: &mut Cx<'_, '_>, tasks: &mut Tasks) {
         let connection = self.connection();
         if self.phase == Phase::Closed {
             return tasks.disconnected(connection);
@@ -54,20 +48,20 @@ impl Peer {
         let mut failures = 0;
         while let Some(notice) = tasks.next_notice(connection) {
             let told = match notice {
-                Notice::Changed(key) => self.tell_change(config, tasks, key, now, out),
-                Notice::Watched(listen, key) => self.tell_watcher(tasks, listen, key, out),
+                Notice::Changed(key) => self.tell_change(cx, tasks, key),
+                Notice::Watched(listen, key) => self.tell_watcher(cx, tasks, listen, key),
                 Notice::Answer(waiter, key) => {
-                    let answered = self.give_result(config, tasks, (waiter, key), out);
-                    self.release(config, waiter, answered, out)
+                    let answered = self.give_result(cx, tasks, (waiter, key));
+                    self.release(cx, waiter, answered)
                 }
                 Notice::Gone(waiter) => {
-                    let answered = self.refuse_about_task(config, waiter, NO_SUCH_TASK, out);
-                    self.release(config, waiter, answered, out)
+                    let answered = self.refuse_about_task(cx, waiter, NO_SUCH_TASK);
+                    self.release(cx, waiter, answered)
                 }
                 Notice::Dismiss(call) => {
                     if self.outbound.get(call.0).is_some() {
                         let reason = Some("the task does not need it any more");
-                        self.give_up(call, GivenUp::Cancelled, reason, out);
+                        self.give_up(cx, call, GivenUp::Cancelled, reason);
                     }
                     Ok(())
                 }
@@ -88,30 +82,27 @@ impl Peer {
     /// whatever else is wrong, nobody waits any more.
     fn release(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         waiter: InboundId,
         answered: Result<(), RespondError>,
-        out: &mut dyn Outlets,
     ) -> Result<(), Later> {
         let Err(RespondError::Encode(error)) = answered else { return Ok(()) };
-        if error == EncodeError::Full && has_room_later(Lane::Exchange(waiter), out) {
+        if error == EncodeError::Full && has_room_later(Lane::Exchange(waiter), cx.out) {
             return Err(Later);
         }
         let text = "the result cannot be sent on this connection";
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &text);
         // If there is no room for that either, the deadline of its sender ends it.
-        _ = self.reject_as_is(config, waiter, fault, None, out);
+        _ = self.reject_as_is(cx, waiter, fault, None);
         Ok(())
     }
 
     /// Tells whoever asked for a task that it has changed, and asks for what it needs.
     fn tell_change(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         key: TaskKey,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), Later> {
         let notify = tasks.config().notify;
         let has_tasks = self.session.is_some_and(|session| Feature::Tasks.is_in(session.revision));
@@ -119,12 +110,12 @@ impl Peer {
         let is_here = task.links.home == Some(self.connection());
         if is_here && has_tasks {
             if notify && task.is_of_session() && !task.links.is_told {
-                self.notify_status(&InSession(task), out)?;
+                self.notify_status(cx, &InSession(task))?;
             }
             if let Some(links) = tasks.links_mut(key) {
                 links.is_told = true;
             }
-            self.ask_for_task(config, tasks, key, now, out)?;
+            self.ask_for_task(cx, tasks, key)?;
         }
         if let Some(links) = tasks.links_mut(key).filter(|_| is_here) {
             links.is_posted = false;
@@ -132,18 +123,20 @@ impl Peer {
         Ok(())
     }
 
-    fn notify_status(&self, task: &InSession<'_>, out: &mut dyn Outlets) -> Result<(), Later> {
+    fn notify_status(&self, cx: &mut Cx<'_, '_>, task: &InSession<'_>) -> Result<(), Later> {
         let method = NotificationKind::TaskChanged.rule().name;
         // Nobody may rely on it, so it need not be told later either.
         if self.must_hold(method) {
             return Ok(());
         }
-        let sent = out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+        let sent = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification(writer, method, task, None)
         });
         match sent {
-            Ok(_) => observe_sent(out, Lane::Connection, Said::Method(method)),
-            Err(EncodeError::Full) if has_room_later(Lane::Connection, out) => return Err(Later),
+            Ok(_) => observe_sent(cx.out, Lane::Connection, Said::Method(method)),
+            Err(EncodeError::Full) if has_room_later(Lane::Connection, cx.out) => {
+                return Err(Later);
+            }
             // Nobody may rely on it.
             Err(_) => {}
         }
@@ -153,11 +146,9 @@ impl Peer {
     /// Asks for what a task needs, each thing by a request of its own.
     fn ask_for_task(
         &mut self,
-        config: &ConnectionConfig,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         key: TaskKey,
-        now: Instant,
-        out: &mut dyn Outlets,
     ) -> Result<(), Later> {
         let at_once = tasks.config().ask_at_once;
         while let Some(task) = tasks.record(key) {
@@ -175,21 +166,21 @@ impl Peer {
             let lane = waiter.map_or(Lane::Connection, Lane::Exchange);
             let options = CallOptions { parent: waiter, ..CallOptions::new() };
             let related = related(&task.id);
-            let asked = self.prepare_call(config, method, options, now).and_then(|mut order| {
+            let asked = self.prepare_call(cx, method, options).and_then(|mut order| {
                 order.entry.purpose = Purpose::TaskQuestion;
                 // It lives as long as the task, not as the request which opens a way for it.
                 order.entry.parent = None;
                 order.entry.task = Some(TaskPart::Question { task: key, related }.into());
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
                 let on = waiter.map(Lane::Exchange);
-                self.make_on(config, &mut order, on, method, &params, Sink::Outlets(out))
+                self.make_on(cx, &mut order, on, method, &params)
             });
             let input = wanted.key.clone();
             match asked {
                 Ok(call) => tasks.asked(key, &input, call),
                 Err(CallError::TooManyCalls) => return Err(Later),
                 Err(CallError::Encode(EncodeError::Full))
-                    if self.must_hold(method) || has_room_later(lane, out) =>
+                    if self.must_hold(method) || has_room_later(lane, cx.out) =>
                 {
                     return Err(Later);
                 }
@@ -203,10 +194,10 @@ impl Peer {
     /// Tells a subscription how far a task is.
     fn tell_watcher(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         listen: InboundId,
         key: TaskKey,
-        out: &mut dyn Outlets,
     ) -> Result<(), Later> {
         // Two connections with one number would otherwise be told of each other's tasks.
         let is_granted = |id: &String| self.tasks_of_listen(listen).binary_search(id).is_ok();
@@ -214,9 +205,10 @@ impl Peer {
             && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
-            let told = tell(exchange, listen, NotificationKind::DetailedTaskChanged, &params, out);
+            let told =
+                tell(exchange, listen, NotificationKind::DetailedTaskChanged, &params, cx.out);
             // What will never fit is left out; the client can ask.
-            if told == Err(EncodeError::Full) && has_room_later(Lane::Exchange(listen), out) {
+            if told == Err(EncodeError::Full) && has_room_later(Lane::Exchange(listen), cx.out) {
                 return Err(Later);
             }
         }
@@ -251,10 +243,10 @@ impl Peer {
     /// Says how far the work on a task is, to whoever asked for it with a progress token in a session.
     pub(crate) fn report_task_progress(
         &self,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         key: TaskKey,
         report: Progress<'_>,
-        out: &mut dyn Outlets,
     ) -> Result<ProgressReport, TaskError> {
         let task = tasks.record(key).ok_or(TaskError::Unknown)?;
         if task.status().is_final() {
@@ -274,10 +266,10 @@ impl Peer {
         let members = [(RELATED, &*related)];
         let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
         let form = Some(rule.params(task.revision));
-        out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
+        cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
-        observe_sent(out, Lane::Connection, Said::Method(rule.name));
+        observe_sent(cx.out, Lane::Connection, Said::Method(rule.name));
         if let Some(links) = tasks.links_mut(key) {
             links.progress = Some(report.progress);
         }
@@ -287,10 +279,10 @@ impl Peer {
     /// Says that a subscription is open, which may be about tasks.
     pub(crate) fn grant_with_tasks(
         &mut self,
+        cx: &mut Cx<'_, '_>,
         tasks: &mut Tasks,
         id: InboundId,
         granted: Option<&crate::subscription::Filter<()>>,
-        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
         let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.requestor) else {
             return Ok(());
@@ -299,7 +291,7 @@ impl Peer {
         if self.is_acknowledged(id) {
             return Ok(());
         }
-        self.acknowledge(id, granted, |name| tasks.find_own(name, owner).is_some(), out)?;
+        self.acknowledge(cx, id, granted, |name| tasks.find_own(name, owner).is_some())?;
         let inbound = &self.inbound;
         for name in self.tasks_of_listen(id) {
             if let Some(key) = tasks.find_own(name, owner) {

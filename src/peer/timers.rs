@@ -1,12 +1,12 @@
 //! What expires when.
 
+use super::Peer;
 use super::call::{Call, Purpose};
+use super::cx::Cx;
 use super::event::{Cause, Expiry, Outcome};
 use super::gathering::InputRequested;
-use super::outlets::Outlets;
 use super::peer_event::PeerEvent;
 use super::resumed::Resumed;
-use super::{ConnectionConfig, Peer};
 use crate::handle::CallId;
 use crate::json::Number;
 use crate::rpc::GivenUp;
@@ -48,68 +48,58 @@ impl Peer {
     }
 
     /// Does the next thing that is due, if there is one.
-    pub(crate) fn handle_timeout(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
+    pub(crate) fn handle_timeout(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
-        self.clock.tick(now);
-        self.flush_listens(out);
-        if self.poll_timeout().is_none_or(|due| now < due) {
+        self.clock.tick(cx.now());
+        self.flush_listens(cx);
+        if self.poll_timeout().is_none_or(|due| cx.now() < due) {
             // The usual case: drivers ask after everything that happens.
-            self.observe_phase(out);
+            self.observe_phase(cx.out);
             return None;
         }
         if !self.unsettled.unwanted.is_empty() {
-            self.unsubscribe_unwanted(config, now, out);
+            self.unsubscribe_unwanted(cx);
         }
         if !self.unsettled.undated.is_empty() {
-            self.date_calls(config, now);
+            self.date_calls(cx);
         }
         if core::mem::take(&mut self.has_news) {
             return Some(Elapsed::News);
         }
-        let mut elapsed = self.next_outcome(config, out);
+        let mut elapsed = self.next_outcome(cx);
         if elapsed.is_none() && self.phase != Phase::Closed {
             // What is done because it is due can have an outcome of its own, such as that it cannot be done.
-            elapsed = self.next_due(config, now, out).or_else(|| self.next_outcome(config, out));
+            elapsed = self.next_due(cx).or_else(|| self.next_outcome(cx));
         }
         if elapsed.is_none()
-            && let Some(cause) = self.drained(now)
+            && let Some(cause) = self.drained(cx.now())
         {
             if cause == Cause::DrainDeadline {
-                self.refuse_unanswered(config, out);
+                self.refuse_unanswered(cx);
             }
-            self.send_all_batches(out);
+            self.send_all_batches(cx);
             self.close(cause);
-            elapsed = self.next_outcome(config, out);
+            elapsed = self.next_outcome(cx);
         }
-        self.observe_phase(out);
+        self.observe_phase(cx.out);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
         elapsed
     }
 
-    fn next_due(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
-        while self.send_due_progress(config, now, out) {}
-        if let Some(event) = self.ask_about_due(config, now, out) {
+    fn next_due(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
+        while self.send_due_progress(cx) {}
+        if let Some(event) = self.ask_about_due(cx) {
             return Some(Elapsed::Event(event));
         }
-        if let Some(elapsed) = self.next_expiry(config, now, out) {
+        if let Some(elapsed) = self.next_expiry(cx) {
             return Some(elapsed);
         }
-        if let Some(elapsed) = self.next_pause_expiry(config, now, out) {
+        if let Some(elapsed) = self.next_pause_expiry(cx) {
             return Some(elapsed);
         }
-        self.next_silence(config, now, out).map(Elapsed::Event)
+        self.next_silence(cx).map(Elapsed::Event)
     }
 
     /// When the first call has waited long enough for a person, and which one that is. The oldest has
@@ -121,52 +111,37 @@ impl Peer {
         Some((self.clock.when_lag_is(most)?, CallId(place)))
     }
 
-    fn next_pause_expiry(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
+    fn next_pause_expiry(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
         loop {
-            let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= now)?;
+            let (_, call) = self.pause_deadline().filter(|(at, _)| *at <= cx.now())?;
             if self.is_pending(call) {
-                return Some(Elapsed::Event(self.expire(call, (Expiry::Paused, now), out)));
+                return Some(Elapsed::Event(self.expire(cx, call, Expiry::Paused)));
             }
             // What the machine asks by itself, such as how far a task is, ends as it does in its own time.
             let id = self.outbound.id(call.0)?;
             self.outbound.pause_for_ever(call.0);
             self.deadlines.set(call.0.index, id, Instant::EPOCH);
-            if let Some(elapsed) = self.next_expiry(config, now, out) {
+            if let Some(elapsed) = self.next_expiry(cx) {
                 return Some(elapsed);
             }
         }
     }
 
-    fn expire(
-        &mut self,
-        call: CallId,
-        (expiry, now): (Expiry, Instant),
-        out: &mut dyn Outlets,
-    ) -> PeerEvent<'static> {
+    fn expire(&mut self, cx: &mut Cx<'_, '_>, call: CallId, expiry: Expiry) -> PeerEvent<'static> {
         let event = self.end_event(call, Outcome::TimedOut(expiry));
         if mutant!("an_expired_call_goes_on") {
             return event;
         }
-        if self.may_become_task(call, out) {
-            self.abandon_call(call, GivenUp::TimedOut, Some(now));
+        if self.may_become_task(cx, call) {
+            self.abandon_call(call, GivenUp::TimedOut, Some(cx.now()));
         } else {
-            self.give_up(call, GivenUp::TimedOut, Some("the request timed out"), out);
+            self.give_up(cx, call, GivenUp::TimedOut, Some("the request timed out"));
         }
         event
     }
 
-    fn next_expiry(
-        &mut self,
-        config: &ConnectionConfig,
-        now: Instant,
-        out: &mut dyn Outlets,
-    ) -> Option<Elapsed> {
-        let (real, now) = (now, self.clock.at(now));
+    fn next_expiry(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {
+        let now = self.clock.at(cx.now());
         let place = loop {
             let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
             let place = self.outbound.place_of(index)?;
@@ -175,22 +150,22 @@ impl Peer {
                 return Some(Elapsed::HandshakeTimedOut);
             }
             if call.tracked().is_some() {
-                return Some(Elapsed::Event(self.task_took_too_long(config, CallId(place), out)));
+                return Some(Elapsed::Event(self.task_took_too_long(cx, CallId(place))));
             }
             if call.purpose == Purpose::TaskStep {
-                if let Some(event) = self.step_expired(CallId(place), real, out) {
+                if let Some(event) = self.step_expired(cx, CallId(place)) {
                     return Some(Elapsed::Event(event));
                 }
             } else if call.purpose == Purpose::Abandoned {
                 self.forget_abandoned(CallId(place));
             } else if call.again_at.is_some_and(|again| again <= now) {
                 // Whether there is room for it or not, its time is later now.
-                self.ask_again(CallId(place), Some(real), out);
+                self.ask_again(cx, CallId(place));
             } else if call.purpose == Purpose::Interest {
                 let call = CallId(place);
-                self.give_up(call, GivenUp::TimedOut, None, out);
+                self.give_up(cx, call, GivenUp::TimedOut, None);
                 self.interest_ended(call, &Outcome::TimedOut(Expiry::Total));
-                if let Some(elapsed) = self.next_outcome(config, out) {
+                if let Some(elapsed) = self.next_outcome(cx) {
                     return Some(elapsed);
                 }
             } else {
@@ -207,13 +182,13 @@ impl Peer {
         if self.deadlines.second().is_some_and(|second| second <= now) {
             // Others have expired as well.
             let expired = |other: &Call| other.deadline().is_some_and(|deadline| deadline <= now);
-            self.withdraw_with(call, expired, out);
+            self.withdraw_with(cx, call, expired);
         }
         let is_input = |call: &&Call| call.purpose == Purpose::Input;
         let parent = self.outbound.get(place).filter(is_input).and_then(|call| call.parent);
-        let event = self.expire(call, (expiry, real), out);
+        let event = self.expire(cx, call, expiry);
         match parent {
-            Some(parent) => self.input_failed(config, parent, out).map(Elapsed::Event),
+            Some(parent) => self.input_failed(cx, parent).map(Elapsed::Event),
             None => Some(Elapsed::Event(event)),
         }
     }

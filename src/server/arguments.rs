@@ -7,7 +7,7 @@ use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::model::CallToolResult;
-use crate::peer::Outlets;
+use crate::peer::{Cx, Outlets};
 
 /// Whose failure it is if the arguments of a call do not fit the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ impl Server {
         needed: CapabilitySet,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.reject_missing(&self.config.connection, request, needed, out)
+        self.peer.reject_missing(&mut Cx::undated(&self.config.connection, out), request, needed)
     }
 
     /// Answers a `tools/call` whose arguments do not fit the tool, as

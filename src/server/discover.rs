@@ -13,7 +13,7 @@ use crate::capability::Extension;
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
-use crate::peer::{Identity, IncomingRequest, Outlets};
+use crate::peer::{Cx, Identity, IncomingRequest, Outlets};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -87,7 +87,11 @@ impl Server {
             capabilities: &config.capabilities,
             instructions: config.instructions.as_deref(),
         };
-        let sent = self.peer.answer_discovery(&config.connection, &request, &discovery, out);
+        let sent = self.peer.answer_discovery(
+            &mut Cx::undated(&config.connection, out),
+            &request,
+            &discovery,
+        );
         if sent || self.phase() == Phase::Closed {
             return None;
         }

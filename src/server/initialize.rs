@@ -7,7 +7,7 @@ use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Detail, IncomingRequest, Outlets, Said};
+use crate::peer::{Cx, Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
@@ -75,9 +75,12 @@ impl Server {
             meta: None,
         };
         let form = RequestKind::Initialize.rule().result(revision);
-        let sent = self.peer.send_own(request.arrival.lane, Said::Result, out, |writer| {
-            write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
-        });
+        let sent = self.peer.send_own(
+            &mut Cx::undated(&self.config.connection, out),
+            request.arrival.lane,
+            Said::Result,
+            |writer| write_result(writer, &request.id, &result, &Additions::NONE, Some(form)),
+        );
         if !sent {
             // The limits of this side leave no room for what this side has to say.
             return self.refuse(ViolationKind::AnswerTooLong, request, out);
@@ -106,9 +109,12 @@ impl Server {
         let message = "Unsupported protocol version";
         let code = ErrorCode::INVALID_PARAMS;
         let fault = Fault { code, message: &message, data: Some(&data) };
-        self.peer.send_own(request.arrival.lane, Said::Error(code), out, |writer| {
-            write_error(writer, Answer::To(&request.id), fault, None)
-        });
+        self.peer.send_own(
+            &mut Cx::undated(&self.config.connection, out),
+            request.arrival.lane,
+            Said::Error(code),
+            |writer| write_error(writer, Answer::To(&request.id), fault, None),
+        );
         None
     }
 }

@@ -8,7 +8,7 @@ use crate::error::ViolationKind;
 use crate::handle::InboundId;
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
-use crate::peer::{IncomingRequest, Outlets};
+use crate::peer::{Cx, IncomingRequest, Outlets};
 use crate::subscription::Filter;
 use crate::task::Tasks;
 use crate::time::Instant;
@@ -40,17 +40,22 @@ impl Server {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let kind = Some(crate::dialect::methods::RequestKind::Listen);
-        let (id, context) = match self.peer.admit(&self.config.connection, kind, &request, out) {
-            Ok(admitted) => admitted,
-            Err(kind) => return self.refuse(kind, request, out),
-        };
+        let (id, context) =
+            match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, &request) {
+                Ok(admitted) => admitted,
+                Err(kind) => return self.refuse(kind, request, out),
+            };
         let has_topics = self.peer.open_listen(id, request.params_text().unwrap_or_default());
         if has_topics && self.config.listening == Listening::Asked {
             return Some(ServerEvent::Request(Request::new(id, context, call, &request)));
         }
         let text = request.param("notifications").unwrap_or("{}");
         // Without room for it there would be none for what it is about either.
-        if self.peer.acknowledge(id, None, |_| false, out).is_err() {
+        if self
+            .peer
+            .acknowledge(&mut Cx::undated(&self.config.connection, out), id, None, |_| false)
+            .is_err()
+        {
             self.peer.abandon(id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
@@ -76,7 +81,12 @@ impl Server {
         self.peer.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        Ok(self.peer.acknowledge(request, filter.as_ref(), |_| false, out)?)
+        Ok(self.peer.acknowledge(
+            &mut Cx::undated(&self.config.connection, out),
+            request,
+            filter.as_ref(),
+            |_| false,
+        )?)
     }
 
     /// The same, for a subscription that may be about tasks as well: of these it gets those that it may
@@ -96,8 +106,13 @@ impl Server {
         self.peer.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        self.peer.grant_with_tasks(tasks, request, filter.as_ref(), out)?;
-        self.peer.settle_tasks(&self.config.connection, tasks, now, out);
+        self.peer.grant_with_tasks(
+            &mut Cx::undated(&self.config.connection, out),
+            tasks,
+            request,
+            filter.as_ref(),
+        )?;
+        self.peer.settle_tasks(&mut Cx::at(&self.config.connection, now, out), tasks);
         Ok(())
     }
 }

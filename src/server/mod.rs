@@ -38,7 +38,7 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::Identity;
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
+    Cx, Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
     Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
     peer_face, task_face,
 };
@@ -194,15 +194,16 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'static>> {
         loop {
-            let event = match self.peer.handle_timeout(&self.config.connection, now, out)? {
-                Elapsed::Event(event) => Some(event.into()),
-                Elapsed::Resumed(resumed) => self.resumed(resumed),
-                // A server opens no connection, and nobody needs anything of it before answering it.
-                Elapsed::HandshakeTimedOut
-                | Elapsed::HandshakeLost(_)
-                | Elapsed::Input(_)
-                | Elapsed::News => None,
-            };
+            let event =
+                match self.peer.handle_timeout(&mut Cx::at(&self.config.connection, now, out))? {
+                    Elapsed::Event(event) => Some(event.into()),
+                    Elapsed::Resumed(resumed) => self.resumed(resumed),
+                    // A server opens no connection, and nobody needs anything of it before answering it.
+                    Elapsed::HandshakeTimedOut
+                    | Elapsed::HandshakeLost(_)
+                    | Elapsed::Input(_)
+                    | Elapsed::News => None,
+                };
             // What came to nothing is no reason to stop.
             if event.is_some() {
                 return event;
@@ -221,12 +222,14 @@ impl Server {
             self.identify();
         }
         let config = &self.config.connection;
-        let Some(incoming) = self.peer.receive(config, frame, arrival, scanned, out) else {
-            self.peer.end_reception(out);
+        let Some(incoming) =
+            self.peer.receive(&mut Cx::at(config, arrival.now, out), frame, arrival, scanned)
+        else {
+            self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(out);
+        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
         event
     }
 
@@ -264,7 +267,7 @@ impl Server {
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        match self.peer.admit(&self.config.connection, kind, request, out) {
+        match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, request) {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
@@ -286,7 +289,7 @@ impl Server {
             // It has been received before.
             return None;
         }
-        self.peer.flush_held(&self.config.connection, now, out);
+        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
         Some(ServerEvent::Ready)
     }
 
@@ -296,7 +299,8 @@ impl Server {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let event = self.peer.refuse(&self.config.connection, kind, request, out)?;
+        let event =
+            self.peer.refuse(&mut Cx::undated(&self.config.connection, out), kind, request)?;
         Some(event.into())
     }
 }

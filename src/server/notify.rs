@@ -8,7 +8,7 @@ use super::Server;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
-use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
+use crate::peer::{Change, Cx, Delivery, Notice, NotifyError, Outlets};
 use crate::task::RELATED;
 
 /// A log message for the client
@@ -243,7 +243,7 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
-        self.peer.notify(&self.config.connection, notice, out)
+        self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
     }
 
     fn tell<T: Serialize + ?Sized>(
@@ -255,6 +255,6 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
-        self.peer.notify(&self.config.connection, notice, out)
+        self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
     }
 }

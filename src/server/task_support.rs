@@ -6,7 +6,7 @@ use crate::dialect::{NotAllowed, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::model::TaskSupport;
-use crate::peer::Outlets;
+use crate::peer::{Cx, Outlets};
 use crate::rpc::Fault;
 use crate::task::EXTENSION;
 
@@ -77,8 +77,8 @@ impl Server {
                 return Err(NotAllowed::Capability(needed).into());
             }
             let fault = Fault::plain(ErrorCode::METHOD_NOT_FOUND, &"the tool runs only as a task");
-            return self.peer.reject(config, request, fault, out);
+            return self.peer.reject(&mut Cx::undated(config, out), request, fault);
         }
-        self.peer.reject_missing_extension(config, request, EXTENSION, out)
+        self.peer.reject_missing_extension(&mut Cx::undated(config, out), request, EXTENSION)
     }
 }
