@@ -269,6 +269,7 @@ mod handle;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod json;
+mod lazy_box;
 mod limits;
 pub mod manual;
 pub mod model;

@@ -47,14 +47,14 @@ impl Client {
                     self.probe(revision, now, out)?;
                 }
                 self.peer.identify(self.config.identity(revision));
-                self.peer.step(Step::Begin);
+                self.peer.take_step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(evidence));
                 self.peer.set_news(true);
             }
         }
         if self.phase() == Phase::Opening {
-            self.peer.step(Step::Begin);
+            self.peer.take_step(Step::Begin);
         }
         self.peer.observe_phase(out);
         Ok(())
@@ -147,7 +147,7 @@ impl Client {
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
-            self.peer.step(Step::Reopen);
+            self.peer.take_step(Step::Reopen);
             self.peer.forget_terms();
             self.announced = None;
             self.evidence = None;
@@ -200,7 +200,7 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) {
-        self.peer.step(Step::Complete);
+        self.peer.take_step(Step::Complete);
         self.peer.open_stateless(revision, capabilities);
         self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);
@@ -277,7 +277,7 @@ impl Client {
         failure: ConnectFailure<'f>,
         out: &mut dyn Outlets,
     ) -> ClientEvent<'f> {
-        self.peer.forget_initialize();
+        self.peer.forget_opening();
         self.peer.close(Cause::HandshakeFailed);
         self.peer.observe_phase(out);
         ClientEvent::ConnectFailed(failure)
@@ -299,7 +299,7 @@ impl Client {
             _ => Refused::Otherwise,
         };
         if matches!(failure, ConnectFailure::TimedOut) {
-            self.peer.forget_initialize();
+            self.peer.forget_opening();
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
         match self.advance(next, now, out) {
@@ -381,7 +381,7 @@ impl Client {
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
-        self.peer.step(Step::Complete);
+        self.peer.take_step(Step::Complete);
         self.peer.open_session(revision, answer.capabilities);
         self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);

@@ -40,7 +40,7 @@ use crate::model::SubscriptionFilter;
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Cx, Delivery, Elapsed, ExchangeEnd, Incoming, IncomingRequest, InputRequested, Notice,
+    Cx, Delivery, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Notice,
     NotifyError, Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role,
     TaskOptions, TaskTicket, peer_face, task_face,
 };
@@ -247,21 +247,19 @@ impl Client {
 
     fn incoming<'f>(
         &mut self,
-        incoming: Incoming<'_, 'f>,
+        incoming: ForRole<'_, 'f>,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
         match incoming {
-            Incoming::Event(event) => Some(event.into()),
-            Incoming::Request(kind, request) => self.request(kind, request, out),
-            Incoming::Notification(_, notification) => {
-                Some(ClientEvent::Notification(notification))
-            }
-            Incoming::HandshakeEnded(outcome) => self.handshake_ended(outcome, now, out),
-            Incoming::LateProbe(late) => self.late_probe(late),
-            Incoming::Input(input) => self.input(input, out),
+            ForRole::Event(event) => Some(event.into()),
+            ForRole::Request(kind, request) => self.request(kind, request, out),
+            ForRole::Notification(_, notification) => Some(ClientEvent::Notification(notification)),
+            ForRole::HandshakeEnded(outcome) => self.handshake_ended(outcome, now, out),
+            ForRole::LateProbe(late) => self.late_probe(late),
+            ForRole::Input(input) => self.input(input, out),
             // The route refuses `initialize` to a client, and a client never needs input.
-            Incoming::Initialize(_) | Incoming::Resumed(_) => None,
+            ForRole::Initialize(_) | ForRole::Resumed(_) => None,
         }
     }
 

@@ -7,13 +7,14 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 use smallvec::SmallVec;
 
+use super::asked::{Owner, Sent};
 use super::batches::write_array;
-use super::call::Whereabouts;
 use super::call_options::{CallError, CallOptions};
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
-use super::notify::{Delivery, Interest, NotifyError};
+use super::notify::{Delivery, Interest, NotifyError, interest, may_notify};
 use super::outlets::{Lane, Observation, Outlets};
+use super::room::{has_room, make_room};
 use super::rules::written;
 use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
@@ -105,11 +106,14 @@ impl Batch<'_> {
         options: CallOptions,
     ) -> Result<CallId, CallError> {
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
-        let mut order = self.peer.prepare_call(cx, method, options)?;
-        let call = self.peer.make(cx, &mut order, method, params)?;
-        if let Some(entry) = self.peer.outbound.get_mut(call.0) {
+        let Peer { messages, index, .. } = &mut *self.peer;
+        let has_room = has_room(messages, index, cx);
+        let mut order = messages.order(cx, method, Owner::Application, options, has_room)?;
+        let call = messages.ask(cx, &mut order, method, params)?;
+        make_room(messages, index, cx);
+        if let Some(asked) = messages.outgoing.get_mut(call.0) {
             // It is in no outbox of the carrier yet, and leaves on the lane of the batch.
-            (entry.lane, entry.whereabouts) = (Lane::Connection, Whereabouts::Withdrawn);
+            (asked.lane, asked.sent) = (Lane::Connection, Sent::Withdrawn);
         }
         self.calls.push(call);
         Ok(call)
@@ -136,21 +140,21 @@ impl Batch<'_> {
     ) -> Result<Delivery, NotifyError> {
         let kind = NotificationKind::named(method);
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
-        let clearance = self.peer.may_notify(cx, method, kind)?;
-        let mut interest = Ok(Interest::Yes);
-        let peer = &*self.peer;
+        let peer = &self.peer.messages;
+        let clearance = may_notify(peer, cx, method, kind)?;
+        let mut is_wanted = Ok(Interest::Yes);
         let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, clearance.form)?;
-            interest = peer.interest(kind, written(writer.since(start), Member::Params));
+            is_wanted = interest(peer, kind, written(writer.since(start), Member::Params));
             // Whoever reads this error looks at the interest first.
-            if let Ok(Interest::No) | Err(_) = interest {
+            if let Ok(Interest::No) | Err(_) = is_wanted {
                 Err(EncodeError::Payload)
             } else {
                 Ok(())
             }
         });
-        match interest? {
+        match is_wanted? {
             Interest::No => return Ok(Delivery::NotWanted),
             Interest::Yes | Interest::Completes(_) => written?,
         };
@@ -169,8 +173,8 @@ impl Batch<'_> {
             .lane(lane)
             .append(Room::Limit, Tag::Nothing, |writer| write_array(writer, outbox.messages()))?;
         for call in self.calls.drain(..) {
-            if let Some(entry) = self.peer.outbound.get_mut(call.0) {
-                entry.whereabouts = Whereabouts::Batch(serial);
+            if let Some(asked) = self.peer.messages.outgoing.get_mut(call.0) {
+                asked.sent = Sent::InBatch(serial);
             }
         }
         for (method, capability) in undeclared {
@@ -185,8 +189,7 @@ impl Batch<'_> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         for call in self.calls.drain(..) {
-            self.peer.deadlines.clear(call.0.index);
-            self.peer.outbound.remove(call.0, Ending::Closed);
+            self.peer.messages.outgoing.remove(call.0, Ending::Closed);
         }
     }
 }
@@ -198,8 +201,8 @@ impl Peer {
         cx: &mut Cx<'_, '_>,
         fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let session = self.session.filter(|_| self.phase.is_ready()).ok_or(BatchError::NotReady)?;
-        if !Feature::Batches.is_in(session.revision) {
+        let terms = self.messages.session.terms.filter(|_| self.phase().is_ready());
+        if !Feature::Batches.is_in(terms.ok_or(BatchError::NotReady)?.revision) {
             return Err(BatchError::NotInRevision.into());
         }
         let mut outbox = Outbox::new(Framing::Messages, &cx.config.limits);

@@ -3,16 +3,14 @@
 
 use alloc::vec::Vec;
 
-use super::Peer;
-use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
-use super::outlets::Lane;
-use super::rare::{Empty, Rare};
+use super::incoming::Incoming;
+use super::outlets::{Lane, Outlets};
 use super::rules::written;
-use crate::error::ViolationKind;
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::{EncodeError, Member, Writer};
+use crate::lazy_box::{Empty, LazyBox};
 use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
 
 /// The batches of which not everything has been answered.
@@ -161,63 +159,60 @@ impl Batches {
     }
 }
 
-impl Peer {
-    /// No more elements of the batch come in.
+impl Incoming {
+    /// No more elements of the batch come in. Returns whether it mixes requests with answers.
     #[inline]
-    pub(super) fn end_batch(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.batches.current.is_some() {
-            self.end_current_batch(cx);
-        }
+    pub(super) fn end_batch(&mut self, out: &mut dyn Outlets) -> bool {
+        self.batches.current.is_some() && self.end_current_batch(out)
     }
 
     #[cold]
-    fn end_current_batch(&mut self, cx: &mut Cx<'_, '_>) {
+    fn end_current_batch(&mut self, out: &mut dyn Outlets) -> bool {
         self.batches.has_all_elements = false;
-        let Some(place) = self.batches.current.take() else { return };
-        let Some(batch) = self.batches.table.get_mut(place) else { return };
+        let Some(place) = self.batches.current.take() else { return false };
+        let Some(batch) = self.batches.table.get_mut(place) else { return false };
         batch.complete = true;
-        if batch.asks && batch.answers_ours {
-            self.note(ViolationKind::MixedBatch);
-        }
-        self.send_batch_if_settled(cx, place);
+        let is_mixed = batch.asks && batch.answers_ours;
+        self.send_batch_if_settled(place, out);
+        is_mixed
     }
 
     /// A request of a batch has been answered, or never will be.
-    pub(super) fn settle_in_batch(&mut self, cx: &mut Cx<'_, '_>, place: Option<Place>) {
+    pub(super) fn settle_in_batch(&mut self, place: Option<Place>, out: &mut dyn Outlets) {
         let Some(place) = place else { return };
         if let Some(batch) = self.batches.table.get_mut(place) {
             batch.open = batch.open.saturating_sub(1);
         }
-        self.send_batch_if_settled(cx, place);
+        self.send_batch_if_settled(place, out);
     }
 
-    fn send_batch_if_settled(&mut self, cx: &mut Cx<'_, '_>, place: Place) {
+    fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outlets) {
         if self.batches.is_settled(place) {
-            self.send_batch(cx, place);
+            self.send_batch(place, out);
         }
     }
 
     /// Sends what there is of the answers to every batch, because no more of them can come.
-    pub(super) fn send_all_batches(&mut self, cx: &mut Cx<'_, '_>) {
+    pub(super) fn send_all_batches(&mut self, out: &mut dyn Outlets) {
         while let Some(place) = self.batches.table.first() {
-            self.send_batch(cx, place);
+            self.send_batch(place, out);
         }
-        self.batches = Rare::EMPTY;
+        self.batches = LazyBox::EMPTY;
     }
 
     /// Sends the answers to a batch as one array, if there are any, and forgets it.
-    fn send_batch(&mut self, cx: &mut Cx<'_, '_>, place: Place) {
+    fn send_batch(&mut self, place: Place, out: &mut dyn Outlets) {
         let batches = &mut *self.batches;
         let Some(batch) = batches.table.get_mut(place) else { return };
         let lane = batch.lane;
         if !batch.answers.is_empty() {
             batches.bytes -= batch.bytes;
             // It has been bounded already, so this cannot fail.
-            let sent = cx.out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
+            let sent = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
             });
             if sent.is_ok() {
-                observe_sent(cx.out, lane, Said::Result);
+                observe_sent(out, lane, Said::Result);
             }
         }
         for id in batch.ids.drain(..) {

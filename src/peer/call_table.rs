@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 use super::Peer;
-use super::call::{Call, Purpose, Whereabouts};
+use super::asked::{Asked, Owner, Sent};
+use super::call_state::{Call, CallState as Pattern};
 use crate::handle::{CallId, Place};
 
 /// How far a call is.
@@ -39,21 +40,21 @@ pub(super) enum CallState {
 }
 
 use CallState::{
-    Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, Sent, SentInBatch, Subscribed, Withdrawn,
+    Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, SentInBatch, Subscribed, Withdrawn,
 };
 
 /// How a call begins.
-const BEGINNINGS: &[CallState] = &[Queued, Sent, SentInBatch, IsTask, Subscribed];
+const BEGINNINGS: &[CallState] = &[Queued, CallState::Sent, SentInBatch, IsTask, Subscribed];
 
 /// Each state, and what it can become while the machine is entered once. Every state can end as well.
 const CHANGES: &[(CallState, &[CallState])] = &[
-    (Queued, &[Sent, Withdrawn, Subscribed]),
-    (Sent, &[AwaitsInput, Retries, IsTask, Withdrawn, Ends, Abandoned]),
+    (Queued, &[CallState::Sent, Withdrawn, Subscribed]),
+    (CallState::Sent, &[AwaitsInput, Retries, IsTask, Withdrawn, Ends, Abandoned]),
     // The next page of a list is a request of its own.
-    (SentInBatch, &[Sent, Withdrawn]),
+    (SentInBatch, &[CallState::Sent, Withdrawn]),
     (Withdrawn, &[]),
-    (AwaitsInput, &[Sent, Retries, Ends]),
-    (Retries, &[Sent, Ends]),
+    (AwaitsInput, &[CallState::Sent, Retries, Ends]),
+    (Retries, &[CallState::Sent, Ends]),
     (Ends, &[]),
     (IsTask, &[]),
     (Subscribed, &[]),
@@ -89,19 +90,19 @@ impl Hash for LastStates {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl Call {
-    fn state(&self, is_stuck: bool) -> CallState {
-        match self.whereabouts {
-            _ if self.purpose == Purpose::Abandoned => Abandoned,
-            Whereabouts::Held(_) => Queued,
-            Whereabouts::Lane(_) => Sent,
-            Whereabouts::Batch(_) => SentInBatch,
-            Whereabouts::Withdrawn => Withdrawn,
-            Whereabouts::Answered if self.tracked().is_some() => IsTask,
-            Whereabouts::Answered if is_stuck => Ends,
-            Whereabouts::Answered if self.again_at.is_some() => Retries,
-            Whereabouts::Answered if self.gathering.is_some() => AwaitsInput,
-            Whereabouts::Answered => Subscribed,
+impl Asked<Call> {
+    fn state(&self, is_stuck: bool, retries: bool) -> CallState {
+        match self.sent {
+            _ if self.owner == Owner::Abandoned => Abandoned,
+            Sent::Queued(_) => Queued,
+            Sent::Outbox(_) => CallState::Sent,
+            Sent::InBatch(_) => SentInBatch,
+            Sent::Withdrawn => Withdrawn,
+            Sent::Nowhere if self.call.state.task().is_some() => IsTask,
+            Sent::Nowhere if is_stuck => Ends,
+            Sent::Nowhere if retries => Retries,
+            Sent::Nowhere if matches!(self.call.state, Pattern::Input(_)) => AwaitsInput,
+            Sent::Nowhere => Subscribed,
         }
     }
 }
@@ -111,18 +112,21 @@ impl Peer {
     /// fits its state. A connection with very many calls is not looked at: it would take too long.
     pub(super) fn check_calls(&mut self) {
         const MOST: u32 = 256;
-        if MOST < self.outbound.len() {
+        let outgoing = &self.messages.outgoing;
+        if MOST < outgoing.len() {
             self.last_states.0 = None;
             return;
         }
-        let stuck: BTreeSet<CallId> =
-            self.unsettled.given_up.iter().map(|(call, _)| *call).collect();
+        let stuck: BTreeSet<CallId> = self.index.stuck.iter().map(|(call, _)| *call).collect();
         let mut states = Vec::new();
-        for (place, call) in self.outbound.iter() {
-            let state = call.state(stuck.contains(&CallId(place)));
-            self.check_call(place, call, state);
+        let mut kept = 0;
+        for (place, asked) in outgoing.iter() {
+            let state = asked.state(stuck.contains(&CallId(place)), outgoing.retries(place));
+            self.check_call(place, asked, state);
+            kept += asked.call.state.bytes();
             states.push((place, state));
         }
+        assert!(kept <= self.messages.kept, "{kept} bytes are kept for calls");
         if let Some(last) = &self.last_states.0 {
             let mut last = last.iter();
             for (place, state) in &states {
@@ -135,17 +139,20 @@ impl Peer {
         self.last_states.0 = Some(states);
     }
 
-    fn check_call(&self, place: Place, call: &Call, state: CallState) {
-        assert_eq!(self.deadlines.of(place.index), call.deadline(), "{state:?}: {call:?}");
-        let runs = matches!(state, Queued | Sent | SentInBatch | Withdrawn | Abandoned);
-        assert!(runs || call.idle_deadline.is_none(), "{state:?}: {call:?}");
-        assert!(state == Retries || call.again_at.is_none(), "{state:?}: {call:?}");
-        assert_eq!(state == IsTask, call.tracked().is_some(), "{state:?}: {call:?}");
-        let has_timers = call.pause.is_none() || !matches!(state, IsTask | Subscribed | Abandoned);
-        assert!(has_timers, "{state:?}: {call:?}");
-        let subscribes = call.subscription.is_some() && call.purpose == Purpose::Subscription;
-        assert!(state != Subscribed || subscribes, "{state:?}: {call:?}");
-        assert!(state != AwaitsInput || call.gathering.is_some(), "{state:?}: {call:?}");
+    fn check_call(&self, place: Place, asked: &Asked<Call>, state: CallState) {
+        let outgoing = &self.messages.outgoing;
+        let (is_in_heap, idle_runs, may_pause) = outgoing.checked_timers(place);
+        let pattern = &asked.call.state;
+        assert!(is_in_heap, "{state:?}: {asked:?}");
+        assert!(*pattern != Pattern::Stepping, "{state:?}: {asked:?}");
+        let runs = matches!(state, Queued | CallState::Sent | SentInBatch | Withdrawn | Abandoned);
+        assert!(runs || !idle_runs, "{state:?}: {asked:?}");
+        assert!(state == Retries || !outgoing.retries(place), "{state:?}: {asked:?}");
+        assert_eq!(state == IsTask, pattern.task().is_some(), "{state:?}: {asked:?}");
+        let has_timers = !may_pause || !matches!(state, IsTask | Subscribed | Abandoned);
+        assert!(has_timers, "{state:?}: {asked:?}");
+        let subscribes = pattern.subscription().is_some() && asked.owner == Owner::Subscription;
+        assert!(state != Subscribed || subscribes, "{state:?}: {asked:?}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! `Change`: a change that subscriptions are notified of.
+//! `Change`: a change that subscriptions are notified of, and `ListVersions`: how often each list has changed.
 
-use crate::dialect::methods::NotificationKind;
+use crate::dialect::methods::{Listed, NotificationKind, RequestKind};
 
 /// Something that has changed.
 #[derive(Clone, Copy, Debug)]
@@ -44,5 +44,26 @@ impl<'a> Change<'a> {
             Self::List(_) => NotificationKind::ResourcesChanged,
             Self::Resource { .. } => NotificationKind::ResourceUpdated,
         }
+    }
+}
+
+/// How often each list of the peer has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ListVersions {
+    counts: [u32; Listed::COUNT],
+}
+
+impl ListVersions {
+    /// A list has changed.
+    pub(super) fn note(&mut self, list: Listed) {
+        if let Some(count) = self.counts.get_mut(list as usize) {
+            *count = count.wrapping_add(1);
+        }
+    }
+
+    /// The version of the list that a request of this kind asks for.
+    pub(super) fn for_kind(&self, kind: Option<RequestKind>) -> u32 {
+        let list = kind.and_then(RequestKind::asks_for);
+        list.and_then(|list| self.counts.get(list as usize)).copied().unwrap_or_default()
     }
 }

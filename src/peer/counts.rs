@@ -1,7 +1,5 @@
 //! How much is going on.
 
-use super::Peer;
-
 /// How much one side of a connection holds, for operators and for tests that nothing leaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -17,16 +15,4 @@ pub struct Counts {
     pub held_bytes: usize,
     /// Violations so far, also those that raised no event.
     pub violations: u64,
-}
-
-impl Peer {
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
-            inbound: self.inbound.len() as usize,
-            outbound: self.outbound.len() as usize,
-            kept_bytes: self.kept_bytes(),
-            held_bytes: self.held.len(),
-            violations: self.noise.violations(),
-        }
-    }
 }

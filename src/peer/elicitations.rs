@@ -4,8 +4,8 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 
-use super::rare::Rare;
 use crate::json::Str;
+use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 
 /// The ids of the latest ones, oldest first: on a server those it has asked for, on a client those it
@@ -14,7 +14,7 @@ use crate::limits::Limits;
 /// Looking one up takes time that grows with [`Limits::elicitations`](crate::Limits::elicitations).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Elicitations {
-    ids: Rare<VecDeque<String>>,
+    ids: LazyBox<VecDeque<String>>,
 }
 
 impl Elicitations {
@@ -49,6 +49,6 @@ impl Elicitations {
     }
 
     pub(super) fn clear(&mut self) {
-        self.ids = Rare::EMPTY;
+        self.ids = LazyBox::EMPTY;
     }
 }

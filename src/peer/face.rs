@@ -457,7 +457,7 @@ macro_rules! peer_face {
             ///
             /// MCP has no message for this: once closed, close the carrier.
             pub fn shut_down(&mut self, grace: Duration, now: Instant) {
-                self.peer.shut_down(grace, now);
+                self.peer.drain(Cause::ShutDown, grace, now);
             }
 
             /// Ends it now.

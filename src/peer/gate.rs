@@ -1,10 +1,15 @@
 //! What this side may send now: a question to the tables, and what the policy makes of the answer.
 
+use super::CapabilityPolicy;
+use super::call_options::TaskOptions;
 use super::cx::Cx;
 use super::outlets::{Observation, Outlets};
-use super::{CapabilityPolicy, Peer};
-use crate::capability::{Capability, CapabilitySet};
+use super::session::Session;
+use alloc::string::String;
+
+use crate::capability::Capability;
 use crate::dialect::NotAllowed;
+use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
 use crate::json::shape::Form;
 use crate::json::{EncodeError, Writer};
@@ -59,7 +64,7 @@ impl Clearance {
     }
 }
 
-impl Peer {
+impl Session {
     /// Whether this side may send a request, as far as is known.
     pub(super) fn clear_request(
         &self,
@@ -95,11 +100,11 @@ impl Peer {
             refused: None,
         };
         let Some(rule) = rule else { return Ok(clearance) };
-        let Some(session) = self.session else {
+        let Some(terms) = self.terms else {
             self.clear_early(rule, clearance.policy)?;
             return Ok(clearance);
         };
-        match rule.check(self.role.sender(), session.revision, clearance.declared) {
+        match rule.check(self.role.sender(), terms.revision, clearance.declared) {
             Err(NotAllowed::Capability(missing))
                 if clearance.policy != CapabilityPolicy::Strict =>
             {
@@ -107,7 +112,7 @@ impl Peer {
             }
             checked => checked?,
         }
-        clearance.form = Some(rule.params(session.revision));
+        clearance.form = Some(rule.params(terms.revision));
         Ok(clearance)
     }
 
@@ -131,11 +136,29 @@ impl Peer {
         }
     }
 
-    /// What both sides have declared.
-    pub(super) fn declared(&self) -> Declared {
-        match self.session {
-            Some(terms) => self.role.declared(terms.ours, terms.theirs),
-            None => self.role.declared(self.offered, CapabilitySet::NONE),
+    /// How a request says that it asks for a task: a literal, or nothing if it does not or must not.
+    pub(super) fn task_member(
+        &self,
+        kind: Option<RequestKind>,
+        options: Option<&TaskOptions>,
+    ) -> Result<Option<String>, NotAllowed> {
+        let Some(options) = options else { return Ok(None) };
+        // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
+        // nobody asks.
+        let Some(terms) = self.terms.filter(|_| self.rules().asks_for_tasks) else {
+            return Ok(None);
+        };
+        let has_tasks = Feature::Tasks.is_in(terms.revision);
+        let capability = kind.and_then(RequestKind::task_capability);
+        match capability {
+            Some(capability) if has_tasks && terms.theirs.contains(capability) => {}
+            _ if !options.insist => return Ok(None),
+            Some(capability) if has_tasks => return Err(NotAllowed::Capability(capability)),
+            _ => return Err(NotAllowed::Revision),
         }
+        Ok(Some(match options.ttl {
+            Some(ttl) => alloc::format!(r#"{{"ttl":{}}}"#, ttl.as_millis()),
+            None => String::from("{}"),
+        }))
     }
 }

@@ -1,35 +1,75 @@
-//! `Gathering`: the inputs that a call needs before its request can be made again.
+//! `Rounds`: the inputs that a call needs before its request can be sent again
+//! ([MRTR](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr)).
+//!
+//! Each input becomes a request to the application, like those that a server makes by itself in a session, and is
+//! answered in the same way. When the last one is answered the call's request is sent again, under a new id and the same
+//! handle.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use smallvec::SmallVec;
 
+use super::again::{PACE, send_again};
 use super::call_options::CallError;
+use super::call_state::{CallCx, CallNews, CallState, Next};
 use super::context::RequestContext;
+use super::event::Outcome;
+use super::wanted_inputs::{admit_for, may_be_required};
 use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId, Place};
-use crate::json::{MemberTexts, Str, member};
+use crate::json::{MemberTexts, Raw, Str, member, object_of};
+use crate::rpc::Wait;
 
 /// What a call needs before it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Gathering {
+pub(super) struct Rounds {
     /// What to bring back with it, the literal of a string.
     pub(super) state: Option<String>,
-    pub(super) wanted: SmallVec<[Wanted; 1]>,
+    pub(super) inputs: Inputs,
     /// How often the peer has needed something.
     pub(super) rounds: u32,
 }
 
-impl Gathering {
-    /// How many bytes of the peer it keeps however much has been answered: what is brought back.
+/// Inputs that the peer requires, with what has been answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Inputs(pub(super) SmallVec<[Wanted; 1]>);
+
+impl Inputs {
+    /// How many bytes of the peer are kept however much has been answered: the keys, which are brought back.
     pub(super) fn bytes(&self) -> usize {
-        let keys = self.wanted.iter().map(|wanted| wanted.key.len());
-        keys.chain(self.state.as_ref().map(String::len)).sum()
+        self.0.iter().map(|wanted| wanted.key.len()).sum()
+    }
+
+    /// Takes in an answer. Returns whether nothing is missing any more.
+    pub(super) fn give(&mut self, index: u32, answer: String) -> bool {
+        if let Some(wanted) = self.0.get_mut(index as usize) {
+            wanted.answer = Some(answer);
+            wanted.place = None;
+            wanted.params = None;
+        }
+        self.0.iter().all(|wanted| wanted.answer.is_some())
+    }
+
+    /// The requests to the application that have not been answered.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
+        self.0.iter().filter_map(|wanted| wanted.place)
+    }
+
+    /// What the application is asked by an input.
+    pub(super) fn requested(
+        &self,
+        (id, need): (InboundId, Need),
+        context: RequestContext,
+    ) -> Option<InputRequested> {
+        let wanted = self.0.get(need.index as usize)?;
+        let (kind, params, call) = (wanted.kind, wanted.params.clone(), need.call);
+        Some(InputRequested { id, context, kind, params, call })
     }
 }
 
-/// One thing that is needed.
+/// One input that is required.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
     /// The key that the peer has given it.
@@ -55,7 +95,7 @@ impl Wanted {
     }
 }
 
-/// Which call a request to the application is for, and which of the things that it needs.
+/// Which call a request to the application is for, and which of the inputs that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Need {
     pub(super) call: CallId,
@@ -75,7 +115,7 @@ impl Need {
 pub(super) enum Stuck {
     /// The application refused what it needed.
     Refused(ErrorCode),
-    /// Its request cannot be made again.
+    /// Its request cannot be sent again.
     NotMade(CallError),
 }
 
@@ -89,21 +129,64 @@ pub(crate) struct InputRequested {
     pub(crate) call: CallId,
 }
 
-impl Gathering {
-    /// Reads a result that asks for input; `None` if it does not do so in the right way.
-    pub(super) fn read(result: &str, most: u32) -> Option<Self> {
-        let mut gathering = Self::default();
+impl Rounds {
+    /// How many bytes of the peer are kept however much has been answered: what is brought back.
+    pub(super) fn bytes(&self) -> usize {
+        self.inputs.bytes() + self.state.as_ref().map_or(0, String::len)
+    }
+
+    /// The peer requires input before it answers a call, for which it has required some so many times before.
+    pub(super) fn begin<'a>(
+        at: &mut CallCx<'_, '_, '_>,
+        rounds_before: u32,
+        result: Raw<'a>,
+        bytes: &'a [u8],
+    ) -> Next<'a> {
+        let limits = &at.cx.config.limits;
+        let Some(asked) = at.below.outgoing.get(at.call.0) else { return Next::invalid(bytes) };
+        if !asked.kind.is_some_and(RequestKind::may_need_input) {
+            return Next::invalid(bytes);
+        }
+        let Some(read) = Self::read(result.as_json(), limits.input_requests) else {
+            return Next::invalid(bytes);
+        };
+        let again = &asked.again;
+        if again.by_hand || again.params.is_empty() {
+            return Next::Ends(Outcome::InputRequired(result));
+        }
+        let narrowed = again.narrowed;
+        let session = &at.below.session;
+        if !read.inputs.0.iter().all(|wanted| may_be_required(session, wanted, narrowed)) {
+            return Next::invalid(bytes);
+        }
+        let rounds = rounds_before + 1;
+        if limits.input_rounds < rounds {
+            return Next::Ends(Outcome::TooManyRounds);
+        }
+        let wanted: usize = read.inputs.0.iter().map(Wanted::bytes).sum();
+        let taken = at.below.incoming.table.len();
+        let room = limits.inbound_requests.saturating_sub(taken) as usize;
+        if !at.below.may_keep(limits, wanted + read.bytes()) || room < read.inputs.0.len() {
+            return Next::Ends(Outcome::InputRequired(result));
+        }
+        Self { rounds, ..read }.ask(at)
+    }
+
+    /// Reads a result that requires input; `None` if it does not do so in the right way.
+    fn read(result: &str, most: u32) -> Option<Self> {
+        let mut read = Self::default();
         let state = member(result, "requestState");
         if state.is_some_and(|state| !state.starts_with('"')) {
             return None;
         }
-        gathering.state = state.map(String::from);
+        read.state = state.map(String::from);
         let requests = member(result, "inputRequests");
         if requests.is_some_and(|requests| !requests.starts_with('{')) {
             return None;
         }
+        let inputs = &mut read.inputs.0;
         for (key, request) in MemberTexts::of(requests.unwrap_or("{}")) {
-            if most as usize <= gathering.wanted.len() {
+            if most as usize <= inputs.len() {
                 return None;
             }
             let method = member(request, "method").and_then(Str::from_literal)?;
@@ -114,12 +197,46 @@ impl Gathering {
             }
             let params = params.map(String::from);
             let key = key.to_str().into_owned();
-            if gathering.wanted.iter().any(|wanted| wanted.key == key) {
+            if inputs.iter().any(|wanted| wanted.key == key) {
                 return None;
             }
-            gathering.wanted.push(Wanted::new(key, kind, params));
+            inputs.push(Wanted::new(key, kind, params));
         }
-        let says_nothing = gathering.wanted.is_empty() && gathering.state.is_none();
-        (!says_nothing).then_some(gathering)
+        let says_nothing = inputs.is_empty() && read.state.is_none();
+        (!says_nothing).then_some(read)
+    }
+
+    /// Asks the application for every input, of which the first comes out now. If there is none, the request is sent again
+    /// in a while.
+    fn ask<'a>(mut self, at: &mut CallCx<'_, '_, '_>) -> Next<'a> {
+        for (index, wanted) in (0..).zip(&mut self.inputs.0) {
+            let need = Need::new(at.call, index);
+            wanted.place = Some(admit_for(at.below, at.cx, wanted, need));
+        }
+        let count = self.inputs.0.len();
+        let wait = PACE.saturating_mul(1 << (self.rounds - 1).min(10));
+        let wait = Wait::Retry((count == 0).then_some(wait));
+        at.below.retire(at.cx, at.call, wait);
+        let first = at.below.incoming.first_of_last_untold(count);
+        let requested = first.and_then(|(id, need)| {
+            let context = at.below.incoming.table.get(id.0)?.context;
+            self.inputs.requested((id, need), context)
+        });
+        Next::Becomes(CallState::Input(Box::new(self)), requested.map(CallNews::Input))
+    }
+
+    /// The application has answered an input.
+    pub(super) fn given(&mut self, at: &mut CallCx<'_, '_, '_>, index: u32, answer: String) {
+        if self.inputs.give(index, answer) {
+            self.send_again(at);
+        }
+    }
+
+    /// Sends the request again with everything that has been given for it.
+    pub(super) fn send_again(&self, at: &mut CallCx<'_, '_, '_>) {
+        let wanted = &self.inputs.0;
+        let answers = || wanted.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
+        let inputs = (!wanted.is_empty()).then(|| object_of(answers()));
+        send_again(at, Some((self, inputs)));
     }
 }

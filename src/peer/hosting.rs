@@ -5,29 +5,20 @@
 //! [`Tasks`] know no connection, and a connection keeps nothing of a task but the requests and calls that
 //! are in flight about it.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 
 use serde::ser::Serialize;
 
 use super::Peer;
 use super::cx::Cx;
-use super::exchanges::{Said, send};
-use super::identity::key;
-use super::incoming_request::IncomingRequest;
-use super::outlets::Lane;
-use super::stamp::stamped;
-use crate::dialect::features::Feature;
-use crate::dialect::methods::RequestKind;
+use super::stamp::ReplyKind;
 use crate::dialect::{Kept, RespondError};
-use crate::error::{ErrorCode, ViolationKind};
+use crate::error::ErrorCode;
 use crate::handle::InboundId;
-use crate::json::{Additions, MemberTexts, MetaAdditions, Object, Raw, Str, Writer, fits, member};
-use crate::rpc::{Fault, write_result};
+use crate::json::{MemberTexts, Object, Raw, fits};
+use crate::rpc::Fault;
 use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
-use crate::task::{
-    NewTask, Origin, RELATED, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which,
-};
+use crate::task::{NewTask, Origin, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
 
 pub(super) const NO_SUCH_TASK: &str = "no such task";
@@ -42,8 +33,8 @@ impl Peer {
         new: NewTask,
         now: Instant,
     ) -> Result<TaskKey, TaskError> {
-        self.answerable(id)?;
-        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        self.messages.answerable(id)?;
+        let exchange = self.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
         let (Some(kind), Some(request)) = (exchange.kind, exchange.context.task) else {
             return Err(TaskError::NotWanted);
         };
@@ -71,10 +62,10 @@ impl Peer {
         (id, key): (InboundId, TaskKey),
         immediate_response: Option<&str>,
     ) -> Result<(), TaskError> {
-        self.answerable(id)?;
-        self.send_delayed_progress(cx, id);
+        self.messages.answerable(id)?;
+        self.messages.incoming.send_delayed_progress(id, cx.out);
         let task = tasks.record(key).ok_or(TaskError::Unknown)?;
-        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
+        let Some(exchange) = self.messages.incoming.table.get(id.0) else {
             return Err(RespondError::Stale.into());
         };
         if exchange.context.task.is_none() || exchange.kind != Some(task.kind) {
@@ -85,27 +76,15 @@ impl Peer {
             return Err(TaskError::Unknown);
         }
         let progress = exchange.progress;
-        let own = self.identity.as_deref().map(|own| own.info.as_str()).unwrap_or_default();
-        let reserved = if own.is_empty() { &[][..] } else { key::OF_RESULTS };
-        let alone = Additions {
-            members: &[("resultType", "\"task\"")],
-            defaults: &[],
-            meta: MetaAdditions { members: &[], text: own, reserved },
-        };
         let is_of_session = exchange.rules().task_is_of_session;
-        let write = |writer: &mut Writer<'_>| {
+        let taken = self.messages.reply(cx, id, ReplyKind::Task, |payload| {
             if is_of_session {
-                let result = CreatedInSession { task, immediate_response };
-                return write_result(writer, &wire, &result, &Additions::NONE, None);
+                return CreatedInSession { task, immediate_response }.serialize(payload);
             }
-            write_result(writer, &wire, &Alone { task, detailed: false }, &alone, None)
-        };
-        match exchange.batch {
-            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
-        }
+            Alone { task, detailed: false }.serialize(payload)
+        })?;
         tasks.announced(key, self.connection(), progress);
-        self.answered(cx, id);
+        self.finish(cx, taken);
         Ok(())
     }
 
@@ -137,8 +116,8 @@ impl Peer {
         tasks: &mut Tasks,
         (id, call): (InboundId, &TaskCall<'_>),
     ) -> Result<Option<TaskNews>, RespondError> {
-        self.answerable(id)?;
-        let exchange = self.inbound.get(id.0).ok_or(RespondError::Stale)?;
+        self.messages.answerable(id)?;
+        let exchange = self.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
         let (owner, rules) = (exchange.context.requestor, exchange.rules());
         let name = match call {
             TaskCall::List { cursor } => {
@@ -183,7 +162,7 @@ impl Peer {
         (id, key): (InboundId, TaskKey),
     ) -> Result<(), RespondError> {
         let Some(task) = tasks.record(key) else { return Ok(()) };
-        let Some(exchange) = self.inbound.get(id.0) else { return Ok(()) };
+        let Some(exchange) = self.messages.incoming.table.get(id.0) else { return Ok(()) };
         if exchange.rules().task_is_of_session {
             return self.answer_about_task(cx, id, &InSession(task));
         }
@@ -201,7 +180,7 @@ impl Peer {
         if task.status().is_final() {
             return self.give_result(cx, tasks, (id, key));
         }
-        let inbound = &self.inbound;
+        let inbound = &self.messages.incoming.table;
         tasks.wait(key, id, |waiter| inbound.get(waiter.0).is_some());
         Ok(())
     }
@@ -214,15 +193,15 @@ impl Peer {
         tasks: &Tasks,
         (id, key): (InboundId, TaskKey),
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
+        self.messages.answerable(id)?;
         let Some(task) = tasks.record(key) else {
             return self.refuse_about_task(cx, id, NO_SUCH_TASK);
         };
         match &task.state {
             State::Completed(result) => {
                 // The answer belongs to the task, progress on the request for it does not.
-                self.send_delayed_progress(cx, id);
-                if let Some(exchange) = self.inbound.get_mut(id.0) {
+                self.messages.incoming.send_delayed_progress(id, cx.out);
+                if let Some(exchange) = self.messages.incoming.table.get_mut(id.0) {
                     exchange.related.0 = related(&task.id);
                 }
                 let result = result_in_session(task, result);
@@ -321,22 +300,10 @@ impl Peer {
         id: InboundId,
         result: &T,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
-        self.send_delayed_progress(cx, id);
-        let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) else {
-            return Err(RespondError::Stale);
-        };
-        let own = self.identity.as_deref();
-        let write = |writer: &mut Writer<'_>| {
-            stamped(own, exchange, &wire, |additions| {
-                write_result(writer, &wire, result, additions, None)
-            })
-        };
-        match exchange.batch {
-            Some(batch) => self.batches.append(batch, cx.config.limits.outbox_bytes, write)?,
-            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
-        }
-        self.answered(cx, id);
+        self.messages.answerable(id)?;
+        let kind = ReplyKind::AboutTask;
+        let taken = self.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+        self.finish(cx, taken);
         Ok(())
     }
 
@@ -347,20 +314,9 @@ impl Peer {
         id: InboundId,
         result: &T,
     ) {
-        if self.answer_about_task(cx, id, result).is_ok() {
-            return;
+        if let Some(taken) = self.messages.reply_shortly(cx, id, result) {
+            self.finish(cx, taken);
         }
-        let own = self.identity.take();
-        if let (Some(exchange), Some(wire)) = (self.inbound.get(id.0), self.inbound.id(id.0)) {
-            let (exchange, wire) = (exchange.clone(), wire.into_owned());
-            self.send_own(cx, Lane::Exchange(id), Said::Result, |writer| {
-                stamped(own.as_deref(), &exchange, &wire, |additions| {
-                    write_result(writer, &wire, result, additions, None)
-                })
-            });
-        }
-        self.identity = own;
-        self.answered(cx, id);
     }
 
     pub(super) fn refuse_about_task(
@@ -369,32 +325,8 @@ impl Peer {
         id: InboundId,
         text: &'static str,
     ) -> Result<(), RespondError> {
-        self.answerable(id)?;
+        self.messages.answerable(id)?;
         let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &text);
         self.reject_as_is(cx, id, fault, None)
-    }
-
-    /// The task of the peer that a request belongs to, as a literal.
-    pub(super) fn related_task<'a>(
-        &mut self,
-        cx: &Cx<'_, '_>,
-        kind: Option<RequestKind>,
-        request: &IncomingRequest<'_, 'a>,
-    ) -> Option<Cow<'a, str>> {
-        let has_tasks = Feature::Tasks.is_in(request.context.revision);
-        if !has_tasks || kind.is_none_or(RequestKind::is_about_tasks) {
-            return None;
-        }
-        let related = request.in_meta(RELATED)?;
-        let id = member(related, "taskId").and_then(Str::from_literal);
-        if id.is_none() || cx.config.limits.uri_bytes < related.len() {
-            self.note(ViolationKind::MalformedRelatedTask);
-            return None;
-        }
-        // It goes into the answer, which has to be one line.
-        if !related.contains(['\n', '\r']) {
-            return Some(Cow::Borrowed(related));
-        }
-        Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_json().into()))
     }
 }

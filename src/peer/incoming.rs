@@ -1,30 +1,172 @@
-//! `Incoming`: what a role has to look at before the machine goes on with a message.
+//! `Incoming`: the requests of the peer that have not been answered.
 
-use super::event::{Notification, Outcome};
-use super::gathering::InputRequested;
-use super::incoming_request::IncomingRequest;
-use super::late_probe::LateProbe;
-use super::peer_event::PeerEvent;
-use super::resumed::Resumed;
-use crate::dialect::methods::{NotificationKind, RequestKind};
+use alloc::collections::VecDeque;
 
-/// What is left for the role.
+use super::batches::Batches;
+use super::event::CancelCause;
+use super::exchange::Exchange;
+use super::gathering::Need;
+use super::outlets::{Lane, Outlets};
+use crate::dialect::RespondError;
+use crate::dialect::methods::RequestKind;
+use crate::handle::{ConnectionNumber, InboundId, Place};
+use crate::lazy_box::LazyBox;
+use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
+
+/// The requests of the peer, from when they are taken in until they are answered or dropped; and those that the machine
+/// makes of what the peer needs for a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Incoming {
+    pub(super) table: Inbound<Exchange>,
+    /// What counts for all of them towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    pub(super) bytes: usize,
+    /// How many of these subscribe to a resource.
+    pub(super) asked_subscriptions: u32,
+    /// Requests that were cancelled together with another one, and of which the application has not been told.
+    pub(super) marked: LazyBox<VecDeque<(Place, CancelCause)>>,
+    /// Requests for input of which the application has not been told.
+    pub(super) untold: LazyBox<PlaceQueue>,
+    /// Until when no further progress may be sent, per request.
+    pub(super) progress_deadlines: LazyBox<Deadlines>,
+    pub(super) batches: LazyBox<Batches>,
+}
+
+/// A request of the peer that has left the table. Whatever was done on its behalf has to be ended with it.
 #[derive(Debug)]
-pub(crate) enum Incoming<'e, 'a> {
-    /// Something that both roles surface in the same way.
-    Event(PeerEvent<'a>),
-    /// `initialize`, with nothing in its way but its params.
-    Initialize(IncomingRequest<'e, 'a>),
-    /// A request of the session; if MCP has it, its params are in order.
-    Request(Option<RequestKind>, IncomingRequest<'e, 'a>),
-    /// A notification other than those about requests; if MCP has it, its params are in order.
-    Notification(Option<NotificationKind>, Notification<'a>),
-    /// What came of `initialize`.
-    HandshakeEnded(Outcome<'a>),
-    /// A question that was given up has been answered.
-    LateProbe(LateProbe<'a>),
-    /// Something that the peer needs before it answers a call.
-    Input(InputRequested),
-    /// A request that can go on, now that the peer has given what was needed for it.
-    Resumed(Resumed),
+#[must_use = "what was begun on behalf of the request goes on"]
+pub(super) struct Taken {
+    pub(super) id: InboundId,
+    /// The batch that it came in, which may be complete now.
+    pub(super) batch: Option<Place>,
+    /// It kept a subscription open.
+    pub(super) is_subscription: bool,
+    /// It asked a person, so the clock of calls stood still.
+    pub(super) asked_a_person: bool,
+}
+
+impl Incoming {
+    pub(super) const fn new(connection: ConnectionNumber) -> Self {
+        Self {
+            table: Inbound::new(connection),
+            bytes: 0,
+            asked_subscriptions: 0,
+            marked: LazyBox::EMPTY,
+            untold: LazyBox::EMPTY,
+            progress_deadlines: LazyBox::EMPTY,
+            batches: LazyBox::EMPTY,
+        }
+    }
+
+    /// Whether a request with this id is in flight, and if not, whether there can be one.
+    #[inline]
+    pub(super) fn look_up(&self, id: &Id<'_>) -> Lookup {
+        match self.table.look_up(id) {
+            Lookup::Free => self.batches.look_up(id),
+            known => known,
+        }
+    }
+
+    /// Takes a request out of the table.
+    pub(super) fn take(&mut self, id: InboundId, ending: Ending) -> Option<Taken> {
+        let exchange = self.table.get(id.0)?;
+        let taken = Taken {
+            id,
+            batch: exchange.batch,
+            is_subscription: exchange.kind == Some(RequestKind::Listen),
+            asked_a_person: exchange.need.is_some()
+                || exchange.kind.is_some_and(RequestKind::asks_a_person),
+        };
+        self.bytes -= exchange.bytes;
+        if exchange.kind == Some(RequestKind::Subscribe) {
+            self.asked_subscriptions = self.asked_subscriptions.saturating_sub(1);
+        }
+        if !self.progress_deadlines.is_empty() {
+            self.progress_deadlines.clear(id.0.index);
+        }
+        self.table.remove(id.0, ending);
+        Some(taken)
+    }
+
+    /// Why a request cannot be answered that is not in the table.
+    pub(super) fn missing(&self, id: InboundId) -> RespondError {
+        match self.table.ending(id.0) {
+            Some(Ending::Answered) => RespondError::Answered,
+            Some(Ending::Cancelled) => RespondError::Cancelled,
+            Some(Ending::Closed) => RespondError::Closed,
+            None => RespondError::Stale,
+        }
+    }
+
+    /// Marks a request as cancelled: the application is told of it later.
+    pub(super) fn mark(&mut self, place: Place, cause: CancelCause) {
+        if let Some(exchange) = self.table.get_mut(place) {
+            exchange.marked = true;
+        }
+        self.marked.push_back((place, cause));
+    }
+
+    /// The next request that was marked and has not ended in another way meanwhile.
+    pub(super) fn next_marked(&mut self) -> Option<(Place, CancelCause)> {
+        loop {
+            let next = *self.marked.front()?;
+            self.marked.pop_front();
+            if self.table.get(next.0).is_some() {
+                return Some(next);
+            }
+        }
+    }
+
+    /// The next request for input of which the application has not been told, and what it is needed for.
+    pub(super) fn next_untold(&mut self) -> Option<(InboundId, Need)> {
+        while !self.untold.is_empty() {
+            let Self { untold, table, .. } = self;
+            let place = untold.pop(|place| table.get(place).is_some())?;
+            if let Some(need) = self.tell(place) {
+                return Some((InboundId(place), need));
+            }
+        }
+        None
+    }
+
+    /// The first of the last `count` requests for input. What was there before is not looked at: the peer can make that
+    /// many.
+    pub(super) fn first_of_last_untold(&mut self, count: usize) -> Option<(InboundId, Need)> {
+        if self.untold.is_empty() {
+            return None;
+        }
+        let place = self.untold.take_from_last(count)?;
+        Some((InboundId(place), self.tell(place)?))
+    }
+
+    /// The application is told of a request for input.
+    fn tell(&mut self, place: Place) -> Option<Need> {
+        let exchange = self.table.get_mut(place).filter(|exchange| !exchange.marked)?;
+        let need = exchange.need.as_mut()?;
+        need.is_told = true;
+        Some(*need)
+    }
+
+    /// Takes back what has not left of the messages about a request that is not to be answered.
+    pub(super) fn withdraw_about(&self, id: InboundId, out: &mut dyn Outlets) {
+        let Some(serial) = self.table.get(id.0).and_then(|exchange| exchange.last_output) else {
+            return;
+        };
+        let outbox = out.lane(Lane::Exchange(id));
+        if outbox.is_unsent(serial, id) {
+            outbox.withdraw_exchange(id);
+        }
+    }
+
+    /// Releases memory that nothing is in.
+    pub(super) fn release(&mut self) {
+        self.table.release();
+        self.progress_deadlines.release_deadlines();
+        self.marked.release();
+        self.untold.release();
+    }
+}
+
+/// What counts as kept of a request until it is answered: its message, and what the application makes of it.
+pub(super) const fn bytes_of(message: &[u8]) -> usize {
+    message.len().saturating_mul(2)
 }

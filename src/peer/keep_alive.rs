@@ -1,19 +1,19 @@
 //! Asks a silent peer whether it is still there
 //! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 
-use super::call::{Call, Purpose, Whereabouts};
-use super::calls::{Marks, write_call};
+use super::KeepAlive;
+use super::ask::{Marks, write_call};
+use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
-use super::event::{Cause, Outcome};
+use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
+use super::messages::Messages;
 use super::outlets::Lane;
-use super::peer_event::PeerEvent;
-use super::rare::Empty;
-use super::{ConnectionConfig, KeepAlive, Peer};
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
-use crate::rpc::{Ending, GivenUp};
+use crate::lazy_box::Empty;
+use crate::rpc::{Ending, GivenUp, Patience, Recycle};
 use crate::time::Instant;
 
 /// What is known of the silence of the peer.
@@ -43,7 +43,8 @@ impl Empty for Silence {
 }
 
 impl Silence {
-    fn due(&self) -> Option<Instant> {
+    /// When something is to be done about the silence of the peer.
+    pub(super) fn deadline(&self) -> Option<Instant> {
         if self.unsupported {
             return None;
         }
@@ -51,101 +52,98 @@ impl Silence {
     }
 }
 
-impl Peer {
+impl Silence {
     /// Bytes of the peer have come in.
-    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
-        let Some(policy) = config.keep_alive else { return };
-        self.silence.next_ping = Some(now + policy.every);
-        self.silence.missed = 0;
-        if let Some(ping) = &mut self.silence.ping {
+    pub(super) fn heard(&mut self, policy: KeepAlive, now: Instant) {
+        self.next_ping = Some(now + policy.every);
+        self.missed = 0;
+        if let Some(ping) = &mut self.ping {
             ping.heard_since = true;
         }
     }
 
     /// The answer to a ping has come, whatever it says.
-    pub(super) fn ping_answered(&mut self, outcome: &Outcome<'_>) {
-        self.silence.ping = None;
-        self.silence.unsupported = matches!(
+    pub(super) fn answered(&mut self, outcome: &Outcome<'_>) {
+        self.ping = None;
+        self.unsupported = matches!(
             outcome,
             Outcome::PeerError(error) if error.code == ErrorCode::METHOD_NOT_FOUND
         );
     }
 
-    /// Does not ask any more, because the connection is about to end.
-    pub(super) fn forget_ping(&mut self) {
-        if self.silence.ping.is_none() {
-            return;
-        }
-        if let Some(call) = self.silence.ping.take().and_then(|ping| ping.call) {
-            self.outbound.remove(call.0, Ending::Closed);
+    /// Sends no more pings, because the connection is about to end.
+    pub(super) fn forget_ping<C: Recycle>(&mut self, messages: &mut Messages<C>) {
+        if let Some(call) = self.ping.take().and_then(|ping| ping.call) {
+            messages.outgoing.remove(call.0, Ending::Closed);
         }
     }
 
-    /// When there is something to do about the silence of the peer.
-    pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        if self.phase.is_ready() && self.rules().pings { self.silence.due() } else { None }
+    /// Whether a ping has been sent and not been answered.
+    pub(super) const fn has_ping(&self) -> bool {
+        self.ping.is_some()
     }
 
-    /// Does what is due about the silence of the peer.
-    pub(super) fn next_silence(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
-        let policy = cx.config.keep_alive?;
-        if cx.now() < self.silence_deadline()? {
-            return None;
-        }
-        match self.silence.ping.take() {
-            Some(ping) => self.ping_missed(cx, policy, ping),
-            // Whoever does not listen has not been asked.
+    /// Does what is due about the silence of the peer. Gives the number of missed pings if one more was missed.
+    pub(super) fn due<C: Recycle>(
+        &mut self,
+        messages: &mut Messages<C>,
+        cx: &mut Cx<'_, '_>,
+        policy: KeepAlive,
+    ) -> Option<u32> {
+        match self.ping.take() {
+            Some(ping) => return self.missed(messages, cx, policy, ping),
+            // A peer that does not listen has not been asked.
             None if !cx.out.is_heard(Lane::Connection) => {
-                self.silence.next_ping = Some(cx.now() + policy.every);
-                None
+                self.next_ping = Some(cx.now() + policy.every);
             }
-            None => {
-                self.send_ping(cx, policy);
-                None
-            }
+            None => self.send_ping(messages, cx, policy),
         }
+        None
     }
 
-    fn send_ping(&mut self, cx: &mut Cx<'_, '_>, policy: KeepAlive) {
+    fn send_ping<C: Recycle>(
+        &mut self,
+        messages: &mut Messages<C>,
+        cx: &mut Cx<'_, '_>,
+        policy: KeepAlive,
+    ) {
         const METHOD: &str = "ping";
-        let id = self.outbound.next_id();
-        let call = CallId(self.outbound.next_place());
+        let id = messages.outgoing.next_id();
+        let call = CallId(messages.outgoing.next_place());
         let lane = Lane::Connection;
         let written = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
             write_call(writer, (id, METHOD), &(), Marks::default(), &None, None)
         });
         let call = written.ok().map(|serial| {
-            self.outbound.insert(&mut Call {
-                purpose: Purpose::KeepAlive,
+            let mut asked = Asked {
+                owner: Owner::KeepAlive,
                 lane,
-                whereabouts: Whereabouts::Lane(serial),
-                ..Call::default()
-            });
+                sent: Sent::Outbox(serial),
+                ..Asked::default()
+            };
+            messages.register(cx, &mut asked, Patience::default());
             observe_sent(cx.out, lane, Said::Method(METHOD));
             call
         });
         let deadline = cx.now() + policy.answer_within;
-        self.silence.ping = Some(Ping { call, deadline, heard_since: false });
+        self.ping = Some(Ping { call, deadline, heard_since: false });
     }
 
-    fn ping_missed(
+    fn missed<C: Recycle>(
         &mut self,
+        messages: &mut Messages<C>,
         cx: &mut Cx<'_, '_>,
         policy: KeepAlive,
         ping: Ping,
-    ) -> Option<PeerEvent<'static>> {
+    ) -> Option<u32> {
         if let Some(call) = ping.call {
-            self.give_up(cx, call, GivenUp::TimedOut, None);
+            messages.drop(cx, call, GivenUp::TimedOut, None);
         }
-        self.silence.next_ping = Some(cx.now() + policy.every);
+        self.next_ping = Some(cx.now() + policy.every);
         if ping.heard_since || !cx.out.is_heard(Lane::Connection) {
             return None;
         }
-        self.silence.missed = self.silence.missed.saturating_add(1);
-        let missed = self.silence.missed;
-        if policy.close_after.is_some_and(|most| most <= missed) {
-            self.close(Cause::Unresponsive);
-        }
-        Some(PeerEvent::Unresponsive { missed })
+        self.missed = self.missed.saturating_add(1);
+        Some(self.missed)
     }
 }

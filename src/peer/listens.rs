@@ -11,26 +11,22 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::Peer;
 use super::change::Change;
-use super::cx::Cx;
-use super::event::{CancelCause, Cancelled};
 use super::exchange::Exchange;
 use super::exchanges::send_about;
 use super::identity::key;
+use super::incoming::Incoming;
 use super::notify::Delivery;
 use super::outlets::{Lane, Outlets};
-use super::peer_event::PeerEvent;
-use super::rare::Empty;
+use super::session::Session;
 use crate::dialect::methods::NotificationKind;
-use crate::error::ViolationKind;
 use crate::frame::Serial;
 use crate::handle::{InboundId, Place};
 use crate::json::{EncodeError, MetaAdditions, member};
+use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
-use crate::rpc::{Ending, write_notification_with};
-use crate::session::Phase;
-use crate::subscription::{Filter, LISTS, uris_of};
+use crate::rpc::write_notification_with;
+use crate::subscription::{Filter, LISTS};
 use crate::task::EXTENSION;
 
 /// The subscriptions that are open, in the order they were made.
@@ -180,53 +176,33 @@ impl Serialize for Notifications<'_> {
     }
 }
 
-impl Peer {
-    /// Whether a subscription may be opened, as far as its bounds go.
-    pub(super) fn check_listen(&self, cx: &Cx<'_, '_>, params: &str) -> Result<(), ViolationKind> {
-        let limits = &cx.config.limits;
-        if limits.listens as usize <= self.listens.open.len() {
-            return Err(ViolationKind::TooManyListens);
-        }
-        let filter = member(params, "notifications").unwrap_or_default();
-        let uris = member(filter, "resourceSubscriptions").unwrap_or_default();
-        let tasks = member(filter, "taskIds").unwrap_or_default();
-        for (index, text) in uris_of(uris).chain(uris_of(tasks)).enumerate() {
-            if limits.subscriptions as usize <= index {
-                return Err(ViolationKind::TooManySubscriptions);
-            }
-            if limits.uri_bytes < text.as_wire().len() {
-                return Err(ViolationKind::LongUri);
-            }
-        }
-        Ok(())
-    }
-
-    /// Opens a subscription, not acknowledged yet: from now on no change is lost. Says whether anything
+impl Listens {
+    /// Opens a subscription, not acknowledged yet: from now on no change is lost. Returns whether anything
     /// of what it asks for is offered.
-    pub(crate) fn open_listen(&mut self, id: InboundId, params: &str) -> bool {
+    pub(super) fn open(&mut self, session: &Session, id: InboundId, params: &str) -> bool {
         let notifications = member(params, "notifications").unwrap_or_default();
         let mut filter = Filter::read(notifications);
-        filter.limit(self.offered_alone());
-        if self.identity().and_then(|own| own.extension(EXTENSION)).is_none() {
+        filter.limit(session.offered_alone());
+        if session.identity().and_then(|own| own.extension(EXTENSION)).is_none() {
             filter.tasks.clear();
         }
         let has_topics = !filter.is_empty();
         let (acknowledged, has_pending) = (false, false);
         let needed = 0;
-        self.listens.add(Listen { place: id.0, acknowledged, has_pending, needed, filter });
+        self.add(Listen { place: id.0, acknowledged, has_pending, needed, filter });
         has_topics
     }
 
-    /// Says that a subscription is open, as far as it has been granted, and what has changed meanwhile.
+    /// Acknowledges a subscription, as far as it has been granted, and sends what has changed meanwhile.
     /// Of tasks only those are granted that `knows` knows.
-    pub(crate) fn acknowledge(
+    pub(super) fn acknowledge(
         &mut self,
-        cx: &mut Cx<'_, '_>,
+        incoming: &mut Incoming,
         id: InboundId,
-        granted: Option<&Filter<()>>,
-        knows: impl Fn(&str) -> bool,
+        (granted, knows): (Option<&Filter<()>>, impl Fn(&str) -> bool),
+        out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let Some(listen) = self.listens.of(id.0).filter(|listen| !listen.acknowledged) else {
+        let Some(listen) = self.of(id.0).filter(|listen| !listen.acknowledged) else {
             return Ok(());
         };
         let is_narrowed = granted.is_some() || listen.filter.has_tasks();
@@ -238,70 +214,82 @@ impl Peer {
             filter.tasks.retain(|id| knows(id));
             filter
         });
-        if let Some(exchange) = self.inbound.get_mut(id.0) {
+        if let Some(exchange) = incoming.table.get_mut(id.0) {
             let params = Acknowledgement(narrowed.as_ref().unwrap_or(&listen.filter));
-            tell(exchange, id, NotificationKind::Acknowledged, &params, cx.out)?;
+            tell(exchange, id, NotificationKind::Acknowledged, &params, out)?;
         }
-        if let Some(listen) = self.listens.of_mut(id.0) {
+        if let Some(listen) = self.of_mut(id.0) {
             listen.acknowledged = true;
             if let Some(filter) = narrowed {
                 listen.filter = filter;
             }
         }
-        self.flush_listen(cx, id);
+        self.flush(incoming, id, out);
         Ok(())
     }
 
-    /// Tells every subscription of a change. Says what became of it where it is wanted.
-    pub(super) fn publish(&mut self, cx: &mut Cx<'_, '_>, change: Change<'_>) -> Delivery {
+    /// Notifies every subscription of a change. Returns what became of it where it is wanted.
+    pub(super) fn publish(
+        &mut self,
+        incoming: &mut Incoming,
+        change: Change<'_>,
+        out: &mut dyn Outlets,
+    ) -> Delivery {
         let mut delivery = Delivery::NotWanted;
-        let mut next = self.listens.after(None);
+        let mut next = self.after(None);
         while let Some(number) = next {
-            delivery = delivery.and(self.publish_to(cx, number, change));
-            next = self.listens.after(next);
+            delivery = delivery.and(self.publish_to(incoming, number, change, out));
+            next = self.after(next);
         }
         delivery
     }
 
-    fn publish_to(&mut self, cx: &mut Cx<'_, '_>, number: u64, change: Change<'_>) -> Delivery {
-        let Some(listen) = self.listens.open.get_mut(&number) else { return Delivery::NotWanted };
+    fn publish_to(
+        &mut self,
+        incoming: &mut Incoming,
+        number: u64,
+        change: Change<'_>,
+        out: &mut dyn Outlets,
+    ) -> Delivery {
+        let Some(listen) = self.open.get_mut(&number) else { return Delivery::NotWanted };
         let Some(topic) = listen.filter.topic(change) else { return Delivery::NotWanted };
         if !listen.acknowledged {
             (topic.pending, listen.has_pending) = (true, true);
-            self.listens.has_pending = true;
+            self.has_pending = true;
             return Delivery::Held;
         }
-        let Some(exchange) = self.inbound.get_mut(listen.place) else { return Delivery::NotWanted };
-        let delivery = topic.tell(exchange, InboundId(listen.place), change, cx.out);
+        let Some(exchange) = incoming.table.get_mut(listen.place) else {
+            return Delivery::NotWanted;
+        };
+        let delivery = topic.tell(exchange, InboundId(listen.place), change, out);
         if topic.pending {
             let needed = change.least_bytes() + exchange.token.len();
             let others = if listen.has_pending { listen.needed } else { usize::MAX };
             listen.needed = others.min(needed);
             listen.has_pending = true;
         }
-        let has_pending = listen.has_pending;
-        self.listens.has_pending |= has_pending;
+        self.has_pending |= listen.has_pending;
         delivery
     }
 
-    /// Tells a subscription what has found no room before, in one pass.
-    pub(super) fn flush_listen(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
-        let Some(number) = self.listens.numbers.get(&id.0) else { return };
-        _ = self.flush_one(cx, *number);
+    /// Sends a subscription what has found no room before, in one pass.
+    pub(super) fn flush(&mut self, incoming: &mut Incoming, id: InboundId, out: &mut dyn Outlets) {
+        let Some(number) = self.numbers.get(&id.0) else { return };
+        _ = self.flush_one(incoming, *number, out);
     }
 
-    /// Says whether something is left.
-    fn flush_one(&mut self, cx: &mut Cx<'_, '_>, number: u64) -> bool {
+    /// Returns whether something is left.
+    fn flush_one(&mut self, incoming: &mut Incoming, number: u64, out: &mut dyn Outlets) -> bool {
         work!(1);
-        let Some(listen) = self.listens.open.get_mut(&number) else { return false };
+        let Some(listen) = self.open.get_mut(&number) else { return false };
         if !(listen.acknowledged && listen.has_pending) {
             return listen.has_pending;
         }
         let id = InboundId(listen.place);
-        if cx.out.lane(Lane::Exchange(id)).room() < listen.needed {
+        if out.lane(Lane::Exchange(id)).room() < listen.needed {
             return true;
         }
-        let Some(exchange) = self.inbound.get_mut(listen.place) else { return false };
+        let Some(exchange) = incoming.table.get_mut(listen.place) else { return false };
         let lists = listen.filter.lists.iter_mut().enumerate();
         let lists = lists.filter_map(|(at, topic)| Some((Change::List(at), topic.as_mut()?)));
         let resources = listen.filter.resources.iter_mut();
@@ -312,7 +300,7 @@ impl Peer {
                 continue;
             }
             topic.pending = false;
-            if topic.tell(exchange, id, change, cx.out) == Delivery::Lagged {
+            if topic.tell(exchange, id, change, out) == Delivery::Lagged {
                 listen.needed = change.least_bytes() + exchange.token.len();
                 return true;
             }
@@ -321,39 +309,36 @@ impl Peer {
         false
     }
 
-    /// Tells all subscriptions what has found no room before, as far as there is room now.
-    pub(crate) fn flush_listens(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.phase == Phase::Closed || !self.listens.has_pending {
-            return;
-        }
+    /// Whether some subscription may have something that found no room. Without it nothing has to be looked at, and that
+    /// is after every message.
+    pub(super) const fn has_pending(&self) -> bool {
+        self.has_pending
+    }
+
+    /// Sends all subscriptions what has found no room before, as far as there is room now.
+    pub(super) fn flush_all(&mut self, incoming: &mut Incoming, out: &mut dyn Outlets) {
         let mut has_pending = false;
-        let mut next = self.listens.after(None);
+        let mut next = self.after(None);
         while let Some(number) = next {
-            has_pending |= self.flush_one(cx, number);
-            next = self.listens.after(next);
+            has_pending |= self.flush_one(incoming, number, out);
+            next = self.after(next);
         }
-        self.listens.has_pending = has_pending;
+        self.has_pending = has_pending;
     }
 
-    /// Ends the next subscription, because the connection is about to end.
-    pub(super) fn next_ended_listen(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
-        let id = InboundId(self.listens.open.first_key_value()?.1.place);
-        if self.respond(cx, id, &()).is_err() {
-            self.drop_exchange(id.0, Ending::Closed);
-        }
-        Some(PeerEvent::Cancelled(Cancelled { id, cause: CancelCause::Closed, reason: None }))
+    /// The first subscription that is open.
+    pub(super) fn first(&self) -> Option<InboundId> {
+        Some(InboundId(self.open.first_key_value()?.1.place))
     }
-}
 
-impl Peer {
     /// Whether a subscription is open and its client knows that.
     pub(super) fn is_acknowledged(&self, id: InboundId) -> bool {
-        self.listens.of(id.0).is_some_and(|listen| listen.acknowledged)
+        self.of(id.0).is_some_and(|listen| listen.acknowledged)
     }
 
     /// The tasks that a subscription is about.
-    pub(super) fn tasks_of_listen(&self, id: InboundId) -> &[String] {
-        self.listens.of(id.0).map(|listen| &*listen.filter.tasks).unwrap_or_default()
+    pub(super) fn tasks_of(&self, id: InboundId) -> &[String] {
+        self.of(id.0).map(|listen| &*listen.filter.tasks).unwrap_or_default()
     }
 }
 

@@ -25,23 +25,24 @@
 //! | `noise` | what is not a message |
 //! | `release` | memory that is not needed |
 
-mod answer;
+mod again;
+mod ask;
+mod asked;
 mod batch;
 mod batches;
 mod bridge;
 mod cache_hints;
-mod call;
+mod call_index;
 mod call_options;
+mod call_state;
 #[cfg(any(call_table, fuzzing))]
 mod call_table;
-mod calls;
 mod cancel;
-mod carrier;
 mod carrier_failure;
 mod change;
+mod check_result;
 mod claim;
-mod clock;
-mod closing;
+mod commands;
 mod config;
 mod context;
 mod counts;
@@ -52,10 +53,9 @@ mod event;
 mod exchange;
 mod exchanges;
 mod face;
+mod for_role;
 mod gate;
-mod gather;
 mod gathering;
-mod giving_up_tasks;
 mod held;
 mod hosting;
 mod identity;
@@ -63,7 +63,9 @@ mod incoming;
 mod incoming_request;
 mod keep_alive;
 mod late_probe;
+mod lifecycle;
 mod listens;
+mod messages;
 mod noise;
 mod notification;
 mod notify;
@@ -71,37 +73,37 @@ mod opening;
 mod outlets;
 mod pages;
 mod peer_event;
-mod pending;
-mod polling;
 mod progress;
 mod progress_report;
-mod rare;
 mod receive;
 mod reception;
-mod release;
-mod repeat;
+mod remote_task;
+mod reply;
 mod request;
 mod request_stamp;
+mod respond;
 mod response;
 mod resumed;
+mod room;
 mod route;
 mod rules;
+mod session;
 mod session_subscribe;
 mod stamp;
+mod steps;
 mod subscribe;
 mod subscription;
-mod task_calls;
+mod subscription_state;
+mod take_back;
 mod task_face;
 mod task_inputs;
 mod task_news;
+mod task_snapshot;
 mod task_update;
 mod timers;
-mod tracking;
 mod transport_error;
 mod versions;
-mod waiting;
-mod walk;
-mod withdrawn_inputs;
+mod wanted_inputs;
 
 pub use batch::{Batch, BatchError};
 pub use cache_hints::{CacheHint, CacheHints};
@@ -135,312 +137,333 @@ pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
 pub(crate) use exchanges::Said;
 pub(crate) use face::peer_face;
+pub(crate) use for_role::ForRole;
 pub(crate) use gathering::InputRequested;
 pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass_on, server_info};
-pub(crate) use incoming::Incoming;
 pub(crate) use incoming_request::IncomingRequest;
 pub(crate) use late_probe::LateProbe;
 pub(crate) use notify::Notice;
 pub(crate) use peer_event::PeerEvent;
-pub(crate) use rare::Rare;
 pub(crate) use resumed::Resumed;
 pub(crate) use route::Role;
 pub(crate) use task_face::task_face;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 
-use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use batches::Batches;
 use bridge::Bridges;
-use clock::Clock;
-use closing::Closing;
-use elicitations::Elicitations;
-use exchange::Exchange;
-use gathering::Stuck;
-use held::Held;
+use call_index::CallIndex;
+use call_state::Below;
 use keep_alive::Silence;
 use listens::Listens;
-use noise::Noise;
-use pending::Pending;
-use rare::Empty;
-use task_calls::TrackedCalls;
-use walk::Changes;
+use messages::Messages;
+use opening::Opening;
 
 use crate::capability::{Capability, CapabilitySet};
-use crate::dialect::EraRules;
+use crate::dialect::methods::RequestKind;
+use crate::dialect::{EraRules, RespondError};
 use crate::frame::Frame;
-use crate::handle::{CallId, ConnectionNumber, Place};
+use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::json::EncodeError;
+use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
-use crate::model::LoggingLevel;
-use crate::rpc::{Deadlines, Inbound, PlaceQueue};
+use crate::model::{LoggingLevel, SubscriptionFilter};
+use crate::rpc::Ending;
 use crate::session::{Phase, Step};
 use crate::subscription::{Filter, Interests};
+use crate::time::Instant;
 use crate::version::{Revision, RevisionSet};
 
-/// The state of one side of a connection, whichever side it is.
+/// One side of a connection, whichever side it is: the script that dispatches what comes in, what is due and what ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Peer {
-    role: Role,
-    phase: Phase,
-    /// The phase that was last observed.
-    observed: Phase,
-    session: Option<Terms>,
-    /// The revisions that this side speaks.
-    spoken: RevisionSet,
-    /// What this side says of itself where there are no sessions.
-    identity: Option<Arc<Identity>>,
-    /// The handshake has been completed, whatever has happened since.
-    was_ready: bool,
-    /// What this side offers.
-    offered: CapabilitySet,
-    inbound: Inbound<Exchange>,
-    /// What counts for all of them towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
-    inbound_bytes: usize,
-    /// How many of these ask for a resource to be told of.
-    asked_subscriptions: u32,
-    /// Exchanges that were cancelled together with another one, and wait to be told so.
-    marked: Rare<VecDeque<(Place, CancelCause)>>,
-    outbound: Pending,
-    /// The call by which the connection is opened, while it is pending.
-    initialize: Option<CallId>,
-    /// It is not known what the peer offers.
-    assumes_all: bool,
+    messages: Below,
+    /// What is known of all calls together.
+    index: LazyBox<CallIndex>,
+    opening: Opening,
     /// The role has something to hand out.
     has_news: bool,
-    /// The level of log messages that requests of ours ask for.
-    request_level: Option<LoggingLevel>,
-    /// Where the params of the next call are put.
-    spare: String,
-    unsettled: Rare<Unsettled>,
-    /// When calls expire, on the clock that stands still while a person is asked.
-    deadlines: Deadlines,
-    clock: Clock,
-    /// Until when no further progress may be sent, per request.
-    progress_deadlines: Rare<Deadlines>,
-    batches: Rare<Batches>,
-    held: Rare<Held>,
-    /// What the peer wants to be told.
-    interests: Interests,
-    elicitations: Elicitations,
     /// Subscriptions that requests of the peer keep open.
-    listens: Rare<Listens>,
-    /// Requests of the peer that wait for what it is asked for.
-    bridges: Rare<Bridges>,
-    /// The calls that have become tasks of the peer.
-    tracked: Rare<TrackedCalls>,
-    /// When something is to be done about those, on a clock that never stands still.
-    polls: Rare<Deadlines>,
-    /// A request that stands alone has been served.
-    has_served_alone: bool,
-    /// Who this side is has been let go of, and is to be said again before it is needed.
-    is_anonymous: bool,
-    /// How often the lists of the peer have changed.
-    changes: Changes,
-    silence: Rare<Silence>,
-    closing: Closing,
-    noise: Noise,
+    listens: LazyBox<Listens>,
+    /// Requests of the peer that wait for the input they require.
+    bridges: LazyBox<Bridges>,
+    keep_alive: LazyBox<Silence>,
     #[cfg(any(call_table, fuzzing))]
     last_states: call_table::LastStates,
-}
-
-/// What is left to do about calls, on the few connections where something is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Unsettled {
-    /// The id of the question whether there has to be a session, if that was given up.
-    late_probe: Option<u64>,
-    /// Requests to the application that it has not been told of.
-    needs: PlaceQueue,
-    /// Calls that cannot go on, because the application refused what they needed.
-    given_up: VecDeque<(CallId, Stuck)>,
-    /// Calls that were made without knowing what time it is.
-    undated: VecDeque<CallId>,
-    /// Subscriptions of which something came too early.
-    early: VecDeque<CallId>,
-    /// Resources that no subscription wants any more.
-    unwanted: VecDeque<String>,
-    /// Requests for resources of subscriptions that have ended meanwhile, with those resources.
-    orphaned: Vec<(CallId, String)>,
-    /// What subscriptions asked for that were lost.
-    lost_subscriptions: Vec<Filter<()>>,
-}
-
-impl Empty for Unsettled {
-    const EMPTY: &'static Self = &Self {
-        late_probe: None,
-        needs: PlaceQueue::EMPTY,
-        given_up: VecDeque::new(),
-        undated: VecDeque::new(),
-        early: VecDeque::new(),
-        unwanted: VecDeque::new(),
-        orphaned: Vec::new(),
-        lost_subscriptions: Vec::new(),
-    };
-}
-
-impl Unsettled {
-    /// Whether there is something to hand out.
-    fn has_news(&self) -> bool {
-        !(self.needs.is_empty()
-            && self.given_up.is_empty()
-            && self.undated.is_empty()
-            && self.early.is_empty()
-            && self.unwanted.is_empty())
-    }
 }
 
 impl Peer {
     pub(crate) fn new(
         role: Role,
-        (spoken, offered): (RevisionSet, CapabilitySet),
+        own: (RevisionSet, CapabilitySet),
         connection: ConnectionNumber,
         config: &ConnectionConfig,
     ) -> Self {
-        let limits = &config.limits;
         Self {
-            role,
-            phase: Phase::Opening,
-            observed: Phase::Opening,
-            session: None,
-            spoken,
-            identity: None,
-            was_ready: false,
-            offered,
-            inbound: Inbound::new(connection),
-            inbound_bytes: 0,
-            asked_subscriptions: 0,
-            marked: Rare::EMPTY,
-            outbound: Pending::new(
-                connection,
-                config.first_call_id.into(),
-                limits.remembered_calls,
-            ),
-            initialize: None,
-            assumes_all: false,
+            messages: Messages::new(role, own, connection, config),
+            index: LazyBox::EMPTY,
+            opening: Opening::default(),
             has_news: false,
-            request_level: None,
-            spare: String::new(),
-            unsettled: Rare::EMPTY,
-            deadlines: Deadlines::default(),
-            clock: Clock::default(),
-            progress_deadlines: Rare::EMPTY,
-            polls: Rare::EMPTY,
-            batches: Rare::EMPTY,
-            held: Rare::EMPTY,
-            interests: Interests::new(LoggingLevel::Debug),
-            elicitations: Elicitations::default(),
-            listens: Rare::EMPTY,
-            bridges: Rare::EMPTY,
-            tracked: Rare::EMPTY,
-            has_served_alone: false,
-            is_anonymous: false,
-            changes: Changes::default(),
-            silence: Rare::EMPTY,
-            closing: Closing::default(),
-            noise: Noise::default(),
+            listens: LazyBox::EMPTY,
+            bridges: LazyBox::EMPTY,
+            keep_alive: LazyBox::EMPTY,
             #[cfg(any(call_table, fuzzing))]
             last_states: call_table::LastStates::default(),
         }
     }
 
     pub(crate) const fn phase(&self) -> Phase {
-        self.phase
+        self.messages.lifecycle.phase
     }
 
     pub(crate) const fn session(&self) -> Option<Terms> {
-        self.session
+        self.messages.session.terms
     }
 
     pub(crate) fn connection(&self) -> ConnectionNumber {
-        self.outbound.connection()
+        self.messages.connection()
     }
 
-    /// How many bytes are kept of the peer, apart from what the tables take themselves: its requests that have
-    /// not been answered, answers that wait for others of their batch, what it has given as input, and what it is
-    /// subscribed to.
-    pub(super) fn kept_bytes(&self) -> usize {
-        [
-            self.batches.bytes(),
-            self.bridges.bytes(),
-            self.interests.bytes(),
-            self.outbound.kept_bytes(),
-        ]
-        .into_iter()
-        .fold(self.inbound_bytes, usize::saturating_add)
+    pub(crate) fn counts(&self) -> Counts {
+        self.messages.counts()
     }
 
     /// Whether a request in this frame would be taken in now, or never: then waiting does not help.
     pub(crate) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
         // Nothing else is in the way but subscriptions, which last until the peer ends them.
-        if unsent == 0 && self.inbound.len() as usize <= self.listens.len() {
-            return true;
-        }
-        self.inbound.len() < limits.inbound_requests
-            && (!frame.begins_batch() || self.batches.has_room(limits.batches))
-            && self.may_keep(limits, exchanges::bytes_of(frame.bytes()).saturating_add(unsent))
-    }
-
-    /// Whether so many bytes more may be kept.
-    pub(super) fn may_keep(&self, limits: &Limits, bytes: usize) -> bool {
-        self.kept_bytes().saturating_add(bytes) <= limits.connection_bytes
-            || mutant!("kept_bytes_are_not_bounded")
+        let is_free = self.messages.incoming.table.len() as usize <= self.listens.len();
+        (unsent == 0 && is_free) || self.messages.has_room_for(limits, frame, unsent)
     }
 
     /// The level of log messages that are sent before the peer names another.
     pub(crate) const fn set_log_level(&mut self, level: LoggingLevel) {
-        self.interests.set_level(level);
+        self.messages.interests.set_level(level);
+    }
+
+    /// The level of log messages that requests ask for where there are no sessions.
+    pub(crate) const fn set_request_level(&mut self, level: Option<LoggingLevel>) {
+        self.messages.session.request_level = level;
     }
 
     /// Stops the clock of the calls, or lets it go on.
-    pub(crate) fn set_paused(&mut self, paused: bool, now: crate::time::Instant) {
-        self.clock.set_stopped(paused, now);
+    pub(crate) fn set_paused(&mut self, paused: bool, now: Instant) {
+        self.messages.outgoing.clock_mut().set_stopped(paused, now);
     }
 
-    /// Opens the session that a handshake has settled, or what stands for it on a client where there
-    /// are none.
+    /// Opens the session that a handshake has settled.
     pub(crate) fn open_session(&mut self, revision: Revision, theirs: CapabilitySet) {
-        let ours = self.offered.known_to(revision);
-        self.session = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
+        self.messages.session.open(revision, theirs);
+    }
+
+    /// Goes on without a session. A server that has not said what it offers may offer everything.
+    pub(crate) fn open_stateless(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
+        self.messages.session.open_stateless(revision, theirs);
+    }
+
+    /// Goes back to where there was no session.
+    pub(crate) const fn forget_terms(&mut self) {
+        self.messages.session.terms = None;
+    }
+
+    /// Something is to be handed out that nothing has brought about.
+    pub(crate) const fn set_news(&mut self, has_news: bool) {
+        self.has_news = has_news;
     }
 
     /// Whether this side offers something, in whatever session.
     pub(crate) const fn offers(&self, capability: Capability) -> bool {
-        self.offered.contains(capability)
+        self.messages.session.offered.contains(capability)
     }
 
-    /// Says who this side is where there are no sessions.
+    /// Sets who this side is where there are no sessions.
     pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
-        self.identity = Some(identity);
-        self.is_anonymous = false;
+        self.messages.session.set_identity(identity);
+    }
+
+    /// Replaces who this side says it is.
+    pub(crate) fn identify(&mut self, identity: Option<Identity>) {
+        self.messages.session.identity = identity.map(Arc::new);
     }
 
     pub(crate) fn identity(&self) -> Option<&Identity> {
-        self.identity.as_deref()
+        self.messages.session.identity()
     }
 
-    /// The rules of the era that both sides have found, [`EraRules::UNDECIDED`] before.
+    /// Whether the identity was released. It has to be set again before a message is received.
+    pub(crate) const fn is_anonymous(&self) -> bool {
+        self.messages.session.is_anonymous
+    }
+
+    /// The rules of the era that both sides have found.
     pub(crate) fn rules(&self) -> &'static EraRules {
-        self.session.map_or(&EraRules::UNDECIDED, |terms| terms.revision.rules())
+        self.messages.session.rules()
     }
 
-    /// Takes a step. Says whether it made sense.
-    pub(crate) fn step(&mut self, step: Step) -> bool {
-        let after = self.phase.after(step);
-        if let Ok(phase) = after {
-            self.phase = phase;
-            self.was_ready |= phase.is_ready();
-        }
-        after.is_ok()
+    pub(crate) const fn interests(&self) -> &Interests {
+        &self.messages.interests
     }
 
-    /// Tells a change of phase to whoever watches.
+    /// Takes a step of the life of a connection. Returns whether its phase allows it.
+    pub(crate) fn take_step(&mut self, step: Step) -> bool {
+        self.messages.lifecycle.step(step)
+    }
+
+    /// Observes a change of the phase.
     pub(crate) fn observe_phase(&mut self, out: &mut dyn Outlets) {
-        if self.observed != self.phase {
-            out.observe(&Observation::Phase { from: self.observed, to: self.phase });
-            self.observed = self.phase;
+        self.messages.lifecycle.observe(out);
+    }
+
+    /// Bytes of the peer have come in.
+    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
+        if let Some(policy) = config.keep_alive {
+            self.keep_alive.heard(policy, now);
         }
+    }
+
+    /// The context of a request that can still be answered.
+    pub(crate) fn context(&self, id: InboundId) -> Option<RequestContext> {
+        self.messages.answerable(id).ok().map(|exchange| exchange.context)
+    }
+
+    /// Whether a request can still be answered.
+    pub(crate) fn check_answerable(&self, id: InboundId) -> Result<(), RespondError> {
+        self.messages.answerable(id).map(|_| ())
+    }
+
+    /// The requests that can still be answered, in the order they came.
+    pub(crate) fn open_requests(&self) -> impl Iterator<Item = InboundId> {
+        let open = self.phase() != Phase::Closed;
+        let requests = self.messages.incoming.table.iter();
+        requests
+            .filter(move |(_, exchange)| open && !exchange.marked)
+            .map(|(place, _)| InboundId(place))
+    }
+
+    /// Takes a request of the peer into the table.
+    pub(crate) fn admit(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'_, '_>,
+    ) -> Result<(InboundId, RequestContext), crate::error::ViolationKind> {
+        request::admit(&mut self.messages, cx, kind, request)
+    }
+
+    /// Takes a request out of the table that was never handed out.
+    pub(crate) fn abandon_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+        if let Some(taken) = self.messages.take(id, Ending::Closed) {
+            self.finish(cx, taken);
+        }
+    }
+
+    /// Opens a subscription that a request of the peer keeps open.
+    pub(crate) fn open_listen(&mut self, id: InboundId, params: &str) -> bool {
+        self.listens.open(&self.messages.session, id, params)
+    }
+
+    /// Acknowledges a subscription, as far as it has been granted.
+    pub(crate) fn acknowledge(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        granted: Option<&Filter<()>>,
+        knows: impl Fn(&str) -> bool,
+    ) -> Result<(), EncodeError> {
+        if self.listens.is_empty() {
+            return Ok(());
+        }
+        self.listens.acknowledge(&mut self.messages.incoming, id, (granted, knows), cx.out)
+    }
+
+    /// The subscriptions that are open or are being opened, in the order they were made.
+    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = CallId> {
+        self.index.subscriptions.iter().copied()
+    }
+
+    /// What subscriptions that were lost had asked for, and those that are still there.
+    pub(crate) fn wanted_subscriptions(&self) -> impl Iterator<Item = SubscriptionFilter<'static>> {
+        subscribe::wanted(&self.messages, &self.index)
+    }
+
+    /// The call that a request of the peer belongs to, because the call has become a task.
+    pub(crate) fn needed_for(&self, request: &IncomingRequest<'_, '_>) -> Option<CallId> {
+        if self.index.by_task.0.is_empty() {
+            return None;
+        }
+        let related = request.in_meta(crate::task::RELATED)?;
+        let id = crate::json::member(related, "taskId").and_then(crate::json::Str::from_literal)?;
+        self.index.call_of_task(&id.to_str())
+    }
+
+    /// Sends `initialize`, of which the params have this form.
+    pub(crate) fn call_initialize<T: serde::ser::Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        params: &T,
+        revision: Revision,
+    ) -> Result<(), EncodeError> {
+        let asks = (asked::Owner::Initialize, RequestKind::Initialize);
+        let form = (revision, cx.config.timeouts.handshake);
+        self.opening.ask(&mut self.messages, cx, asks, params, form)
+    }
+
+    /// Asks the server what it is, without a session.
+    pub(crate) fn call_probe(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        revision: Revision,
+    ) -> Result<(), EncodeError> {
+        let asks = (asked::Owner::Probe, RequestKind::Discover);
+        let form = (revision, cx.config.timeouts.probe);
+        self.opening.ask(&mut self.messages, cx, asks, &(), form)
+    }
+
+    /// Takes the request that opens the connection out of the table: what came of it has been handed out.
+    pub(crate) fn forget_opening(&mut self) {
+        self.opening.forget(&mut self.messages);
+    }
+
+    /// Waits no longer for what the server is.
+    pub(crate) fn give_up_probe(&mut self) {
+        self.opening.give_up_probe(&mut self.messages);
+    }
+
+    /// Answers `server/discover`, by itself. Returns whether it could.
+    pub(crate) fn answer_discovery<T: serde::ser::Serialize>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        request: &IncomingRequest<'_, '_>,
+        result: &T,
+    ) -> bool {
+        let own = self.messages.session.identity.clone();
+        self.messages.answer_discovery(cx, own.as_deref(), request, result)
+    }
+
+    /// Sends something that no caller asked for. Returns whether it could.
+    pub(crate) fn send_own(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        lane: Lane,
+        said: Said<'_>,
+        write: impl FnOnce(&mut crate::json::Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        self.messages.send_own(cx, lane, said, write)
+    }
+
+    /// Reports how far the work on a request is.
+    pub(crate) fn report_progress(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        report: Progress<'_>,
+    ) -> Result<ProgressReport, RespondError> {
+        progress::report(&mut self.messages, cx, id, report)
+    }
+
+    /// Releases all memory that nothing is in.
+    pub(crate) fn release_memory(&mut self) {
+        self.messages.release_memory();
+        self.index.release();
     }
 }

@@ -1,4 +1,4 @@
-//! What is not a message: told once, told briefly, and never a reason to stop.
+//! `Violations`: what the peer does that it may not do. Each is reported once and briefly, and is never a reason to stop.
 
 use alloc::collections::VecDeque;
 use core::fmt;
@@ -6,28 +6,29 @@ use core::fmt;
 use super::cx::Cx;
 use super::detail::Detail;
 use super::event::Violation;
+use super::messages::Messages;
 use super::outlets::Arrival;
 use super::peer_event::PeerEvent;
-use super::rare::{Empty, Rare};
 use super::reception::Reception;
-use super::{Peer, RepliesWithoutId, Role};
+use super::{RepliesWithoutId, Role};
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::{Frame, Origin};
 use crate::json::Misfit;
-use crate::rpc::{Answer, Defective, Fault, Intent};
+use crate::lazy_box::{Empty, LazyBox};
+use crate::rpc::{Answer, Defective, Fault, Intent, Recycle};
 use crate::time::Instant;
 
 /// What is remembered of violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Noise {
+pub(super) struct Violations {
     total: u64,
     in_a_row: u32,
     /// Whether the last frame led to a violation.
     faulty: bool,
     /// Brackets that a JSON text which began on an earlier line has still open.
     open_brackets: u32,
-    rest: Rare<Rest>,
+    rest: LazyBox<Rest>,
 }
 
 /// What is remembered of violations that few peers commit.
@@ -43,8 +44,9 @@ impl Empty for Rest {
     const EMPTY: &'static Self = &Self { noted: VecDeque::new(), replies: None };
 }
 
-impl Noise {
-    pub(super) const fn violations(&self) -> u64 {
+impl Violations {
+    /// How many violations there have been.
+    pub(super) const fn total(&self) -> u64 {
         self.total
     }
 
@@ -118,37 +120,16 @@ impl fmt::Display for Complaint {
     }
 }
 
-impl Peer {
-    /// Deals with a frame that is no well-formed message and ends no call.
-    pub(super) fn defective<'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        defective: Defective<'a>,
-        frame: Frame<'a>,
-        reception: &Reception,
-    ) -> Option<PeerEvent<'a>> {
-        let Defective { kind, id, meant, intent } = defective;
-        let (bytes, origin) = (frame.bytes(), frame.origin());
-        let id = id.filter(|_| meant);
-        let fragment = matches!(
-            kind,
-            ViolationKind::NotJson | ViolationKind::SplitOverLines | ViolationKind::NotAMessage
-        );
-        if 0 < self.noise.open_brackets && fragment && id.is_none() {
-            // The next line of a text that has been reported already.
-            self.noise.total += 1;
-            self.noise.pass_over();
-            self.noise.open_brackets =
-                open_brackets(bytes, self.noise.open_brackets).unwrap_or_default();
-            return None;
+impl Violations {
+    /// Whether a frame belongs to a JSON text over several lines that has been reported already. It counts.
+    fn belongs_to_split_text(&mut self, bytes: &[u8]) -> bool {
+        if self.open_brackets == 0 {
+            return false;
         }
-        let kind = self.refine(kind, bytes, origin);
-        let violation = Violation::of(kind, id, bytes);
-        let is_answered = !matches!(intent, Intent::Notification | Intent::Response);
-        if !is_answered && !mutant!("broken_responses_are_answered") {
-            return self.report(cx, violation);
-        }
-        self.violation(cx, violation, reception)
+        self.total += 1;
+        self.pass_over();
+        self.open_brackets = open_brackets(bytes, self.open_brackets).unwrap_or_default();
+        true
     }
 
     /// Looks closer at text that is not JSON.
@@ -168,64 +149,29 @@ impl Peer {
         if bytes.get(..HEADER.len()).is_some_and(|start| start.eq_ignore_ascii_case(HEADER)) {
             return ViolationKind::ContentLength;
         }
-        if kind == ViolationKind::SplitOverLines && self.noise.begins_split_text(bytes) {
+        if kind == ViolationKind::SplitOverLines && self.begins_split_text(bytes) {
             return kind;
         }
         ViolationKind::NotJson
     }
 
-    /// Reports a violation, and answers it where that is due.
-    pub(super) fn violation<'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        violation: Violation<'a>,
-        reception: &Reception,
-    ) -> Option<PeerEvent<'a>> {
-        self.violation_with(cx, violation, None, reception)
-    }
-
-    /// The same, with more to say to the peer.
-    pub(super) fn violation_with<'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        mut violation: Violation<'a>,
-        detail: Option<&Detail>,
-        reception: &Reception,
-    ) -> Option<PeerEvent<'a>> {
-        if let Some(code) = violation.kind.code() {
-            let message = Complaint { kind: violation.kind, misfit: violation.misfit };
-            let fault = Fault { code, message: &message, data: detail };
-            violation.answered = match &violation.id {
-                // The peer would take it for the answer to the request that has this id already.
-                Some(id) if !cx.config.serves_duplicates() && self.is_in_flight(id) => false,
-                Some(id) => {
-                    let is_long = violation.kind == ViolationKind::LongId;
-                    self.send_error(cx, reception.arrival, Answer::To(id), fault)
-                        || is_long && self.reply_without_id(cx, reception.arrival, fault)
-                }
-                None => self.reply_without_id(cx, reception.arrival, fault),
-            };
-        }
-        self.report(cx, violation)
-    }
-
     /// Notes a violation that comes out later, because the frame has an event of its own.
     pub(super) fn note(&mut self, kind: ViolationKind) {
         const MOST: usize = 64;
-        if self.noise.rest.noted.len() < MOST {
-            self.noise.rest.noted.push_back(kind);
+        if self.rest.noted.len() < MOST {
+            self.rest.noted.push_back(kind);
         } else {
-            self.noise.total += 1;
+            self.total += 1;
         }
     }
 
     /// The next violation that was noted.
     pub(super) fn next_noted(&mut self) -> Option<PeerEvent<'static>> {
-        if !self.noise.has_noted() {
+        if !self.has_noted() {
             return None;
         }
-        let kind = self.noise.rest.noted.pop_front()?;
-        self.noise.total += 1;
+        let kind = self.rest.noted.pop_front()?;
+        self.total += 1;
         Some(PeerEvent::Violation(Violation::of(kind, None, b"")))
     }
 
@@ -235,36 +181,82 @@ impl Peer {
         cx: &Cx<'_, '_>,
         violation: Violation<'a>,
     ) -> Option<PeerEvent<'a>> {
-        self.noise
-            .count(cx.config.limits.violations_in_a_row)
-            .then_some(PeerEvent::Violation(violation))
+        self.count(cx.config.limits.violations_in_a_row).then_some(PeerEvent::Violation(violation))
     }
+}
 
-    /// Answers what has no id that could be sent back, if that is allowed. Says whether it did.
-    fn reply_without_id(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        arrival: Arrival,
-        fault: Fault<'_, Detail>,
-    ) -> bool {
-        self.may_reply_without_id(cx, arrival.now)
-            && self.send_error(cx, arrival, self.no_id(), fault)
+/// Deals with a frame that is no well-formed message and ends no call.
+pub(super) fn defective<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    defective: Defective<'a>,
+    frame: Frame<'a>,
+    reception: &Reception,
+) -> Option<PeerEvent<'a>> {
+    let Defective { kind, id, meant, intent } = defective;
+    let (bytes, origin) = (frame.bytes(), frame.origin());
+    let id = id.filter(|_| meant);
+    let fragment = matches!(
+        kind,
+        ViolationKind::NotJson | ViolationKind::SplitOverLines | ViolationKind::NotAMessage
+    );
+    let violations = &mut messages.violations;
+    if fragment && id.is_none() && violations.belongs_to_split_text(bytes) {
+        return None;
     }
+    let kind = violations.refine(kind, bytes, origin);
+    let violation = Violation::of(kind, id, bytes);
+    let is_answered = !matches!(intent, Intent::Notification | Intent::Response);
+    if !is_answered && !mutant!("broken_responses_are_answered") {
+        return violations.report(cx, violation);
+    }
+    report_and_answer(messages, cx, violation, None, reception)
+}
 
-    fn may_reply_without_id(&mut self, cx: &Cx<'_, '_>, now: Instant) -> bool {
-        match cx.config.replies_without_id {
-            Some(policy) if self.role == Role::Server => self.noise.may_reply(policy, now),
-            _ => false,
-        }
+/// Reports a violation, and answers it where that is due, with more to say to the peer if there is.
+pub(super) fn report_and_answer<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    mut violation: Violation<'a>,
+    detail: Option<&Detail>,
+    reception: &Reception,
+) -> Option<PeerEvent<'a>> {
+    let arrival = reception.arrival;
+    if let Some(code) = violation.kind.code() {
+        let message = Complaint { kind: violation.kind, misfit: violation.misfit };
+        let fault = Fault { code, message: &message, data: detail };
+        violation.answered = match &violation.id {
+            // The peer would take it for the answer to the request that has this id already.
+            Some(id) if !cx.config.serves_duplicates() && messages.is_in_flight(id) => false,
+            Some(id) => {
+                let is_long = violation.kind == ViolationKind::LongId;
+                messages.send_error(cx, arrival, Answer::To(id), fault)
+                    || is_long && reply_without_id(messages, cx, arrival, fault)
+            }
+            None => reply_without_id(messages, cx, arrival, fault),
+        };
     }
+    messages.violations.report(cx, violation)
+}
 
-    /// What stands for the id that could not be read.
-    fn no_id(&self) -> Answer<'static> {
-        match self.session {
-            Some(session) if !Feature::AbsentErrorId.is_in(session.revision) => Answer::Null,
-            _ => Answer::Absent,
-        }
-    }
+/// Answers what has no id that could be sent back, if that is allowed. Returns whether it did.
+fn reply_without_id<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    arrival: Arrival,
+    fault: Fault<'_, Detail>,
+) -> bool {
+    let session = &messages.session;
+    let Some(policy) = cx.config.replies_without_id.filter(|_| session.role == Role::Server) else {
+        return false;
+    };
+    // What stands for the id that could not be read.
+    let no_id = match session.terms {
+        Some(terms) if !Feature::AbsentErrorId.is_in(terms.revision) => Answer::Null,
+        _ => Answer::Absent,
+    };
+    messages.violations.may_reply(policy, arrival.now)
+        && messages.send_error(cx, arrival, no_id, fault)
 }
 
 /// How many brackets are open at the end of a line that began with `open` of them; `None` if more

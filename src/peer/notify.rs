@@ -8,10 +8,11 @@ use super::change::Change;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent, send_about};
 use super::gate::Clearance;
-use super::outlets::Lane;
+use super::held::Waiting;
+use super::messages::Messages;
+use super::outlets::{Lane, Observation};
 use super::rules::written;
-use super::waiting::Waiting;
-use super::{Peer, Role};
+use super::session::Session;
 use crate::capability::{CapabilitySet, Owner};
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -19,9 +20,8 @@ use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
 use crate::json::{EncodeError, Member, Raw, Str, member};
 use crate::model::LoggingLevel;
-use crate::rpc::write_notification;
+use crate::rpc::{Recycle, write_notification};
 use crate::session::Phase;
-use crate::subscription::Interests;
 use crate::version::RevisionSet;
 
 /// What became of a notification. None of it is an error: work need not know who listens.
@@ -88,244 +88,257 @@ pub(crate) struct Notice<'m, T: ?Sized> {
     pub(crate) change: Option<Change<'m>>,
 }
 
-impl Peer {
-    /// Sends a notification.
-    pub(crate) fn notify<T: Serialize + ?Sized>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        notice: Notice<'_, T>,
-    ) -> Result<Delivery, NotifyError> {
-        if let Some(id) = notice.related {
-            match self.inbound.get(id.0) {
-                Some(exchange) if exchange.rules().requests_stand_alone => {
-                    return self.notify_alone(cx, id, notice);
-                }
-                // It has ended, and may have been one that stood alone: nothing follows its answer.
-                None if self.has_served_alone && self.phase != Phase::Closed => {
-                    return Ok(Delivery::NotWanted);
-                }
-                _ => {}
-            }
-        }
-        let kind = NotificationKind::named(notice.method);
-        let uri = match (notice.change, kind) {
-            (None, Some(NotificationKind::ResourceUpdated)) if !self.listens.is_empty() => {
-                uri_in(notice.params)
-            }
-            _ => None,
-        };
-        let change = notice
-            .change
-            .or_else(|| kind.and_then(Change::of))
-            .or_else(|| uri.as_deref().map(Change::of_resource));
-        // Only this can fail, and what fails has changed nothing.
-        let delivery = if self.may_have_session() {
-            self.notify_session(cx, notice)?
-        } else {
-            self.notify_nobody(&notice)?
-        };
-        Ok(match change {
-            Some(change) if self.role == Role::Server => delivery.and(self.publish(cx, change)),
-            _ => delivery,
-        })
-    }
+/// Where a notification of ours goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// To the sender of a request that belongs to no session: on its stream, before its answer.
+    Exchange(InboundId),
+    /// Nowhere: the request that it is about has ended, and nothing follows its answer.
+    Gone,
+    /// To the session.
+    Session,
+    /// To no session, as there is none and none may come.
+    Nobody,
+}
 
-    /// Whether there is a session, or one may come.
-    fn may_have_session(&self) -> bool {
-        let may_come = !self.spoken.and(RevisionSet::HANDSHAKE).is_empty();
-        self.role == Role::Client || self.session.is_some() || (may_come && !self.has_served_alone)
-    }
-
-    /// What there is to say to whoever notifies a session that there is not.
-    fn notify_nobody<T: ?Sized>(&self, notice: &Notice<'_, T>) -> Result<Delivery, NotifyError> {
-        let Some(kind) = NotificationKind::named(notice.method) else {
-            return Ok(Delivery::NotWanted);
-        };
-        if self.phase == Phase::Closed {
-            return Err(NotifyError::Closed);
-        }
-        let rule = kind.rule();
-        let declared = self.role.declared(self.offered, CapabilitySet::NONE);
-        match rule.gate(self.role.sender()) {
-            Some(gate) if gate.owner() == Owner::Server && !declared.contains(gate) => {
-                Err(NotAllowed::Capability(gate).into())
+/// Where a notification goes that is about this request or none.
+pub(super) fn audience<C: Recycle>(messages: &Messages<C>, related: Option<InboundId>) -> Audience {
+    let (session, lifecycle) = (&messages.session, &messages.lifecycle);
+    if let Some(id) = related {
+        match messages.incoming.table.get(id.0) {
+            Some(exchange) if exchange.rules().requests_stand_alone => {
+                return Audience::Exchange(id);
             }
-            _ if !rule.may_be_sent_by(self.role.sender()) => Err(NotAllowed::Direction.into()),
-            _ => Ok(Delivery::NotWanted),
+            None if session.has_served_alone && lifecycle.phase != Phase::Closed => {
+                return Audience::Gone;
+            }
+            _ => {}
         }
     }
+    if session.may_have_session() { Audience::Session } else { Audience::Nobody }
+}
 
-    /// Sends a notification about a request that stands alone: on its stream, before its answer.
-    fn notify_alone<T: Serialize + ?Sized>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        id: InboundId,
-        notice: Notice<'_, T>,
-    ) -> Result<Delivery, NotifyError> {
-        let Notice { method, params, wanted, .. } = notice;
-        if self.phase == Phase::Closed {
-            return Err(NotifyError::Closed);
-        }
-        let ours = self.offered_alone();
-        let Some(exchange) = self.inbound.get_mut(id.0) else { return Ok(Delivery::NotWanted) };
-        let kind = NotificationKind::named(method).filter(|_| !cx.config.relay.covers(method));
-        let (revision, level) = (exchange.context.revision, exchange.context.log_level);
-        let form = match kind {
-            Some(NotificationKind::Message) => {
-                let rule = NotificationKind::Message.rule();
-                let declared = self.role.declared(ours, exchange.context.capabilities);
-                rule.check(self.role.sender(), revision, declared)?;
-                Some(rule.params(revision))
-            }
-            // It belongs to subscriptions, or to the machine.
-            Some(_) => return Err(NotAllowed::Direction.into()),
-            None => None,
-        };
-        let is_log = kind == Some(NotificationKind::Message);
-        if exchange.kind == Some(RequestKind::Listen) || (is_log && level.is_none()) {
-            return Ok(Delivery::NotWanted);
-        }
-        let mut is_wanted = wanted.unwrap_or(true);
-        if !is_wanted {
-            return Ok(Delivery::NotWanted);
-        }
-        let sent = send_about(exchange, id, cx.out, method, |writer| {
-            let start = writer.position();
-            write_notification(writer, method, params, form)?;
-            if is_log && wanted.is_none() {
-                let params = written(writer.since(start), Member::Params);
-                is_wanted = level_in(params).zip(level).is_none_or(|(has, least)| least <= has);
-            }
-            // Whoever reads this error looks at the other first.
-            if is_wanted { Ok(()) } else { Err(EncodeError::Payload) }
-        });
-        if !is_wanted {
-            return Ok(Delivery::NotWanted);
-        }
-        sent?;
-        Ok(Delivery::Sent)
+/// Whether the caller may notify a session although there is none.
+pub(super) fn notify_nobody<C: Recycle, T: ?Sized>(
+    messages: &Messages<C>,
+    notice: &Notice<'_, T>,
+) -> Result<Delivery, NotifyError> {
+    let Some(kind) = NotificationKind::named(notice.method) else {
+        return Ok(Delivery::NotWanted);
+    };
+    if messages.lifecycle.phase == Phase::Closed {
+        return Err(NotifyError::Closed);
     }
-
-    /// Sends a notification to the session.
-    fn notify_session<T: Serialize + ?Sized>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        notice: Notice<'_, T>,
-    ) -> Result<Delivery, NotifyError> {
-        let Notice { method, params, related, wanted, .. } = notice;
-        let kind = NotificationKind::named(method);
-        let mut clearance = self.may_notify(cx, method, kind)?;
-        if wanted == Some(false) {
-            return Ok(Delivery::NotWanted);
+    let rule = kind.rule();
+    let declared = messages.session.role.declared(messages.session.offered, CapabilitySet::NONE);
+    match rule.gate(messages.session.role.sender()) {
+        Some(gate) if gate.owner() == Owner::Server && !declared.contains(gate) => {
+            Err(NotAllowed::Capability(gate).into())
         }
-        let kind = kind.filter(|_| !cx.config.relay.covers(method));
-        let lane = related.map_or(Lane::Connection, Lane::Exchange);
-        if self.must_hold(method) {
-            let form = clearance.form;
-            self.held.hold(
-                cx.config.limits.held_bytes,
-                Waiting { lane, call: None, is_wanted: wanted.is_some() },
-                |writer| write_notification(writer, method, params, form),
-            )?;
-            let repeated = is_of_list(kind) && self.held.drop_repeated();
-            return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
+        _ if !rule.may_be_sent_by(messages.session.role.sender()) => {
+            Err(NotAllowed::Direction.into())
         }
-        let mut interest = Ok(Interest::Yes);
-        let written = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
-            let start = writer.position();
-            write_notification(writer, method, params, clearance.form)?;
-            clearance.check_needs(writer)?;
-            if wanted.is_none() {
-                interest = self.interest(kind, written(writer.since(start), Member::Params));
-            }
-            // Whoever reads this error looks at the interest first.
-            if let Ok(Interest::No) | Err(_) = interest {
-                Err(EncodeError::Payload)
-            } else {
-                Ok(())
-            }
-        });
-        match (interest?, written) {
-            (Interest::No, _) => return Ok(Delivery::NotWanted),
-            (_, Err(error)) => return Err(clearance.explain(error)),
-            (Interest::Completes(id), Ok(_)) => _ = self.elicitations.complete(&id),
-            (Interest::Yes, Ok(_)) => {}
-        }
-        clearance.observe(method, cx.out);
-        if is_of_list(kind) && cx.out.lane(lane).drop_repeated() {
-            return Ok(Delivery::Repeated);
-        }
-        observe_sent(cx.out, lane, Said::Method(method));
-        Ok(Delivery::Sent)
+        _ => Ok(Delivery::NotWanted),
     }
+}
 
-    /// Whether a notification of this method may be sent at all.
-    pub(super) fn may_notify(
-        &self,
-        cx: &Cx<'_, '_>,
-        method: &str,
-        kind: Option<NotificationKind>,
-    ) -> Result<Clearance, NotifyError> {
-        if !self.takes_notifications(overtakes_handshake(method)) {
-            return Err(NotifyError::Closed);
-        }
-        let reserved = [
-            NotificationKind::Initialized,
-            NotificationKind::Cancelled,
-            NotificationKind::Progress,
-        ];
-        if kind.is_some_and(|kind| reserved.contains(&kind)) {
-            return Err(NotifyError::Reserved);
-        }
-        Ok(self.clear_notification(cx, method, kind)?)
+/// Sends a notification about a request that stands alone: on its stream, before its answer.
+pub(super) fn notify_alone<C: Recycle, T: Serialize + ?Sized>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    id: InboundId,
+    notice: &Notice<'_, T>,
+) -> Result<Delivery, NotifyError> {
+    let Notice { method, params, wanted, .. } = *notice;
+    if messages.lifecycle.phase == Phase::Closed {
+        return Err(NotifyError::Closed);
     }
-
-    /// Whether the peer has asked for what a notification says.
-    pub(super) fn interest(
-        &self,
-        kind: Option<NotificationKind>,
-        params: &str,
-    ) -> Result<Interest, NotifyError> {
-        let text = |name| member(params, name).and_then(Str::from_literal);
-        let yes = |wanted| if wanted { Interest::Yes } else { Interest::No };
-        match kind {
-            Some(NotificationKind::Message) => {
-                Ok(yes(level_in(params).is_none_or(|level| self.interests.wants_level(level))))
-            }
-            Some(NotificationKind::ResourceUpdated) => {
-                let uri = text("uri");
-                Ok(yes(uri.is_some_and(|uri| self.interests.wants_resource_on_wire(&uri))))
-            }
-            Some(NotificationKind::ElicitationComplete) => text("elicitationId")
-                .filter(|id| self.elicitations.contains(id))
-                .map(|id| Interest::Completes(id.into_owned()))
-                .ok_or(NotifyError::UnknownElicitation),
-            _ => Ok(Interest::Yes),
+    let ours = messages.session.offered_alone();
+    let Some(exchange) = messages.incoming.table.get_mut(id.0) else {
+        return Ok(Delivery::NotWanted);
+    };
+    let kind = NotificationKind::named(method).filter(|_| !cx.config.relay.covers(method));
+    let (revision, level) = (exchange.context.revision, exchange.context.log_level);
+    let form = match kind {
+        Some(NotificationKind::Message) => {
+            let rule = NotificationKind::Message.rule();
+            let declared = messages.session.role.declared(ours, exchange.context.capabilities);
+            rule.check(messages.session.role.sender(), revision, declared)?;
+            Some(rule.params(revision))
         }
+        // It belongs to subscriptions, or to the machine.
+        Some(_) => return Err(NotAllowed::Direction.into()),
+        None => None,
+    };
+    let is_log = kind == Some(NotificationKind::Message);
+    if exchange.kind == Some(RequestKind::Listen) || (is_log && level.is_none()) {
+        return Ok(Delivery::NotWanted);
     }
-
-    pub(crate) const fn interests(&self) -> &Interests {
-        &self.interests
+    let mut is_wanted = wanted.unwrap_or(true);
+    if !is_wanted {
+        return Ok(Delivery::NotWanted);
     }
-
-    /// Whether notifications may still be sent, or held until they may.
-    const fn takes_notifications(&self, overtakes_handshake: bool) -> bool {
-        match self.phase {
-            Phase::Opening | Phase::Handshake | Phase::Ready => true,
-            Phase::Draining => self.was_ready || (overtakes_handshake && self.session.is_some()),
-            Phase::Closed => false,
+    let sent = send_about(exchange, id, cx.out, method, |writer| {
+        let start = writer.position();
+        write_notification(writer, method, params, form)?;
+        if is_log && wanted.is_none() {
+            let params = written(writer.since(start), Member::Params);
+            is_wanted = level_in(params).zip(level).is_none_or(|(has, least)| least <= has);
         }
+        // Whoever reads this error looks at the other first.
+        if is_wanted { Ok(()) } else { Err(EncodeError::Payload) }
+    });
+    if !is_wanted {
+        return Ok(Delivery::NotWanted);
     }
+    sent?;
+    Ok(Delivery::Sent)
+}
 
-    /// Whether a message has to wait for the handshake.
-    pub(super) fn must_hold(&self, method: &str) -> bool {
-        let has_session = self.session.is_some();
+/// Sends a notification to the session.
+pub(super) fn notify_session<C: Recycle, T: Serialize + ?Sized>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    notice: &Notice<'_, T>,
+) -> Result<Delivery, NotifyError> {
+    let Notice { method, params, related, wanted, .. } = *notice;
+    let kind = NotificationKind::named(method);
+    let mut clearance = may_notify(messages, cx, method, kind)?;
+    if wanted == Some(false) {
+        return Ok(Delivery::NotWanted);
+    }
+    let kind = kind.filter(|_| !cx.config.relay.covers(method));
+    let lane = related.map_or(Lane::Connection, Lane::Exchange);
+    if messages.must_hold(method) {
+        let form = clearance.form;
+        messages.queue.hold(
+            cx.config.limits.held_bytes,
+            Waiting { lane, call: None, is_wanted: wanted.is_some() },
+            |writer| write_notification(writer, method, params, form),
+        )?;
+        let repeated = is_of_list(kind) && messages.queue.drop_repeated();
+        return Ok(if repeated { Delivery::Repeated } else { Delivery::Held });
+    }
+    let mut is_wanted = Ok(Interest::Yes);
+    let written = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+        let start = writer.position();
+        write_notification(writer, method, params, clearance.form)?;
+        clearance.check_needs(writer)?;
+        if wanted.is_none() {
+            let params = written(writer.since(start), Member::Params);
+            is_wanted = interest(messages, kind, params);
+        }
+        // Whoever reads this error looks at the interest first.
+        if let Ok(Interest::No) | Err(_) = is_wanted { Err(EncodeError::Payload) } else { Ok(()) }
+    });
+    match (is_wanted?, written) {
+        (Interest::No, _) => return Ok(Delivery::NotWanted),
+        (_, Err(error)) => return Err(clearance.explain(error)),
+        (Interest::Completes(id), Ok(_)) => _ = messages.elicitations.complete(&id),
+        (Interest::Yes, Ok(_)) => {}
+    }
+    clearance.observe(method, cx.out);
+    if is_of_list(kind) && cx.out.lane(lane).drop_repeated() {
+        return Ok(Delivery::Repeated);
+    }
+    observe_sent(cx.out, lane, Said::Method(method));
+    Ok(Delivery::Sent)
+}
+
+/// Whether notifications may still be sent, or held until they may.
+fn takes_notifications<C: Recycle>(messages: &Messages<C>, method: &str) -> bool {
+    let lifecycle = &messages.lifecycle;
+    match lifecycle.phase {
+        Phase::Opening | Phase::Handshake | Phase::Ready => true,
+        Phase::Draining => {
+            let has_session = messages.session.terms.is_some();
+            lifecycle.was_ready || (overtakes_handshake(method) && has_session)
+        }
+        Phase::Closed => false,
+    }
+}
+
+impl Session {
+    /// Whether a message of this method has to wait for the handshake.
+    pub(super) fn must_hold(&self, phase: Phase, method: &str) -> bool {
+        let has_session = self.terms.is_some();
         // Where there may be no sessions there may be no `ping` either.
         let has_ping = has_session || self.spoken.and(RevisionSet::STATELESS).is_empty();
         let overtakes =
             (has_ping && method == "ping") || (has_session && overtakes_handshake(method));
-        matches!(self.phase, Phase::Opening | Phase::Handshake) && !overtakes
+        matches!(phase, Phase::Opening | Phase::Handshake) && !overtakes
     }
+}
+
+/// Whether a notification of this method may be sent at all.
+pub(super) fn may_notify<C: Recycle>(
+    messages: &Messages<C>,
+    cx: &Cx<'_, '_>,
+    method: &str,
+    kind: Option<NotificationKind>,
+) -> Result<Clearance, NotifyError> {
+    if !takes_notifications(messages, method) {
+        return Err(NotifyError::Closed);
+    }
+    let reserved =
+        [NotificationKind::Initialized, NotificationKind::Cancelled, NotificationKind::Progress];
+    if kind.is_some_and(|kind| reserved.contains(&kind)) {
+        return Err(NotifyError::Reserved);
+    }
+    Ok(messages.session.clear_notification(cx, method, kind)?)
+}
+
+/// Whether the peer has asked for what a notification says.
+pub(super) fn interest<C: Recycle>(
+    messages: &Messages<C>,
+    kind: Option<NotificationKind>,
+    params: &str,
+) -> Result<Interest, NotifyError> {
+    let text = |name| member(params, name).and_then(Str::from_literal);
+    let yes = |wanted| if wanted { Interest::Yes } else { Interest::No };
+    match kind {
+        Some(NotificationKind::Message) => {
+            Ok(yes(level_in(params).is_none_or(|level| messages.interests.wants_level(level))))
+        }
+        Some(NotificationKind::ResourceUpdated) => {
+            let uri = text("uri");
+            Ok(yes(uri.is_some_and(|uri| messages.interests.wants_resource_on_wire(&uri))))
+        }
+        Some(NotificationKind::ElicitationComplete) => text("elicitationId")
+            .filter(|id| messages.elicitations.contains(id))
+            .map(|id| Interest::Completes(id.into_owned()))
+            .ok_or(NotifyError::UnknownElicitation),
+        _ => Ok(Interest::Yes),
+    }
+}
+
+/// Sends a notification that was held, if it may be sent and anybody wants it.
+pub(super) fn release_notification<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    waiting: Waiting,
+    method: &str,
+    params: Option<&str>,
+) {
+    let kind = NotificationKind::named(method);
+    let clearance = messages.session.clear_notification(cx, method, kind).ok();
+    let kind = kind.filter(|_| !waiting.is_wanted && !cx.config.relay.covers(method));
+    let interest = interest(messages, kind, params.unwrap_or_default()).unwrap_or(Interest::No);
+    let Some(clearance) = clearance.filter(|_| interest != Interest::No) else {
+        return cx.out.observe(&Observation::Dropped { method });
+    };
+    let (lane, params) = (waiting.lane, params.map(Raw::trusted));
+    let written = cx.out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
+        write_notification(writer, method, &params, clearance.form)
+    });
+    if written.is_err() {
+        return cx.out.observe(&Observation::Dropped { method });
+    }
+    if let Interest::Completes(id) = &interest {
+        messages.elicitations.complete(id);
+    }
+    clearance.observe(method, cx.out);
+    observe_sent(cx.out, lane, Said::Method(method));
 }
 
 /// Whether a notification is wanted.
@@ -344,7 +357,7 @@ fn level_in(params: &str) -> Option<LoggingLevel> {
 }
 
 /// The resource that params are about.
-fn uri_in<T: Serialize + ?Sized>(params: &T) -> Option<String> {
+pub(super) fn uri_in<T: Serialize + ?Sized>(params: &T) -> Option<String> {
     let params = Raw::from_serialize(params).ok()?;
     let uri = Str::from_literal(member(params.as_json(), "uri")?)?;
     Some(String::from(&*uri.to_str()))

@@ -5,11 +5,12 @@ use alloc::boxed::Box;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::Peer;
 use super::cx::Cx;
 use super::exchange::Exchange;
 use super::exchanges::send_about;
 use super::identity::key;
+use super::incoming::Incoming;
+use super::messages::Messages;
 use super::outlets::Outlets;
 use super::progress_report::{Delayed, Progress, ProgressReport};
 use crate::dialect::RespondError;
@@ -17,7 +18,7 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::json::{EncodeError, MetaAdditions, Raw, Writer};
-use crate::rpc::write_notification_with;
+use crate::rpc::{Recycle, write_notification_with};
 use crate::task::RELATED;
 
 /// The params of a progress notification.
@@ -42,62 +43,60 @@ impl Serialize for ProgressParams<'_> {
     }
 }
 
-impl Peer {
-    pub(crate) fn report_progress(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        id: InboundId,
-        report: Progress<'_>,
-    ) -> Result<ProgressReport, RespondError> {
-        self.answerable(id)?;
-        let may_be_sent_at = self.progress_deadlines.of(id.0.index);
-        let Some(exchange) = self.inbound.get_mut(id.0) else { return Err(RespondError::Stale) };
-        if !exchange.context.wants_progress {
-            return Ok(ProgressReport::NotWanted);
-        }
-        if exchange.progress.is_some_and(|last| report.progress <= last) {
-            return Ok(ProgressReport::NotIncreasing);
-        }
-        if may_be_sent_at.is_some_and(|at| cx.now() < at) {
-            exchange.progress = Some(report.progress);
-            exchange.delayed = Some(Box::new(Delayed::of(report)));
-            return Ok(ProgressReport::Delayed);
-        }
-        send_progress(exchange, id, report, cx.out)?;
-        exchange.progress = Some(report.progress);
-        exchange.delayed = None;
-        if let Some(interval) = cx.config.progress_interval {
-            self.progress_deadlines.set(id.0.index, id.0.index.into(), cx.now() + interval);
-        }
-        Ok(ProgressReport::Sent)
+/// Reports how far the work on a request is, if its sender asked for that.
+pub(super) fn report<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    id: InboundId,
+    report: Progress<'_>,
+) -> Result<ProgressReport, RespondError> {
+    messages.answerable(id)?;
+    let Incoming { table, progress_deadlines, .. } = &mut messages.incoming;
+    let may_be_sent_at = progress_deadlines.of(id.0.index);
+    let Some(exchange) = table.get_mut(id.0) else { return Err(RespondError::Stale) };
+    if !exchange.context.wants_progress {
+        return Ok(ProgressReport::NotWanted);
     }
+    if exchange.progress.is_some_and(|last| report.progress <= last) {
+        return Ok(ProgressReport::NotIncreasing);
+    }
+    if may_be_sent_at.is_some_and(|at| cx.now() < at) {
+        exchange.progress = Some(report.progress);
+        exchange.delayed = Some(Box::new(Delayed::of(report)));
+        return Ok(ProgressReport::Delayed);
+    }
+    send_progress(exchange, id, report, cx.out)?;
+    exchange.progress = Some(report.progress);
+    exchange.delayed = None;
+    if let Some(interval) = cx.config.progress_interval {
+        progress_deadlines.set(id.0.index, id.0.index.into(), cx.now() + interval);
+    }
+    Ok(ProgressReport::Sent)
+}
 
+impl Incoming {
     /// Sends a report that was delayed, because the answer is about to go out.
-    pub(super) fn send_delayed_progress(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
-        let Some(exchange) = self.inbound.get_mut(id.0) else { return };
+    pub(super) fn send_delayed_progress(&mut self, id: InboundId, out: &mut dyn Outlets) {
+        let Some(exchange) = self.table.get_mut(id.0) else { return };
         if let Some(delayed) = exchange.delayed.take() {
             // Without room it is lost, as progress may be.
-            _ = send_progress(exchange, id, delayed.report(), cx.out);
+            _ = send_progress(exchange, id, delayed.report(), out);
         }
     }
 
-    /// Sends the next report that has been delayed for long enough. Says whether there was something
-    /// to do.
-    pub(super) fn send_due_progress(&mut self, cx: &mut Cx<'_, '_>) -> bool {
-        let Some((at, index)) = self.progress_deadlines.first() else { return false };
-        if cx.now() < at {
-            return false;
-        }
-        self.progress_deadlines.clear(index);
-        let Some(place) = self.inbound.place_of(index) else { return true };
-        let waits = self.inbound.get(place).is_some_and(|exchange| exchange.delayed.is_some());
-        if waits {
-            self.send_delayed_progress(cx, InboundId(place));
-            if let Some(interval) = cx.config.progress_interval {
-                self.progress_deadlines.set(index, index.into(), cx.now() + interval);
+    /// Sends every report that has been delayed for long enough.
+    pub(super) fn send_due_progress(&mut self, cx: &mut Cx<'_, '_>) {
+        let now = cx.now();
+        while let Some((_, index)) = self.progress_deadlines.first().filter(|(at, _)| *at <= now) {
+            self.progress_deadlines.clear(index);
+            let Some(place) = self.table.place_of(index) else { continue };
+            if self.table.get(place).is_some_and(|exchange| exchange.delayed.is_some()) {
+                self.send_delayed_progress(InboundId(place), cx.out);
+                if let Some(interval) = cx.config.progress_interval {
+                    self.progress_deadlines.set(index, index.into(), now + interval);
+                }
             }
         }
-        true
     }
 }
 

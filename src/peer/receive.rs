@@ -1,19 +1,25 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
+use super::call_state::Answer;
 use super::context::RequestContext;
 use super::cx::Cx;
 use super::event::{Outcome, Violation};
-use super::incoming::Incoming;
+use super::exchanges::Said;
+use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
+use super::noise::{defective as defective_frame, report_and_answer};
 use super::outlets::{Arrival, Observation};
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
+use super::request::{Admission, Admitted, Refusal};
 use super::{ConnectionConfig, Peer};
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::{Element, Frame, Origin};
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
-use crate::rpc::{Defective, Intent, Message, Versions, classify, defect_kind};
+use crate::rpc::{
+    Defective, Intent, Message, ResultType, Versions, classify, defect_kind, write_success,
+};
 use crate::session::Phase;
 
 impl Peer {
@@ -26,15 +32,15 @@ impl Peer {
         frame: Frame<'a>,
         arrival: Arrival,
         scanned: &'e mut ScannedFrame<'a>,
-    ) -> Option<Incoming<'e, 'a>> {
-        if self.phase == Phase::Closed {
+    ) -> Option<ForRole<'e, 'a>> {
+        if self.messages.lifecycle.phase == Phase::Closed {
             return None;
         }
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
-        self.clock.tick(arrival.now);
+        self.messages.outgoing.clock_mut().tick(arrival.now);
         self.heard(cx.config, arrival.now);
-        self.noise.begin_frame();
+        self.messages.violations.begin_frame();
         let reception = Reception::from(arrival);
         if let Origin::Element(element) = frame.origin() {
             return self.element(cx, frame, element, scanned, &reception);
@@ -49,13 +55,20 @@ impl Peer {
 
     /// The frame has been dealt with, by the role as well.
     pub(crate) fn end_reception(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.batches.has_all_elements() {
+        if self.messages.incoming.batches.has_all_elements() {
             self.end_batch(cx);
         }
         self.flush_listens(cx);
-        self.observe_phase(cx.out);
+        self.messages.lifecycle.observe(cx.out);
         #[cfg(any(call_table, fuzzing))]
         self.check_calls();
+    }
+
+    /// No more elements of a batch come in.
+    fn end_batch(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.messages.incoming.end_batch(cx.out) {
+            self.messages.violations.note(ViolationKind::MixedBatch);
+        }
     }
 
     /// What was wrong before anybody looked at the text.
@@ -79,15 +92,15 @@ impl Peer {
         frame: Frame<'a>,
         kind: ViolationKind,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         let defective = Defective { kind, id: None, meant: true, intent: Intent::Other };
-        let mut event = self.defective(cx, defective, frame, reception);
+        let mut event = defective_frame(&mut self.messages, cx, defective, frame, reception);
         if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
             (&mut event, frame.origin())
         {
             violation.length = length;
         }
-        event.map(Incoming::Event)
+        event.map(ForRole::Event)
     }
 
     /// An element of a batch: a message if the session has batches.
@@ -98,8 +111,8 @@ impl Peer {
         element: Element,
         scanned: &'e mut ScannedFrame<'a>,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
-        let Some(session) = self.session else {
+    ) -> Option<ForRole<'e, 'a>> {
+        let Some(session) = self.messages.session.terms else {
             return self.early_element(cx, frame, element, reception);
         };
         if !Feature::Batches.is_in(session.revision) {
@@ -110,7 +123,8 @@ impl Peer {
             self.end_batch(cx);
         }
         let mut reception = *reception;
-        reception.arrival.batch = self.batches.begin_element(element, reception.arrival.lane);
+        reception.arrival.batch =
+            self.messages.incoming.batches.begin_element(element, reception.arrival.lane);
         self.message(cx, frame, scanned, &reception)
     }
 
@@ -121,14 +135,15 @@ impl Peer {
         frame: Frame<'a>,
         element: Element,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
         let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
         match classify(&envelope, &config.limits, config.versions()) {
             Ok(Message::Request { id, .. }) => {
                 let kind = ViolationKind::BatchNotAllowed;
                 let violation = Violation::of(kind, Some(id), frame.bytes());
-                self.violation(cx, violation, reception).map(Incoming::Event)
+                report_and_answer(&mut self.messages, cx, violation, None, reception)
+                    .map(ForRole::Event)
             }
             _ => self.forbidden_batch(cx, frame, element, reception),
         }
@@ -140,13 +155,13 @@ impl Peer {
         frame: Frame<'a>,
         element: Element,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         if 0 < element.index {
-            self.noise.pass_over();
+            self.messages.violations.pass_over();
             return None;
         }
         let violation = Violation::of(ViolationKind::BatchNotAllowed, None, frame.bytes());
-        self.violation(cx, violation, reception).map(Incoming::Event)
+        report_and_answer(&mut self.messages, cx, violation, None, reception).map(ForRole::Event)
     }
 
     #[inline]
@@ -156,7 +171,7 @@ impl Peer {
         frame: Frame<'a>,
         scanned: &'e mut ScannedFrame<'a>,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
         let bytes = frame.bytes();
         if mutant!("receiving_allocates") {
@@ -171,7 +186,7 @@ impl Peer {
         cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
         match classified {
             Ok(message) => {
-                self.noise.is_message();
+                self.messages.violations.is_message();
                 self.well_formed(cx, message, bytes, reception)
             }
             Err(defective) => self.ill_formed(cx, defective, frame, reception),
@@ -185,10 +200,10 @@ impl Peer {
         message: Message<'e, 'a>,
         bytes: &'a [u8],
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         if reception.arrival.batch.is_some() {
             let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
-            self.batches.note(asks);
+            self.messages.incoming.batches.note(asks);
         }
         match message {
             Message::Request { id, method, params, meta } => {
@@ -204,26 +219,63 @@ impl Peer {
                     arrival,
                     bytes,
                 };
-                self.request(cx, request, reception)
+                self.request(cx, request)
             }
             Message::Notification { method, params, .. } => {
                 self.notification(cx, method, params, bytes, reception)
             }
             Message::Result { id, result, result_type } => {
-                let reception = &Reception { result_type, ..*reception };
-                self.response(
-                    cx,
-                    id,
-                    Outcome::Result(Raw::trusted(result.text())),
-                    bytes,
-                    reception,
-                )
+                let outcome = Outcome::Result(Raw::trusted(result.text()));
+                self.response(cx, id, Answer { outcome, bytes, result_type })
             }
             Message::Error { id, error } => {
-                self.response(cx, id, Outcome::PeerError(error), bytes, reception)
+                let outcome = Outcome::PeerError(error);
+                self.response(cx, id, Answer { outcome, bytes, result_type: ResultType::Absent })
             }
             Message::IdlessError { error } => self.idless_error(cx, error, bytes, reception),
         }
+    }
+
+    #[inline]
+    fn request<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        mut request: IncomingRequest<'e, 'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let config = cx.config;
+        let admission = Admission {
+            messages: &self.messages,
+            listens: self.listens.len(),
+            is_probing: self.opening.is_probing(&self.messages),
+        };
+        match admission.admissible(cx, &request) {
+            Ok(Admitted::Ping) => {
+                let to = (request.arrival.batch, request.arrival.lane);
+                self.messages
+                    .answer_into(cx, to, Said::Result, |writer| write_success(writer, &request.id));
+                None
+            }
+            Ok(Admitted::Handshake) => Some(ForRole::Initialize(request)),
+            Ok(Admitted::Work(kind, context)) => {
+                request.context = context;
+                request.is_relayed = kind.is_none() && config.relay.covers(&request.method);
+                Some(ForRole::Request(kind, request))
+            }
+            Err(refusal) => self.refuse(cx, refusal, request).map(ForRole::Event),
+        }
+    }
+
+    /// Refuses a request. It never reaches the application.
+    pub(crate) fn refuse<'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        refusal: impl Into<Refusal>,
+        request: IncomingRequest<'_, 'a>,
+    ) -> Option<PeerEvent<'a>> {
+        let Refusal { kind, misfit, detail } = refusal.into();
+        let IncomingRequest { id, bytes, arrival, .. } = request;
+        let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
+        report_and_answer(&mut self.messages, cx, violation, detail.as_ref(), &arrival.into())
     }
 
     /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
@@ -233,24 +285,28 @@ impl Peer {
         mut defective: Defective<'a>,
         frame: Frame<'a>,
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+    ) -> Option<ForRole<'e, 'a>> {
         let bytes = frame.bytes();
         if matches!(defective.intent, Intent::Response | Intent::Either)
             && let Some(id) = &defective.id
         {
             if let Some(call) = self.pending(cx, id) {
                 if defective.kind == ViolationKind::SplitOverLines {
-                    self.noise.begins_split_text(bytes);
+                    self.messages.violations.begins_split_text(bytes);
                 }
                 let outcome = Outcome::Malformed { kind: defective.kind, message: bytes.into() };
-                return self.ended(cx, call, outcome, bytes, reception);
+                return self.answer(
+                    cx,
+                    call,
+                    Answer { outcome, bytes, result_type: reception.result_type },
+                );
             }
             if self.was_given_up(cx, id) {
                 // Late and broken, but an answer, which is never answered.
                 defective.intent = Intent::Response;
             }
         }
-        self.defective(cx, defective, frame, reception).map(Incoming::Event)
+        defective_frame(&mut self.messages, cx, defective, frame, reception).map(ForRole::Event)
     }
 }
 

@@ -1,37 +1,42 @@
 //! Requests of the peer: which are served, and which are refused before anybody sees them.
 
+use alloc::borrow::Cow;
 use core::time::Duration;
 
+use super::DuplicateIds;
+use super::UnknownMethods;
 use super::claim::Claim;
 use super::context::{RequestContext, TaskRequest, Terms};
 use super::cx::Cx;
 use super::detail::Detail;
-use super::event::Violation;
-use super::exchanges::Said;
-use super::incoming::Incoming;
+use super::exchange::Exchange;
+use super::incoming::bytes_of;
 use super::incoming_request::IncomingRequest;
-use super::peer_event::PeerEvent;
-use super::reception::Reception;
+use super::messages::Messages;
+use super::noise::Violations;
 use super::route::{Role, Route, Situation, Standing, route};
-use super::{Peer, UnknownMethods};
-use crate::capability::{CapabilitySet, ExtensionSet};
 use crate::dialect::check_params;
+use crate::dialect::elicitation_id;
+use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
+use crate::handle::InboundId;
+use crate::json::Raw;
 use crate::json::{Misfit, Problem, Str, fits, member};
-use crate::rpc::{Id, Lookup, write_success};
+use crate::rpc::Recycle;
+use crate::rpc::{Id, Lookup};
 use crate::session::Phase;
-use crate::subscription::Filter;
-use crate::task::EXTENSION;
-use crate::version::{Era, RevisionSet};
+use crate::subscription::{Filter, uris_of};
+use crate::task::{EXTENSION, RELATED};
+use crate::version::RevisionSet;
 
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    kind: ViolationKind,
-    misfit: Option<Misfit>,
+    pub(super) kind: ViolationKind,
+    pub(super) misfit: Option<Misfit>,
     /// What more there is to say to the peer.
-    detail: Option<Detail>,
+    pub(super) detail: Option<Detail>,
 }
 
 impl From<ViolationKind> for Refusal {
@@ -55,46 +60,30 @@ impl Refusal {
 }
 
 /// What a request turned out to be.
-enum Admitted {
+pub(super) enum Admitted {
     Handshake,
     Ping,
     /// What it asks for, if MCP has it and the machine is to look, and under which rules.
     Work(Option<RequestKind>, RequestContext),
 }
 
-impl Peer {
-    #[inline]
-    pub(super) fn request<'e, 'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        mut request: IncomingRequest<'e, 'a>,
-        _reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
-        let config = cx.config;
-        match self.admissible(cx, &request) {
-            Ok(Admitted::Ping) => {
-                self.answer_own(cx, request.arrival, Said::Result, |writer| {
-                    write_success(writer, &request.id)
-                });
-                None
-            }
-            Ok(Admitted::Handshake) => Some(Incoming::Initialize(request)),
-            Ok(Admitted::Work(kind, context)) => {
-                request.context = context;
-                request.is_relayed = kind.is_none() && config.relay.covers(&request.method);
-                Some(Incoming::Request(kind, request))
-            }
-            Err(refusal) => self.refuse(cx, refusal, request).map(Incoming::Event),
-        }
-    }
+/// What decides on a request of the peer before it reaches the application.
+pub(super) struct Admission<'m, C> {
+    pub(super) messages: &'m Messages<C>,
+    /// How many subscriptions requests of the peer keep open.
+    pub(super) listens: usize,
+    /// A client asks whether there have to be sessions.
+    pub(super) is_probing: bool,
+}
 
+impl<C: Recycle> Admission<'_, C> {
     /// Whether a request may be served.
-    fn admissible(
+    pub(super) fn admissible(
         &self,
         cx: &Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
     ) -> Result<Admitted, Refusal> {
-        match self.look_up(&request.id) {
+        match self.messages.incoming.look_up(&request.id) {
             Lookup::Found(_) if !cx.config.serves_duplicates() => {
                 return Err(ViolationKind::DuplicateRequestId.into());
             }
@@ -104,7 +93,7 @@ impl Peer {
         let kind = RequestKind::of(&request.method);
         let claim = self.claim(request);
         let routed = route(kind, &claim, &self.situation(request));
-        let is_draining = self.phase == Phase::Draining && routed != Route::Ping;
+        let is_draining = self.messages.lifecycle.phase == Phase::Draining && routed != Route::Ping;
         let is_relayed = || cx.config.relay.covers(&request.method);
         match routed {
             // What it lacks matters more than that it comes too late.
@@ -113,13 +102,13 @@ impl Peer {
             Route::Ping => Ok(Admitted::Ping),
             Route::Handshake => Ok(Admitted::Handshake),
             Route::InSession(kind) => {
-                let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
+                let terms = self.messages.session.terms.ok_or(ViolationKind::NotInitialized)?;
                 let kind = self.check_request(cx, kind, request, terms, is_relayed())?;
                 let task = self.task_in_session(cx, kind, request, terms)?;
                 Ok(Admitted::Work(kind, RequestContext { task, ..terms.into() }))
             }
             Route::Alone(kind, facts) => {
-                let ours = self.offered_alone();
+                let ours = self.messages.session.offered_alone();
                 let theirs = facts.capabilities;
                 let terms = Terms { revision: facts.revision, ours, theirs };
                 let is_relayed = is_relayed();
@@ -127,13 +116,13 @@ impl Peer {
                     self.check_extension(kind, request, &facts.into())?;
                 }
                 let kind = self.check_request(cx, kind, request, terms, is_relayed)?;
-                let knows_tasks = self.has_extension(EXTENSION, facts.extensions);
+                let knows_tasks = self.messages.session.has_extension(EXTENSION, facts.extensions);
                 let may_be = kind == Some(RequestKind::CallTool) && knows_tasks;
                 let task = may_be.then(TaskRequest::default);
                 Ok(Admitted::Work(kind, RequestContext { task, ..facts.into() }))
             }
             Route::Refuse(_) if is_relayed() && self.is_relayable(kind, &claim) => {
-                let terms = self.session.ok_or(ViolationKind::NotInitialized)?;
+                let terms = self.messages.session.terms.ok_or(ViolationKind::NotInitialized)?;
                 Ok(Admitted::Work(None, terms.into()))
             }
             Route::Refuse(kind) => Err(self.refusal(kind, &claim, request)),
@@ -142,9 +131,9 @@ impl Peer {
 
     /// What a request says of itself, where that matters.
     fn claim<'a>(&self, request: &IncomingRequest<'_, 'a>) -> Claim<'a> {
-        match self.identity() {
-            Some(own) if self.role == Role::Server => {
-                Claim::read(request.meta.as_ref(), self.spoken, own)
+        match self.messages.session.identity() {
+            Some(own) if self.messages.session.role == Role::Server => {
+                Claim::read(request.meta.as_ref(), self.messages.session.spoken, own)
             }
             _ => Claim::Absent,
         }
@@ -153,33 +142,19 @@ impl Peer {
     fn situation(&self, request: &IncomingRequest<'_, '_>) -> Situation {
         let in_batch = request.arrival.batch.is_some();
         Situation {
-            role: self.role,
+            role: self.messages.session.role,
             standing: if in_batch { Standing::InBatch } else { Standing::Alone },
-            session: self.session,
-            spoken: self.spoken,
-            offered_alone: self.offered_alone(),
-            era: self.only_era(),
-            is_probing: self.is_probing(),
+            session: self.messages.session.terms,
+            spoken: self.messages.session.spoken,
+            offered_alone: self.messages.session.offered_alone(),
+            era: self.messages.session.only_era(),
+            is_probing: self.is_probing,
         }
-    }
-
-    /// The only era that the connection may still be used in, if there is to be one and it has been used.
-    fn only_era(&self) -> Option<Era> {
-        self.identity().filter(|own| own.one_era)?;
-        match self.session {
-            Some(terms) => Some(terms.revision.era()),
-            None => self.has_served_alone.then_some(Era::Stateless),
-        }
-    }
-
-    /// What this side offers to requests that stand alone.
-    pub(super) fn offered_alone(&self) -> CapabilitySet {
-        self.identity().map_or(CapabilitySet::NONE, |own| own.offered)
     }
 
     /// Whether a request of the session passes without being looked at although it would be refused.
     fn is_relayable(&self, kind: Option<RequestKind>, claim: &Claim<'_>) -> bool {
-        self.session.is_some()
+        self.messages.session.terms.is_some()
             && kind != Some(RequestKind::Initialize)
             && matches!(claim, Claim::Absent)
     }
@@ -190,7 +165,7 @@ impl Peer {
         claim: &Claim<'_>,
         request: &IncomingRequest<'_, '_>,
     ) -> Refusal {
-        let supported = self.spoken.and(RevisionSet::STATELESS);
+        let supported = self.messages.session.spoken.and(RevisionSet::STATELESS);
         match (kind, claim) {
             (ViolationKind::MalformedClaim, Claim::Malformed(misfit)) => {
                 Refusal { misfit: Some(*misfit), ..Refusal::from(kind) }
@@ -224,21 +199,16 @@ impl Peer {
         if !(is_method || is_subject) {
             return Ok(());
         }
-        let has_it = self.identity().and_then(|own| own.extension(EXTENSION)).is_some();
+        let has_it =
+            self.messages.session.identity().and_then(|own| own.extension(EXTENSION)).is_some();
         if is_method && !has_it {
             return Err(ViolationKind::MethodNotAvailable.into());
         }
-        if !has_it || self.has_extension(EXTENSION, context.extensions) {
+        if !has_it || self.messages.session.has_extension(EXTENSION, context.extensions) {
             return Ok(());
         }
         let detail = Some(Detail::extension(EXTENSION));
         Err(Refusal { detail, ..Refusal::from(ViolationKind::MissingCapability) })
-    }
-
-    /// Whether both sides have an extension.
-    pub(super) fn has_extension(&self, name: &str, declared: ExtensionSet) -> bool {
-        let own = self.identity().and_then(|own| own.extension(name));
-        own.is_some_and(|extension| declared.contains(extension))
     }
 
     /// Whether a request of a session asks for a task. Where this side does not offer that, it does not
@@ -313,28 +283,132 @@ impl Peer {
         }
         // Those that have not been answered count, too: all of them may be granted.
         let most = cx.config.limits.subscriptions as usize;
-        let granted = self.interests.resources();
-        let is_full = most <= granted.saturating_add(self.asked_subscriptions as usize);
-        if is_full && !self.interests.wants_resource_on_wire(&uri) {
+        let granted = self.messages.interests.resources();
+        let is_full =
+            most <= granted.saturating_add(self.messages.incoming.asked_subscriptions as usize);
+        if is_full && !self.messages.interests.wants_resource_on_wire(&uri) {
             return Err(ViolationKind::TooManySubscriptions);
         }
         Ok(())
     }
 
-    /// Refuses a request. It never reaches the application.
-    pub(crate) fn refuse<'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        refusal: impl Into<Refusal>,
-        request: IncomingRequest<'_, 'a>,
-    ) -> Option<PeerEvent<'a>> {
-        let Refusal { kind, misfit, detail } = refusal.into();
-        let IncomingRequest { id, bytes, arrival, .. } = request;
-        let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
-        self.violation_with(cx, violation, detail.as_ref(), &arrival.into())
+    /// Whether a subscription may be opened, as far as its bounds go.
+    fn check_listen(&self, cx: &Cx<'_, '_>, params: &str) -> Result<(), ViolationKind> {
+        let limits = &cx.config.limits;
+        if limits.listens as usize <= self.listens {
+            return Err(ViolationKind::TooManyListens);
+        }
+        let filter = member(params, "notifications").unwrap_or_default();
+        let uris = member(filter, "resourceSubscriptions").unwrap_or_default();
+        let tasks = member(filter, "taskIds").unwrap_or_default();
+        for (index, text) in uris_of(uris).chain(uris_of(tasks)).enumerate() {
+            if limits.subscriptions as usize <= index {
+                return Err(ViolationKind::TooManySubscriptions);
+            }
+            if limits.uri_bytes < text.as_wire().len() {
+                return Err(ViolationKind::LongUri);
+            }
+        }
+        Ok(())
     }
 }
 
+/// Takes a request of the session into the table, unless the table is full or the progress token
+/// is none.
+pub(super) fn admit<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    kind: Option<RequestKind>,
+    request: &IncomingRequest<'_, '_>,
+) -> Result<(InboundId, RequestContext), ViolationKind> {
+    let (limits, arrival) = (&cx.config.limits, request.arrival);
+    let is_full = limits.inbound_requests <= messages.incoming.table.len();
+    if is_full && !mutant!("requests_are_not_bounded") {
+        return Err(ViolationKind::TooManyRequests);
+    }
+    if arrival.batch.is_some_and(|batch| messages.incoming.batches.is_full(batch, limits.batches)) {
+        return Err(ViolationKind::TooManyBatches);
+    }
+    let bytes = bytes_of(request.bytes);
+    let unsent = cx.out.lane(arrival.lane).len();
+    if !messages.may_keep(limits, bytes.saturating_add(unsent)) {
+        return Err(ViolationKind::TooManyBytes);
+    }
+    let is_subscription = kind == Some(RequestKind::Listen);
+    let token = match request.progress_token(cx)? {
+        // Nothing is reported on it but what it has subscribed to.
+        _ if is_subscription => None,
+        token => token,
+    };
+    let context = RequestContext {
+        wants_progress: token.is_some(),
+        principal: arrival.principal,
+        requestor: arrival.owner(),
+        ..request.context
+    };
+    let params = request.params_text().unwrap_or_default();
+    let related = related_task(&mut messages.violations, cx, kind, request);
+    let fill = |exchange: &mut Exchange| {
+        exchange.context = context;
+        exchange.kind = kind;
+        exchange.is_relayed = request.is_relayed;
+        exchange.batch = arrival.batch;
+        if let Some(kind) = kind {
+            exchange.kept.keep(kind, params, context.revision, limits.kept_bytes);
+        }
+        let id = is_subscription.then_some(&request.id);
+        if let Some(token) = token.as_ref().or(id) {
+            exchange.token.push_str(token.as_wire());
+        }
+        exchange.related.0.push_str(related.as_deref().unwrap_or_default());
+        exchange.bytes = bytes;
+    };
+    let place = match cx.config.duplicate_ids {
+        DuplicateIds::Refuse => messages.incoming.table.insert(&request.id, fill),
+        DuplicateIds::Serve => messages.incoming.table.insert_twin(&request.id, fill),
+    };
+    if let Some(kind) = kind {
+        if kind == RequestKind::Subscribe {
+            messages.incoming.asked_subscriptions += 1;
+        }
+        if kind.asks_a_person() {
+            messages.outgoing.clock_mut().begin_asking(arrival.now);
+        }
+        if let Some(id) = elicitation_id(kind, params, context.revision) {
+            messages.elicitations.add(&id, &cx.config.limits);
+        }
+    }
+    if let Some(batch) = arrival.batch {
+        messages.incoming.batches.open_request(batch);
+    }
+    messages.incoming.bytes += bytes;
+    messages.session.has_served_alone |= context.revision.rules().requests_stand_alone;
+    Ok((InboundId(place), context))
+}
+
+/// The task of the peer that a request belongs to, as a literal.
+fn related_task<'a>(
+    violations: &mut Violations,
+    cx: &Cx<'_, '_>,
+    kind: Option<RequestKind>,
+    request: &IncomingRequest<'_, 'a>,
+) -> Option<Cow<'a, str>> {
+    let has_tasks = Feature::Tasks.is_in(request.context.revision);
+    if !has_tasks || kind.is_none_or(RequestKind::is_about_tasks) {
+        return None;
+    }
+    let related = request.in_meta(RELATED)?;
+    let id = member(related, "taskId").and_then(Str::from_literal);
+    if id.is_none() || cx.config.limits.uri_bytes < related.len() {
+        violations.note(ViolationKind::MalformedRelatedTask);
+        return None;
+    }
+    // It goes into the answer, which has to be one line.
+    if !related.contains(['\n', '\r']) {
+        return Some(Cow::Borrowed(related));
+    }
+    Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_json().into()))
+}
 /// A number that is not negative and has no fraction, however it is written.
 fn whole(literal: &str) -> Option<u64> {
     literal.parse().ok().or_else(|| {

@@ -4,13 +4,12 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::Peer;
-use super::call::Call;
+use super::asked::Again;
 use super::detail::Declaration;
 use super::identity::{Identity, key};
 use super::rules::written;
+use super::session::Session;
 use crate::dialect::EraRules;
-use crate::handle::CallId;
 use crate::json::{Member, Raw};
 use crate::model::LoggingLevel;
 
@@ -25,10 +24,10 @@ impl<'i> RequestStamp<'i> {
     pub(super) fn of(
         identity: Option<&'i Identity>,
         rules: &EraRules,
-        entry: &Call,
+        again: &Again,
     ) -> Option<Self> {
         let own = identity.filter(|_| rules.requests_stand_alone)?;
-        let text = match entry.narrowed {
+        let text = match again.narrowed {
             None => Cow::Borrowed(&*own.request),
             Some(narrowed) => {
                 let declared = Declaration(narrowed.and(own.offered));
@@ -42,7 +41,7 @@ impl<'i> RequestStamp<'i> {
                 Cow::Owned(text)
             }
         };
-        Some(RequestStamp { text, level: entry.level })
+        Some(RequestStamp { text, level: again.level })
     }
 
     pub(super) fn text(&self) -> &str {
@@ -58,14 +57,10 @@ impl<'i> RequestStamp<'i> {
     }
 }
 
-impl Peer {
-    /// Keeps the params of a call that has been written, so that its request can be made again.
-    pub(super) fn store_params(&mut self, call: CallId) {
-        if let Some(entry) = self.outbound.get_mut(call.0) {
-            // What was there before is empty and has room: it is for the next call.
-            core::mem::swap(&mut entry.params, &mut self.spare);
-        }
-        self.spare.clear();
+impl Session {
+    /// What is added to a request that is sent or sent again; nothing in a session.
+    pub(super) fn request_stamp(&self, again: &Again) -> Option<RequestStamp<'_>> {
+        RequestStamp::of(self.identity(), self.rules(), again)
     }
 }
 

@@ -1,40 +1,39 @@
-//! Responses of the peer: which call they end, and how.
+//! Responses of the peer: which request they answer, and who gets the answer.
 
-use super::call::{Call, Purpose};
+use super::Peer;
+use super::again::can_be_sent_again;
+use super::asked::Owner;
+use super::call_state::Answer;
+use super::call_state::{CallCx, CallState};
+use super::carrier_failure::ExchangeEnd;
+use super::check_result::judged;
 use super::cx::Cx;
-use super::event::{CallEnded, Outcome, Stray};
-use super::gather::Gathered;
-use super::incoming::Incoming;
+use super::event::{Outcome, Stray};
+use super::for_role::ForRole;
 use super::late_probe::LateProbe;
 use super::outlets::Lane;
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
-use super::rules::required_elicitations;
-use super::{Peer, Role};
-use crate::dialect::forms::is_refusal;
-use crate::dialect::methods::RequestKind;
-use crate::error::ViolationKind;
-use crate::handle::CallId;
-use crate::json::{Elements, Misfit, Object, Str, fits, member};
+use crate::handle::{CallId, InboundId};
 use crate::rpc::{ErrorObject, Id, ResultType, StrayCause};
+use crate::session::Phase;
 
+/// # Responses
 impl Peer {
     pub(super) fn response<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: Id<'a>,
-        outcome: Outcome<'a>,
-        bytes: &'a [u8],
-        reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
+        answer: Answer<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
         match self.pending(cx, &id) {
-            Some(call) => self.ended(cx, call, outcome, bytes, reception),
-            None if self.is_late_probe(cx, &id) => {
-                Some(Incoming::LateProbe(LateProbe { outcome, id }))
+            Some(call) => self.answer(cx, call, answer),
+            None if self.opening.is_late_probe(&id, cx.config.match_stringified_ids) => {
+                Some(ForRole::LateProbe(LateProbe { outcome: answer.outcome, id }))
             }
             None => {
                 let cause = self.stray_cause(cx, &id);
-                Some(Incoming::Event(PeerEvent::Stray(Stray { id, cause })))
+                Some(ForRole::Event(PeerEvent::Stray(Stray { id, cause })))
             }
         }
     }
@@ -47,233 +46,168 @@ impl Peer {
         error: ErrorObject<'a>,
         bytes: &'a [u8],
         reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
-        let by_lane = match reception.arrival.lane {
+    ) -> Option<ForRole<'e, 'a>> {
+        let lane = reception.arrival.lane;
+        let by_lane = match lane {
             Lane::Call(call) if self.awaits_answer(call) => Some(call),
             _ => None,
         };
-        let is_of_another =
-            matches!(reception.arrival.lane, Lane::Call(call) if Some(call) != self.initialize);
-        match by_lane.or_else(|| self.initialize.filter(|_| !is_of_another)) {
-            Some(call) => self.ended(cx, call, Outcome::PeerError(error), bytes, reception),
-            None => Some(Incoming::Event(PeerEvent::PeerFault(error))),
+        let is_of_another = matches!(lane, Lane::Call(call) if Some(call) != self.opening.call);
+        match by_lane.or_else(|| self.opening.call.filter(|_| !is_of_another)) {
+            Some(call) => {
+                let outcome = Outcome::PeerError(error);
+                self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })
+            }
+            None => Some(ForRole::Event(PeerEvent::PeerFault(error))),
         }
     }
 
-    /// The call that this id belongs to. One that is still held cannot have been answered.
-    pub(super) fn pending(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> Option<CallId> {
-        let place = self.outbound.find(id.number(cx.config.match_stringified_ids)?)?;
-        let is_there = self.outbound.get(place).is_some_and(Call::awaits_answer);
-        is_there.then_some(CallId(place))
+    /// The exchange that carried a call has ended.
+    pub(crate) fn exchange_ended<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        end: ExchangeEnd<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let asked = self.messages.outgoing.get(call.0);
+        let may_be_known = asked.is_some_and(|asked| asked.sent.awaits_answer());
+        if self.messages.lifecycle.phase == Phase::Closed || !may_be_known {
+            return None;
+        }
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        self.messages.outgoing.clock_mut().tick(cx.now());
+        let (outcome, status) = match end {
+            ExchangeEnd::Error { is_mended: true, .. } if self.is_sent_again(cx, call) => {
+                return None;
+            }
+            ExchangeEnd::Error { error, status, .. } => (Outcome::PeerError(error), Some(status)),
+            ExchangeEnd::Failure(failure) => {
+                let status = failure.status;
+                (Outcome::Undelivered(failure), status)
+            }
+        };
+        let answer = Answer { outcome, bytes: b"", result_type: ResultType::Absent };
+        let mut for_role = self.answer(cx, call, answer);
+        if let Some(ForRole::Event(PeerEvent::CallEnded(ended))) = &mut for_role {
+            ended.status = status;
+        }
+        for_role
     }
 
-    /// Whether the peer may have heard of a call and has not answered it.
-    pub(super) fn has_heard_of(&self, call: CallId) -> bool {
-        self.outbound.get(call.0).is_some_and(Call::awaits_answer)
+    /// The carrier has found out how a call should have been made: whether it is sent again.
+    fn is_sent_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
+        let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
+        let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
+        let (below, index) = (&mut self.messages, &mut self.index);
+        let mut at = CallCx { cx, below, index, call };
+        let is_again = can_be_sent_again(&mut at);
+        if is_again {
+            state.send_again(&mut at);
+        }
+        self.put_state(call, state);
+        is_again
+    }
+
+    /// The request that this id belongs to. One that has not been sent cannot have been answered.
+    pub(super) fn pending(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> Option<CallId> {
+        let number = id.number(cx.config.match_stringified_ids)?;
+        let place = self.messages.outgoing.find(number)?;
+        let asked = self.messages.outgoing.get(place)?;
+        asked.sent.awaits_answer().then_some(CallId(place))
     }
 
     /// Whether a call of the application, or a question about a task, can be answered.
     fn awaits_answer(&self, call: CallId) -> bool {
-        let is_step = |entry: &Call| entry.purpose == Purpose::TaskStep;
-        let entry = self.outbound.get(call.0);
-        entry.is_some_and(Call::awaits_answer)
-            && (self.is_pending(call) || entry.is_some_and(is_step))
+        self.messages.outgoing.get(call.0).is_some_and(|asked| {
+            let is_poll = matches!(asked.owner, Owner::Poll { .. });
+            asked.sent.awaits_answer() && (asked.owner.is_application() || is_poll)
+        })
     }
 
-    /// Whether a call of ours with this id was cancelled or timed out not long ago.
+    /// Whether a request of ours with this id was cancelled or timed out not long ago.
     pub(super) fn was_given_up(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> bool {
         matches!(self.stray_cause(cx, id), StrayCause::Cancelled | StrayCause::TimedOut)
     }
 
-    /// Why an id belongs to no call that could be answered.
+    /// Why an id belongs to no request that could be answered.
     fn stray_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> StrayCause {
+        let outgoing = &self.messages.outgoing;
         let number = id.number(cx.config.match_stringified_ids);
-        let pending = number.and_then(|number| self.outbound.find(number));
-        match pending.and_then(|place| self.outbound.get(place)) {
+        let pending = number.and_then(|number| outgoing.find(number));
+        match pending.and_then(|place| outgoing.get(place)) {
             // Its id stays in use as the progress token of the task.
-            Some(entry) if entry.tracked().is_some_and(|task| task.was_answered) => {
-                StrayCause::Completed
-            }
+            Some(asked) if asked.call.state.takes_progress() => StrayCause::Completed,
             // The request has not been sent, or not under this id.
             Some(_) => StrayCause::NeverIssued,
-            None => self.outbound.stray(number),
+            None => outgoing.stray(number),
         }
     }
 
-    /// The answer to a call has come.
-    pub(super) fn ended<'e, 'a>(
+    /// The answer to a request of ours has come.
+    pub(super) fn answer<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
         call: CallId,
-        outcome: Outcome<'a>,
-        bytes: &'a [u8],
-        reception: &Reception,
-    ) -> Option<Incoming<'e, 'a>> {
-        let entry = self.outbound.get(call.0)?;
-        match entry.purpose {
-            Purpose::Initialize | Purpose::Probe => {
-                self.end_call(call);
-                Some(Incoming::HandshakeEnded(outcome))
+        answer: Answer<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        match self.messages.outgoing.get(call.0)?.owner {
+            Owner::Application | Owner::Subscription => {
+                self.step(cx, (call, true), |state, at| state.answered(at, answer))
             }
-            Purpose::KeepAlive => {
-                self.ping_answered(&outcome);
-                self.end_call(call);
+            Owner::Initialize | Owner::Probe => {
+                _ = self.take_out(call);
+                Some(ForRole::HandshakeEnded(answer.outcome))
+            }
+            Owner::KeepAlive => {
+                self.keep_alive.answered(&answer.outcome);
+                _ = self.take_out(call);
                 None
             }
-            Purpose::Input => {
-                let outcome = self.judged(cx, call, outcome, bytes);
-                let going_on = self.input_answered(cx, call, &outcome)?;
-                Some(match going_on {
-                    Ok(resumed) => Incoming::Resumed(resumed),
-                    Err(event) => Incoming::Event(event),
+            Owner::Input(id) => {
+                let Answer { outcome, bytes, .. } = answer;
+                let outcome = judged(&mut self.messages, cx, call, outcome, bytes);
+                _ = self.take_out(call);
+                self.input_answered(cx, (id, call), &outcome)
+            }
+            Owner::Interest => {
+                _ = self.take_out(call);
+                let is_granted = matches!(answer.outcome, Outcome::Result(_));
+                self.in_sessions().request_ended(call, is_granted);
+                None
+            }
+            Owner::TaskInput(_) => {
+                let Answer { outcome, bytes, .. } = answer;
+                let outcome = judged(&mut self.messages, cx, call, outcome, bytes);
+                let left = self.take_out(call)?;
+                Some(ForRole::Event(self.ended(left, outcome, false)))
+            }
+            Owner::Poll { of, kind } => {
+                _ = self.take_out(call);
+                self.step(cx, (of, false), |state, at| match state {
+                    CallState::Task(task) => task.polled(at, kind, answer),
+                    _ => super::call_state::Next::On(None),
                 })
             }
-            Purpose::Interest => {
-                self.interest_ended(call, &outcome);
-                None
-            }
-            Purpose::TaskQuestion => {
-                let outcome = self.judged(cx, call, outcome, bytes);
-                self.task_question_ended(call, outcome).map(Incoming::Event)
-            }
-            Purpose::TaskStep => {
-                self.step_ended(cx, call, outcome, bytes, reception).map(Incoming::Event)
-            }
-            Purpose::Abandoned => {
-                self.abandoned_answered(cx, call, &outcome, reception).map(Incoming::Event)
-            }
-            Purpose::Subscription => {
-                let outcome = match self.interim(cx, call, outcome, bytes, reception) {
-                    Gathered::Ends(outcome) => outcome,
-                    Gathered::Asked(input) => return Some(Incoming::Input(input)),
-                    Gathered::Waits => return None,
-                    Gathered::Became(event) => return Some(Incoming::Event(event)),
-                };
-                let outcome = self.judged(cx, call, outcome, bytes);
-                let event = self.subscription_ended(call, outcome);
-                self.end_call(call);
-                Some(Incoming::Event(event))
-            }
-            Purpose::Application => {
-                let outcome = match self.interim(cx, call, outcome, bytes, reception) {
-                    Gathered::Ends(outcome) => outcome,
-                    Gathered::Asked(input) => return Some(Incoming::Input(input)),
-                    Gathered::Waits => return None,
-                    Gathered::Became(event) => return Some(Incoming::Event(event)),
-                };
-                let outcome = self.judged(cx, call, outcome, bytes);
-                let event = match self.next_page(cx, call, outcome, reception) {
-                    Ok(event) => event,
-                    Err(outcome) => {
-                        let stale = self.is_stale(call);
-                        let needed_input = self.needed_input(call);
-                        self.end_call(call);
-                        let ended = CallEnded::new(call, outcome);
-                        PeerEvent::CallEnded(CallEnded { stale, needed_input, ..ended })
-                    }
-                };
-                Some(Incoming::Event(event))
-            }
+            Owner::Abandoned => self.abandoned_answered(cx, call, &answer).map(ForRole::Event),
         }
     }
 
-    /// Looks whether what has come is the outcome of a call, or only a step on the way to it.
-    fn interim<'a>(
+    /// The client has answered one of the questions that were asked for a request. Gives that one if it can go on.
+    fn input_answered<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        call: CallId,
-        outcome: Outcome<'a>,
-        bytes: &'a [u8],
-        reception: &Reception,
-    ) -> Gathered<'a> {
-        if let Outcome::Result(result) = &outcome
-            && let Some(task) = self.becomes_task(cx, call, result, bytes, reception)
-        {
-            return task;
-        }
-        if !self.rules().reads_result_types {
-            return Gathered::Ends(outcome);
-        }
-        let is_known = self.outbound.get(call.0).is_some_and(|entry| entry.kind.is_some());
-        match outcome {
-            Outcome::PeerError(error) if self.is_repeated(cx, call, &error) => Gathered::Waits,
-            Outcome::Result(result) if is_known => match reception.result_type {
-                ResultType::Complete => Gathered::Ends(Outcome::Result(result)),
-                ResultType::Absent => {
-                    self.note(ViolationKind::NoResultType);
-                    Gathered::Ends(Outcome::Result(result))
-                }
-                ResultType::InputRequired => {
-                    let _now = cx.now();
-                    self.gather(cx, call, (result, bytes))
-                }
-                ResultType::Task | ResultType::Other => {
-                    let kind = ViolationKind::InvalidResult;
-                    Gathered::Ends(Outcome::Malformed { kind, message: bytes.into() })
-                }
-            },
-            outcome => Gathered::Ends(outcome),
-        }
-    }
-
-    /// The outcome of a call, once what the peer answered has been looked at.
-    pub(super) fn judged<'a>(
-        &mut self,
-        cx: &Cx<'_, '_>,
-        call: CallId,
-        outcome: Outcome<'a>,
-        bytes: &'a [u8],
-    ) -> Outcome<'a> {
-        match &outcome {
-            Outcome::Result(result) => {
-                let result = result.borrowed().unwrap_or_default();
-                if self.check_result(cx, call, result).is_err() {
-                    let kind = ViolationKind::InvalidResult;
-                    return Outcome::Malformed { kind, message: bytes.into() };
-                }
-            }
-            Outcome::PeerError(error) if self.role == Role::Client => {
-                self.register_elicitations(cx, error);
-            }
-            _ => {}
-        }
-        outcome
-    }
-
-    /// Whether a result is what the method asks for. What a person has filled in is compared with the
-    /// form in any case, and so is everything that was asked for on behalf of a request: its handler could do
-    /// nothing with what it cannot read but ask again. Everything else is if the configuration wants it.
-    fn check_result(&mut self, cx: &Cx<'_, '_>, call: CallId, result: &str) -> Result<(), Misfit> {
-        let (Some(entry), Some(session)) = (self.outbound.get(call.0), self.session) else {
-            return Ok(());
+        (id, call): (InboundId, CallId),
+        outcome: &Outcome<'_>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let Outcome::Result(result) = outcome else {
+            return self.input_failed(cx, id).map(ForRole::Event);
         };
-        let Some(kind) = entry.kind else { return Ok(()) };
-        let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
-        let is_wanted = cx.config.check_results || entry.purpose == Purpose::Input;
-        if is_answer || (is_wanted && kind != RequestKind::Elicit) {
-            fits(kind.rule().result(session.revision), Some(&Object::of(result)))?;
-            entry.kept.check_result(kind, result)?;
+        let answer = result.as_json();
+        if !self.messages.may_keep(&cx.config.limits, answer.len()) {
+            return self.input_failed(cx, id).map(ForRole::Event);
         }
-        if kind == RequestKind::ListRoots && has_strange_root(result) {
-            self.note(ViolationKind::RootNotAFile);
-        }
-        Ok(())
-    }
-
-    /// Remembers the elicitations by URL that an error asks for, so that their completion is known.
-    fn register_elicitations(&mut self, cx: &Cx<'_, '_>, error: &ErrorObject<'_>) {
-        let Some(session) = self.session else { return };
-        for id in required_elicitations(error, session.revision) {
-            self.elicitations.add(&id, &cx.config.limits);
-        }
+        self.bridges.answered(&mut self.messages, id, call, answer);
+        self.bridges.resumed(&mut self.messages, id).map(ForRole::Resumed)
     }
 }
-
-/// Whether a list of roots has one that is no file.
-fn has_strange_root(result: &str) -> bool {
-    Elements::of(member(result, "roots").unwrap_or_default())
-        .filter_map(|root| member(root.borrowed()?, "uri").and_then(Str::from_literal))
-        .any(|uri| !uri.chars().take(FILE.len()).eq(FILE.chars()))
-}
-
-const FILE: &str = "file://";

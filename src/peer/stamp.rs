@@ -2,31 +2,54 @@
 //! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 
-use serde::ser::Serialize;
-
-use super::Peer;
 use super::cache_hints::CacheHint;
-use super::cx::Cx;
 use super::exchange::Exchange;
-use super::exchanges::Said;
 use super::identity::{Identity, key};
-use super::incoming_request::IncomingRequest;
 use crate::dialect::methods::RequestKind;
 use crate::json::{Additions, MetaAdditions};
-use crate::rpc::{Id, write_result};
+use crate::rpc::Id;
 use crate::task::RELATED;
 
 /// What kind of result it is.
 const COMPLETE: (&str, &str) = ("resultType", "\"complete\"");
+const TASK: (&str, &str) = ("resultType", "\"task\"");
+const INPUT_REQUIRED: (&str, &str) = ("resultType", "\"input_required\"");
+
+/// What kind of result a request is answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReplyKind {
+    /// The result of the method.
+    Result,
+    /// Something about a task, which has the right form.
+    AboutTask,
+    /// The task that the request has become.
+    Task,
+    /// What is required of the client before the request can be answered.
+    InputRequired,
+}
 
 /// Writes the result of an exchange with everything that the machine has to add to it. In a session
 /// that is nothing; nor is it anything for what is relayed.
 pub(super) fn stamped<R>(
     identity: Option<&Identity>,
     exchange: &Exchange,
-    id: &Id<'_>,
+    (id, kind): (&Id<'_>, ReplyKind),
     write: impl FnOnce(&Additions<'_>) -> R,
 ) -> R {
+    let interim = match kind {
+        ReplyKind::Result | ReplyKind::AboutTask => None,
+        ReplyKind::Task if exchange.rules().task_is_of_session => {
+            return write(&Additions::NONE);
+        }
+        ReplyKind::Task => Some(TASK),
+        ReplyKind::InputRequired => Some(INPUT_REQUIRED),
+    };
+    if let Some(interim) = interim {
+        let text = identity.map_or("", |own| own.info.as_str());
+        let reserved = if text.is_empty() { &[][..] } else { key::OF_RESULTS };
+        let meta = MetaAdditions { members: &[], text, reserved };
+        return write(&Additions { members: &[interim], defaults: &[], meta });
+    }
     let Some(own) = identity.filter(|_| exchange.rules().stamps_results && !exchange.is_relayed)
     else {
         if exchange.related.0.is_empty() {
@@ -53,29 +76,6 @@ pub(super) fn stamped<R>(
             write(&Additions { members: &[COMPLETE], defaults: &defaults, meta })
         }
         Some(_) => write(&Additions { members: &[COMPLETE], defaults: &[], meta }),
-    }
-}
-
-impl Peer {
-    /// Answers `server/discover`, by itself. Says whether it could.
-    pub(crate) fn answer_discovery<T: Serialize>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        request: &IncomingRequest<'_, '_>,
-        result: &T,
-    ) -> bool {
-        let kind = RequestKind::Discover;
-        let form = Some(kind.rule().result(request.context.revision));
-        let exchange =
-            Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
-        let identity = self.identity.take();
-        let sent = self.answer_own(cx, request.arrival, Said::Result, |writer| {
-            stamped(identity.as_deref(), &exchange, &request.id, |additions| {
-                write_result(writer, &request.id, result, additions, form)
-            })
-        });
-        self.identity = identity;
-        sent
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Raw, Str};
 use crate::limits::Limits;
+use crate::model::SubscriptionFilter;
 use crate::rpc::ErrorObject;
 use crate::subscription::Filter;
 
@@ -195,4 +196,17 @@ impl InSession {
             list.and_then(|list| self.granted.lists.get(list)).is_some_and(Option::is_some);
         of_list || uri.is_some_and(|uri| self.granted.has_prefix_of(uri))
     }
+}
+
+/// What is in one filter and not in another one, as it is sent.
+pub(super) fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFilter<'static> {
+    let mut refused = all.clone();
+    for (list, granted) in refused.lists.iter_mut().zip(&granted.lists) {
+        if granted.is_some() {
+            *list = None;
+        }
+    }
+    refused.resources.retain(|uri, ()| !granted.resources.contains_key(uri));
+    refused.tasks.retain(|id| granted.tasks.binary_search(id).is_err());
+    refused.as_sent()
 }

@@ -1,56 +1,67 @@
-//! What tasks of the peer ask for where there are no sessions: asked of the application, and brought to the
-//! peer answer by answer.
+//! What tasks of the peer require where there are no sessions: asked of the application, and brought to the peer answer by
+//! answer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Peer;
+use super::again::stuck;
+use super::asked::PollKind;
 use super::call_options::CallError;
-use super::cx::Cx;
+use super::call_state::CallCx;
 use super::event::CancelCause;
-use super::gathering::{Gathering, Need, Wanted};
+use super::gathering::{Need, Wanted};
 use super::outlets::Lane;
-use super::tracking::StepKind;
+use super::remote_task::RemoteTask;
+use super::wanted_inputs::{admit_for, may_be_required, withdraw};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
-use crate::handle::{CallId, Place};
+use crate::handle::Place;
 use crate::json::{EncodeError, MemberTexts, Str, member, object_of};
 
-impl Peer {
-    /// Asks the application for what a task waits for, each thing once, and withdraws what it does not wait
+/// # Inputs
+impl RemoteTask {
+    /// Asks the application for what the task waits for, each thing once, and withdraws what it does not wait
     /// for any more.
-    pub(super) fn take_task_inputs(&mut self, cx: &Cx<'_, '_>, call: CallId, snapshot: &str) {
+    pub(super) fn take_inputs(&mut self, at: &mut CallCx<'_, '_, '_>, snapshot: &str) {
         let requests = member(snapshot, "inputRequests").filter(|text| text.starts_with('{'));
         let requests = requests.unwrap_or("{}");
-        let named = self.named_inputs(call, requests);
-        self.withdraw_unwanted(call, &named);
-        let mut room = self.room_for_inputs(cx, call, &named);
+        let named = self.named_inputs(requests);
+        self.withdraw_unnamed(at, &named);
+        let mut room = self.room_for_inputs(at.cx.config.limits.input_requests, &named);
         for (key, request) in MemberTexts::of(requests) {
             let key = key.to_str();
-            if self.knows_input(call, &key) {
+            if self.knows_input(&key) {
                 continue;
             }
-            let Some(wanted) = self.readable_input(cx, call, &key, request) else {
-                self.note(ViolationKind::InvalidResult);
+            let Some(mut wanted) = readable_input(at, &key, request) else {
+                at.below.violations.note(ViolationKind::InvalidResult);
                 continue;
             };
             let Some(index) = room.next() else {
-                self.note(ViolationKind::InvalidResult);
+                at.below.violations.note(ViolationKind::InvalidResult);
                 break;
             };
-            self.want_input(cx, (call, index), wanted);
+            let need = Need::new(at.call, index);
+            wanted.place = Some(admit_for(at.below, at.cx, &wanted, need));
+            if let Some(asked) = at.below.outgoing.get_mut(at.call.0) {
+                asked.call.needed_input = true;
+            }
+            match self.inputs.0.get_mut(index as usize) {
+                Some(slot) => {
+                    at.below.kept += wanted.key.len();
+                    at.below.kept -= core::mem::replace(slot, wanted).key.len();
+                }
+                None => {
+                    at.below.kept += wanted.key.len();
+                    self.inputs.0.push(wanted);
+                }
+            }
         }
     }
 
-    fn known_inputs(&self, call: CallId) -> &[Wanted] {
-        let gathering = self.outbound.get(call.0).and_then(|entry| entry.gathering.as_deref());
-        gathering.map_or(&[], |gathering| &gathering.wanted)
-    }
-
-    /// Which of the things that a task has ever asked for it still asks for. One pass, however many there
-    /// are.
-    fn named_inputs(&self, call: CallId, requests: &str) -> Vec<bool> {
-        let known = self.known_inputs(call);
+    /// Which of the inputs that the task has ever required it still requires. One pass, however many there are.
+    fn named_inputs(&self, requests: &str) -> Vec<bool> {
+        let known = &self.inputs.0;
         let mut named = alloc::vec![false; known.len()];
         if known.is_empty() {
             return named;
@@ -62,46 +73,19 @@ impl Peer {
         named
     }
 
-    fn knows_input(&self, call: CallId, key: &str) -> bool {
+    fn knows_input(&self, key: &str) -> bool {
         // What was taken back can be asked again.
         let is_open = |one: &Wanted| one.place.is_some() || one.answer.is_some();
-        let known = self.known_inputs(call);
-        work!(known.len());
-        known.iter().any(|one| one.key == key && is_open(one))
+        work!(self.inputs.0.len());
+        self.inputs.0.iter().any(|one| one.key == key && is_open(one))
     }
 
-    /// Something that a task may ask for.
-    fn readable_input(
-        &self,
-        cx: &Cx<'_, '_>,
-        call: CallId,
-        key: &str,
-        request: &str,
-    ) -> Option<Wanted> {
-        let entry = self.outbound.get(call.0)?;
-        let is_full = cx.config.limits.inbound_requests <= self.inbound.len();
-        let method = member(request, "method").and_then(Str::from_literal)?;
-        let kind = RequestKind::of(&method)?;
-        let params = member(request, "params").filter(|params| *params != "null");
-        if is_full || params.is_some_and(|params| !params.starts_with('{')) {
-            return None;
-        }
-        let wanted = Wanted::new(String::from(key), kind, params.map(String::from));
-        let fits = self.may_keep(&cx.config.limits, wanted.bytes() + wanted.key.len());
-        (fits && self.may_be_wanted(&wanted, entry.narrowed)).then_some(wanted)
-    }
-
-    /// Where among all that a task has asked for there is room for more: behind them, and where something
-    /// is that it does not name any more.
-    fn room_for_inputs(
-        &self,
-        cx: &Cx<'_, '_>,
-        call: CallId,
-        named: &[bool],
-    ) -> impl Iterator<Item = u32> + use<> {
+    /// Where among all that the task has required there is room for more: behind them, and where something is that it does
+    /// not name any more.
+    fn room_for_inputs(&self, most: u32, named: &[bool]) -> impl Iterator<Item = u32> + use<> {
         let is_over =
             |one: &Wanted| one.place.is_none() && (one.answer.is_none() || one.is_brought);
-        let known = self.known_inputs(call);
+        let known = &self.inputs.0;
         let over: Vec<u32> = (0..)
             .zip(known.iter().zip(named))
             .filter(|(_, (one, named))| !**named && is_over(one))
@@ -109,65 +93,73 @@ impl Peer {
             .collect();
         // No more than a limit of 32 bits.
         let count = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        (count..cx.config.limits.input_requests).chain(over)
+        (count..most).chain(over)
     }
 
-    fn want_input(&mut self, cx: &Cx<'_, '_>, (call, index): (CallId, u32), mut wanted: Wanted) {
-        wanted.place = Some(self.admit_need(cx, &wanted, Need::new(call, index)));
-        self.outbound.want(call.0, index, wanted);
-    }
-
-    /// Takes back what the application was asked and nobody waits for any more.
-    fn withdraw_unwanted(&mut self, call: CallId, named: &[bool]) {
-        let gathering =
-            self.outbound.get_mut(call.0).and_then(|entry| entry.gathering.as_deref_mut());
-        let Some(Gathering { wanted, .. }) = gathering else { return };
-        let unnamed = wanted.iter_mut().zip(named).filter(|(_, named)| !**named);
+    /// Takes back what the application was asked and the task does not name any more.
+    fn withdraw_unnamed(&mut self, at: &mut CallCx<'_, '_, '_>, named: &[bool]) {
+        let unnamed = self.inputs.0.iter_mut().zip(named).filter(|(_, named)| !**named);
         let places: Vec<Place> = unnamed
             .filter_map(|(one, _)| {
                 one.params = None;
                 one.place.take()
             })
             .collect();
-        self.withdraw_needs(places.into_iter(), CancelCause::CallEnded);
+        withdraw(at.below, places.into_iter(), CancelCause::CallEnded);
+    }
+
+    /// The application has answered an input.
+    pub(super) fn given(&mut self, at: &mut CallCx<'_, '_, '_>, index: u32, answer: String) {
+        self.inputs.give(index, answer);
+        self.bring_inputs(at);
     }
 
     /// Brings the peer what has been answered and not been brought.
-    pub(super) fn bring_inputs(&mut self, cx: &mut Cx<'_, '_>, call: CallId) {
-        let Some(entry) = self.outbound.get(call.0) else { return };
-        let Some(gathering) = entry.gathering.as_deref() else { return };
-        let new = || gathering.wanted.iter().filter(|one| one.answer.is_some() && !one.is_brought);
-        if new().next().is_none() {
+    pub(super) fn bring_inputs(&mut self, at: &mut CallCx<'_, '_, '_>) {
+        let is_new = |one: &&Wanted| one.answer.is_some() && !one.is_brought;
+        if !self.inputs.0.iter().any(|one| is_new(&one)) {
             return;
         }
-        let answers = new().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
-        let inputs = object_of(answers);
-        let step = self.take_step(cx, call, (StepKind::Update, Some(&inputs)));
-        match step {
-            Ok(_) => {}
+        let new = self.inputs.0.iter().filter(is_new);
+        let inputs = object_of(new.filter_map(|one| Some((&*one.key, one.answer.as_deref()?))));
+        let asked = self.poll(at.below, at.cx, at.call, (PollKind::Update, Some(&inputs)));
+        match asked {
+            Ok(_) => {
+                for one in self.inputs.0.iter_mut().filter(|one| one.answer.is_some()) {
+                    one.is_brought = true;
+                }
+            }
             // There will never be room for it.
             Err(error @ CallError::Encode(EncodeError::Full))
-                if cx.out.lane(Lane::Call(call)).is_empty() =>
+                if at.cx.out.lane(Lane::Call(at.call)).is_empty() =>
             {
-                return self.is_stuck(call, error);
+                stuck(at, error);
             }
             // It is brought with the next question.
-            Err(_) => return,
-        }
-        let Some(entry) = self.outbound.get_mut(call.0) else { return };
-        if let Some(gathering) = entry.gathering.as_deref_mut() {
-            for one in gathering.wanted.iter_mut().filter(|one| one.answer.is_some()) {
-                one.is_brought = true;
-            }
+            Err(_) => {}
         }
     }
 
     /// What was brought last may not have come: it is brought again with the next question.
-    pub(super) fn updates_are_lost(&mut self, call: CallId) {
-        let gathering =
-            self.outbound.get_mut(call.0).and_then(|entry| entry.gathering.as_deref_mut());
-        for one in gathering.into_iter().flat_map(|gathering| &mut gathering.wanted) {
+    pub(super) fn updates_are_lost(&mut self) {
+        for one in &mut self.inputs.0 {
             one.is_brought = false;
         }
     }
+}
+
+/// Something that a task may require.
+fn readable_input(at: &CallCx<'_, '_, '_>, key: &str, request: &str) -> Option<Wanted> {
+    let limits = &at.cx.config.limits;
+    let asked = at.below.outgoing.get(at.call.0)?;
+    let is_full = limits.inbound_requests <= at.below.incoming.table.len();
+    let method = member(request, "method").and_then(Str::from_literal)?;
+    let kind = RequestKind::of(&method)?;
+    let params = member(request, "params").filter(|params| *params != "null");
+    if is_full || params.is_some_and(|params| !params.starts_with('{')) {
+        return None;
+    }
+    let wanted = Wanted::new(String::from(key), kind, params.map(String::from));
+    let fits = at.below.may_keep(limits, wanted.bytes() + wanted.key.len());
+    (fits && may_be_required(&at.below.session, &wanted, asked.again.narrowed)).then_some(wanted)
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::Peer;
-use super::call::Purpose;
+use super::asked::Owner;
 use super::call_options::{CallError, CallOptions};
 use super::cx::Cx;
 use super::event::{Outcome, TaskAnswer};
@@ -12,16 +12,15 @@ use super::hosting::NO_SUCH_TASK;
 use super::identity::key;
 use super::listens::tell;
 use super::outlets::{Lane, Outlets};
-use super::peer_event::PeerEvent;
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
-use super::tracking::TaskPart;
+use super::room::{has_room, make_room};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
-use crate::handle::{CallId, InboundId};
+use crate::handle::InboundId;
 use crate::json::{EncodeError, MetaAdditions, Raw};
 use crate::rpc::{Fault, GivenUp, write_notification, write_notification_with};
 use crate::session::Phase;
@@ -42,7 +41,7 @@ impl Peer {
     /// for the next time.
     pub(crate) fn settle_tasks(&mut self, cx: &mut Cx<'_, '_>, tasks: &mut Tasks) {
         let connection = self.connection();
-        if self.phase == Phase::Closed {
+        if self.messages.lifecycle.phase == Phase::Closed {
             return tasks.disconnected(connection);
         }
         let mut failures = 0;
@@ -59,9 +58,11 @@ impl Peer {
                     self.release(cx, waiter, answered)
                 }
                 Notice::Dismiss(call) => {
-                    if self.outbound.get(call.0).is_some() {
+                    if self.messages.outgoing.get(call.0).is_some() {
                         let reason = Some("the task does not need it any more");
-                        self.give_up(cx, call, GivenUp::Cancelled, reason);
+                        // Nothing is begun on behalf of a question for a task.
+                        _ = self.leave(call);
+                        self.messages.drop(cx, call, GivenUp::Cancelled, reason);
                     }
                     Ok(())
                 }
@@ -105,7 +106,11 @@ impl Peer {
         key: TaskKey,
     ) -> Result<(), Later> {
         let notify = tasks.config().notify;
-        let has_tasks = self.session.is_some_and(|session| Feature::Tasks.is_in(session.revision));
+        let has_tasks = self
+            .messages
+            .session
+            .terms
+            .is_some_and(|session| Feature::Tasks.is_in(session.revision));
         let Some(task) = tasks.record(key) else { return Ok(()) };
         let is_here = task.links.home == Some(self.connection());
         if is_here && has_tasks {
@@ -126,7 +131,7 @@ impl Peer {
     fn notify_status(&self, cx: &mut Cx<'_, '_>, task: &InSession<'_>) -> Result<(), Later> {
         let method = NotificationKind::TaskChanged.rule().name;
         // Nobody may rely on it, so it need not be told later either.
-        if self.must_hold(method) {
+        if self.messages.must_hold(method) {
             return Ok(());
         }
         let sent = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
@@ -155,7 +160,8 @@ impl Peer {
             let Some(wanted) = tasks.next_wanted(key) else { break };
             let connection = self.connection();
             let is_open = |waiter: &&InboundId| {
-                waiter.connection() == connection && self.inbound.get(waiter.0).is_some()
+                waiter.connection() == connection
+                    && self.messages.incoming.table.get(waiter.0).is_some()
             };
             let waiter = task.links.waiters.iter().find(is_open).copied();
             // One that was begun without a session shows what it asks for, unless somebody waits here.
@@ -166,21 +172,26 @@ impl Peer {
             let lane = waiter.map_or(Lane::Connection, Lane::Exchange);
             let options = CallOptions { parent: waiter, ..CallOptions::new() };
             let related = related(&task.id);
-            let asked = self.prepare_call(cx, method, options).and_then(|mut order| {
-                order.entry.purpose = Purpose::TaskQuestion;
+            let (messages, index) = (&mut self.messages, &mut self.index);
+            let has_room = has_room(messages, index, cx);
+            let owner = Owner::TaskInput(key);
+            let asked = messages.order(cx, method, owner, options, has_room);
+            let asked = asked.and_then(|mut order| {
                 // It lives as long as the task, not as the request which opens a way for it.
-                order.entry.parent = None;
-                order.entry.task = Some(TaskPart::Question { task: key, related }.into());
+                order.asked.parent = None;
+                order.related = Some(related);
                 let params = (!wanted.params.is_empty()).then(|| Raw::trusted(&wanted.params));
                 let on = waiter.map(Lane::Exchange);
-                self.make_on(cx, &mut order, on, method, &params)
+                let call = messages.ask_on(cx, &mut order, on, method, &params)?;
+                make_room(messages, index, cx);
+                Ok(call)
             });
             let input = wanted.key.clone();
             match asked {
                 Ok(call) => tasks.asked(key, &input, call),
                 Err(CallError::TooManyCalls) => return Err(Later),
                 Err(CallError::Encode(EncodeError::Full))
-                    if self.must_hold(method) || has_room_later(lane, cx.out) =>
+                    if self.messages.must_hold(method) || has_room_later(lane, cx.out) =>
                 {
                     return Err(Later);
                 }
@@ -200,9 +211,10 @@ impl Peer {
         key: TaskKey,
     ) -> Result<(), Later> {
         // Two connections with one number would otherwise be told of each other's tasks.
-        let is_granted = |id: &String| self.tasks_of_listen(listen).binary_search(id).is_ok();
+        let is_granted = |id: &String| self.listens.tasks_of(listen).binary_search(id).is_ok();
         if let Some(task) = tasks.record(key).filter(|task| is_granted(&task.id))
-            && let Some(exchange) = self.inbound.get_mut(listen.0).filter(|listen| !listen.marked)
+            && let Some(exchange) =
+                self.messages.incoming.table.get_mut(listen.0).filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
             let told =
@@ -221,21 +233,6 @@ impl Peer {
         }
         Ok(())
     }
-
-    /// What a task has asked for has an outcome.
-    pub(super) fn task_question_ended<'a>(
-        &mut self,
-        call: CallId,
-        outcome: Outcome<'a>,
-    ) -> Option<PeerEvent<'a>> {
-        let Some(TaskPart::Question { task, .. }) = self.outbound.get(call.0)?.task.as_deref()
-        else {
-            return None;
-        };
-        let task = *task;
-        self.end_call(call);
-        Some(PeerEvent::TaskAnswer(TaskAnswer { task, call, outcome }))
-    }
 }
 
 /// # Reporting
@@ -252,7 +249,8 @@ impl Peer {
         if task.status().is_final() {
             return Err(TaskError::Final(task.status()));
         }
-        let is_here = task.links.token_of == Some(self.connection()) && self.phase != Phase::Closed;
+        let is_here = task.links.token_of == Some(self.connection())
+            && self.messages.lifecycle.phase != Phase::Closed;
         // Nor is anybody told of one that has not been announced.
         if task.links.token.is_empty() || task.links.home.is_none() || !is_here {
             return Ok(ProgressReport::NotWanted);
@@ -284,16 +282,18 @@ impl Peer {
         id: InboundId,
         granted: Option<&crate::subscription::Filter<()>>,
     ) -> Result<(), EncodeError> {
-        let Some(owner) = self.inbound.get(id.0).map(|exchange| exchange.context.requestor) else {
+        let Some(owner) =
+            self.messages.incoming.table.get(id.0).map(|exchange| exchange.context.requestor)
+        else {
             return Ok(());
         };
         // Who has been granted it already is told of each task as it is.
-        if self.is_acknowledged(id) {
+        if self.listens.is_acknowledged(id) {
             return Ok(());
         }
         self.acknowledge(cx, id, granted, |name| tasks.find_own(name, owner).is_some())?;
-        let inbound = &self.inbound;
-        for name in self.tasks_of_listen(id) {
+        let inbound = &self.messages.incoming.table;
+        for name in self.listens.tasks_of(id) {
             if let Some(key) = tasks.find_own(name, owner) {
                 tasks.watch(key, id, |listen| inbound.get(listen.0).is_some());
             }

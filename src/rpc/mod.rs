@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0, and nothing of MCP: ids, messages by their intent, and the tables of what is in
 //! flight in each direction and until when.
 
+mod clock;
 mod deadlines;
 mod encode;
 mod id;
@@ -8,6 +9,7 @@ mod inbound;
 mod index;
 mod message;
 mod outbound;
+mod outgoing;
 mod place_queue;
 mod table;
 
@@ -23,7 +25,10 @@ pub(crate) use encode::{
 pub(crate) use inbound::Inbound;
 pub(crate) use index::{Index, Lookup};
 pub(crate) use message::{Defective, Intent, Message, ResultType, Versions, classify, defect_kind};
-pub(crate) use outbound::{GivenUp, Outbound};
+pub(crate) use outbound::GivenUp;
+#[cfg(test)]
+pub(crate) use outbound::Outbound;
+pub(crate) use outgoing::{Expired, Outgoing, Patience, Wait};
 pub(crate) use place_queue::PlaceQueue;
 pub(crate) use table::{Ending, Recycle, Table};
 

@@ -86,7 +86,7 @@ impl Server {
             return self.refuse(ViolationKind::AnswerTooLong, request, out);
         }
         // The route leads here only while there is no session, so the step makes sense.
-        if !self.peer.step(Step::Begin) {
+        if !self.peer.take_step(Step::Begin) {
             return None;
         }
         self.peer.open_session(revision, params.capabilities);

@@ -56,7 +56,7 @@ impl Server {
             .acknowledge(&mut Cx::undated(&self.config.connection, out), id, None, |_| false)
             .is_err()
         {
-            self.peer.abandon(id);
+            self.peer.abandon_request(&mut Cx::undated(&self.config.connection, out), id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
         Some(ServerEvent::Subscribed(Subscribed { id, context, requested: Raw::trusted(text) }))

@@ -38,7 +38,7 @@ use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 use crate::peer::Identity;
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Cx, Delivery, Elapsed, Incoming, IncomingRequest, Notice, Notification, NotifyError, Outlets,
+    Cx, Delivery, Elapsed, ForRole, IncomingRequest, Notice, Notification, NotifyError, Outlets,
     Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
     peer_face, task_face,
 };
@@ -235,21 +235,21 @@ impl Server {
 
     fn incoming<'f>(
         &mut self,
-        incoming: Incoming<'_, 'f>,
+        incoming: ForRole<'_, 'f>,
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
         match incoming {
-            Incoming::Event(event) => Some(event.into()),
-            Incoming::Initialize(request) => self.initialize(request, out),
+            ForRole::Event(event) => Some(event.into()),
+            ForRole::Initialize(request) => self.initialize(request, out),
             // It is too large to be moved without a need.
-            Incoming::Request(kind, ref request) => self.request(kind, request, out),
-            Incoming::Notification(kind, notification) => {
+            ForRole::Request(kind, ref request) => self.request(kind, request, out),
+            ForRole::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
             }
-            Incoming::Resumed(resumed) => self.resumed(resumed),
+            ForRole::Resumed(resumed) => self.resumed(resumed),
             // A server opens no connection, and nobody needs anything of it before answering it.
-            Incoming::HandshakeEnded(_) | Incoming::LateProbe(_) | Incoming::Input(_) => None,
+            ForRole::HandshakeEnded(_) | ForRole::LateProbe(_) | ForRole::Input(_) => None,
         }
     }
 
@@ -285,7 +285,7 @@ impl Server {
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
         }
-        if !self.peer.step(Step::Complete) {
+        if !self.peer.take_step(Step::Complete) {
             // It has been received before.
             return None;
         }

@@ -8,6 +8,7 @@ use core::ops::Bound;
 
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::{Elements, Str, member};
+use crate::model::SubscriptionFilter;
 
 /// The lists whose changes can be subscribed to.
 pub(crate) const LISTS: [(&str, Capability); 3] = [
@@ -26,6 +27,24 @@ pub(crate) struct Filter<T> {
     pub(crate) resources: BTreeMap<String, T>,
     /// The tasks, by their ids, each once, in order.
     pub(crate) tasks: Vec<String>,
+}
+
+impl Filter<()> {
+    /// The filter as it is sent.
+    pub(crate) fn as_sent(&self) -> SubscriptionFilter<'static> {
+        let mut sent = SubscriptionFilter::new();
+        for (list, (name, _)) in self.lists.iter().zip(LISTS) {
+            if list.is_some() {
+                match name {
+                    "toolsListChanged" => sent.tools_list_changed = Some(true),
+                    "promptsListChanged" => sent.prompts_list_changed = Some(true),
+                    _ => sent.resources_list_changed = Some(true),
+                }
+            }
+        }
+        let sent = self.resources.keys().fold(sent, |sent, uri| sent.with_resource(uri.clone()));
+        self.tasks.iter().fold(sent, |sent, id| sent.with_task(id.clone()))
+    }
 }
 
 /// Without the ids of tasks.

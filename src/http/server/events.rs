@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use crate::peer::Rare;
+use crate::lazy_box::LazyBox;
 use crate::time::Instant;
 
 /// Keeps the events of one session. Every event is kept before it is sent.
@@ -28,7 +28,7 @@ pub trait EventStore {
 /// The latest events of a session, in memory, within bounds.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct MemoryEvents {
-    kept: Rare<VecDeque<Kept>>,
+    kept: LazyBox<VecDeque<Kept>>,
     bytes: usize,
     most_events: usize,
     most_bytes: usize,
@@ -46,7 +46,7 @@ struct Kept {
 impl MemoryEvents {
     /// Keeps at most so many events, which have at most so many bytes, for so long.
     pub const fn new(most_events: usize, most_bytes: usize, kept_for: Duration) -> Self {
-        Self { kept: Rare::EMPTY, bytes: 0, most_events, most_bytes, kept_for }
+        Self { kept: LazyBox::EMPTY, bytes: 0, most_events, most_bytes, kept_for }
     }
 
     fn drop_oldest(&mut self) {

@@ -17,8 +17,9 @@ use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox, OutboxBounds};
 use crate::handle::{InboundId, Requestor};
+use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
-use crate::peer::{Arrival, Lane, Rare};
+use crate::peer::{Arrival, Lane};
 use crate::server::{Call, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
@@ -51,7 +52,7 @@ pub struct Streams<E = MemoryEvents> {
     pub(super) current: Option<u32>,
     pub(super) next_number: u32,
     /// Streams that have broken off and can be come back for, the latest last.
-    pub(super) kept: Rare<VecDeque<u32>>,
+    pub(super) kept: LazyBox<VecDeque<u32>>,
     /// When something is to be done about which stream.
     deadlines: BTreeSet<(Instant, u32)>,
     /// Streams whose responses should be asked.
@@ -168,7 +169,7 @@ impl<E: EventStore> Streams<E> {
             requests: Vec::new(),
             current: None,
             next_number: STANDALONE + 1,
-            kept: Rare::EMPTY,
+            kept: LazyBox::EMPTY,
             deadlines: BTreeSet::new(),
             woken: Vec::new(),
             revision: None,

@@ -9,7 +9,7 @@ use crate::time::Instant;
 /// What stops it says when; what lets it go on need not, because answering a request takes no time
 /// as an argument. It then goes on with the next thing that says what time it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     /// For how long it stood still before now.
     lag: Duration,
     stopped_at: Option<Instant>,
@@ -21,7 +21,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// It is this late.
-    pub(super) fn tick(&mut self, now: Instant) {
+    pub(crate) fn tick(&mut self, now: Instant) {
         match self.stopped_at {
             None if self.should_stop() => self.stopped_at = Some(now),
             Some(since) if !self.should_stop() => {
@@ -33,39 +33,39 @@ impl Clock {
     }
 
     /// A request asks a person.
-    pub(super) fn begin_asking(&mut self, now: Instant) {
+    pub(crate) fn begin_asking(&mut self, now: Instant) {
         self.asked += 1;
         self.tick(now);
     }
 
     /// Such a request has ended.
-    pub(super) const fn end_asking(&mut self) {
+    pub(crate) const fn end_asking(&mut self) {
         self.asked = self.asked.saturating_sub(1);
     }
 
     /// The application stops it or lets it go on.
-    pub(super) fn set_stopped(&mut self, stopped: bool, now: Instant) {
+    pub(crate) fn set_stopped(&mut self, stopped: bool, now: Instant) {
         self.stopped = stopped;
         self.tick(now);
     }
 
     /// Whether it waits to be told the time.
-    pub(super) const fn waits_for_tick(&self) -> bool {
+    pub(crate) const fn waits_for_tick(&self) -> bool {
         self.stopped_at.is_some() && !self.should_stop()
     }
 
     /// When it was stopped, if it is stopped or has not been told that it goes on.
-    pub(super) fn last(&self) -> Instant {
+    pub(crate) fn last(&self) -> Instant {
         self.stopped_at.unwrap_or_default()
     }
 
     /// What time it shows.
-    pub(super) fn at(&self, now: Instant) -> Instant {
+    pub(crate) fn at(&self, now: Instant) -> Instant {
         self.stopped_at.map_or(now, |since| since.min(now)) - self.lag
     }
 
     /// When it will show a time; `None` if it stands still before that.
-    pub(super) fn when(&self, time: Instant) -> Option<Instant> {
+    pub(crate) fn when(&self, time: Instant) -> Option<Instant> {
         match self.stopped_at {
             Some(since) if since - self.lag < time => None,
             _ => Some(time + self.lag),
@@ -73,12 +73,12 @@ impl Clock {
     }
 
     /// For how long it has stood still.
-    pub(super) fn lag(&self, now: Instant) -> Duration {
+    pub(crate) fn lag(&self, now: Instant) -> Duration {
         self.lag.saturating_add(self.stopped_at.map_or(Duration::ZERO, |since| now - since))
     }
 
     /// When it will have stood still for so long, if it stands still now.
-    pub(super) fn when_lag_is(&self, lag: Duration) -> Option<Instant> {
+    pub(crate) fn when_lag_is(&self, lag: Duration) -> Option<Instant> {
         Some(self.stopped_at? + lag.saturating_sub(self.lag))
     }
 

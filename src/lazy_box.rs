@@ -5,16 +5,16 @@ use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
-use crate::rpc::Deadlines;
+use crate::rpc::{Deadlines, PlaceQueue};
 
 /// Something that takes no room until it is changed.
 ///
 /// Looking at it costs nothing; changing it allocates it the first time. So an idle session stays
 /// small whatever a session can do.
 #[derive(Clone, Debug)]
-pub(crate) struct Rare<T>(Option<Box<T>>);
+pub(crate) struct LazyBox<T>(Option<Box<T>>);
 
-/// What a [`Rare`] is before anything has been done with it.
+/// What a [`LazyBox`] is before anything has been done with it.
 pub(crate) trait Empty: Clone + 'static {
     const EMPTY: &'static Self;
 }
@@ -23,15 +23,19 @@ impl Empty for Deadlines {
     const EMPTY: &'static Self = &Self::NONE;
 }
 
+impl Empty for PlaceQueue {
+    const EMPTY: &'static Self = &Self::EMPTY;
+}
+
 impl<T: Clone + 'static> Empty for VecDeque<T> {
     const EMPTY: &'static Self = &Self::new();
 }
 
-impl<T> Rare<T> {
+impl<T> LazyBox<T> {
     pub(crate) const EMPTY: Self = Self(None);
 }
 
-impl<T: Empty + PartialEq> Rare<T> {
+impl<T: Empty + PartialEq> LazyBox<T> {
     /// Takes no room any more, if there is nothing in it.
     pub(crate) fn release(&mut self) {
         if self.0.as_deref().is_some_and(|value| *value == *T::EMPTY) {
@@ -40,22 +44,22 @@ impl<T: Empty + PartialEq> Rare<T> {
     }
 }
 
-impl Rare<Deadlines> {
+impl LazyBox<Deadlines> {
     /// Takes no room any more, if there are no deadlines.
-    pub(super) fn release_deadlines(&mut self) {
+    pub(crate) fn release_deadlines(&mut self) {
         if self.is_empty() {
             self.0 = None;
         }
     }
 }
 
-impl<T> Default for Rare<T> {
+impl<T> Default for LazyBox<T> {
     fn default() -> Self {
         Self::EMPTY
     }
 }
 
-impl<T: Empty> Deref for Rare<T> {
+impl<T: Empty> Deref for LazyBox<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -63,22 +67,22 @@ impl<T: Empty> Deref for Rare<T> {
     }
 }
 
-impl<T: Empty> DerefMut for Rare<T> {
+impl<T: Empty> DerefMut for LazyBox<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_with(|| Box::new(T::EMPTY.clone()))
     }
 }
 
 /// Whether it takes room makes no difference.
-impl<T: Empty + PartialEq> PartialEq for Rare<T> {
+impl<T: Empty + PartialEq> PartialEq for LazyBox<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: Empty + Eq> Eq for Rare<T> {}
+impl<T: Empty + Eq> Eq for LazyBox<T> {}
 
-impl<T: Empty + Hash> Hash for Rare<T> {
+impl<T: Empty + Hash> Hash for LazyBox<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
     }

@@ -1,0 +1,122 @@
+//! Requests of calls that are sent again: with what was given for them, or because the server speaks another revision
+//! ([versioning](https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning)).
+
+use core::time::Duration;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::ask::NewId;
+use super::call_options::CallError;
+use super::call_state::CallCx;
+use super::gathering::{Rounds, Stuck};
+use super::versions::versions_in;
+use crate::dialect::NotAllowed;
+use crate::error::ErrorCode;
+use crate::json::{EncodeError, MemberTexts, Name, Raw};
+use crate::rpc::{ErrorObject, Wait};
+use crate::version::RevisionSet;
+
+/// How long to wait before a request is sent again for which nothing had to be given; twice as long each time.
+pub(super) const PACE: Duration = Duration::from_millis(50);
+
+/// The params of a request that is sent again.
+struct ParamsAgain<'p> {
+    params: &'p str,
+    /// Whether what the application has brought by itself is replaced.
+    is_needed: bool,
+    inputs: Option<&'p str>,
+    state: Option<&'p str>,
+}
+
+impl Serialize for ParamsAgain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(None)?;
+        for (key, value) in MemberTexts::of(self.params) {
+            if self.is_needed && is_brought(key) {
+                continue;
+            }
+            params.serialize_entry(&*key.to_str(), &Raw::trusted(value))?;
+        }
+        if let Some(inputs) = self.inputs {
+            params.serialize_entry("inputResponses", &Raw::trusted(inputs))?;
+        }
+        if let Some(state) = self.state {
+            params.serialize_entry("requestState", &Raw::trusted(state))?;
+        }
+        params.end()
+    }
+}
+
+/// Whether a member of the params of a request is what an earlier answer to it brought.
+fn is_brought(key: Name<'_>) -> bool {
+    ["inputResponses", "requestState"].iter().any(|brought| key == *brought)
+}
+
+/// The server does not speak the revision of a call, and names others: whether the call is to be sent again, once for
+/// each. Then its id is retired.
+pub(super) fn is_repeated(at: &mut CallCx<'_, '_, '_>, error: &ErrorObject<'_>) -> bool {
+    let session = &at.below.session;
+    if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !session.rules().repeats_requests {
+        return false;
+    }
+    let theirs = versions_in(error.data.as_ref().map(Raw::as_json).unwrap_or_default());
+    let ours = session.spoken.and(RevisionSet::STATELESS);
+    let best = theirs.and_then(|theirs| theirs.and(ours).latest());
+    let Some(asked) = at.below.outgoing.get_mut(at.call.0) else { return false };
+    let repeated = &mut asked.again.repeated;
+    let Some(best) = best.filter(|best| !repeated.contains(*best)) else { return false };
+    *repeated = repeated.with(best);
+    can_be_sent_again(at)
+}
+
+/// Whether a call can be sent again that the peer has refused to look at. Then its id is retired.
+pub(super) fn can_be_sent_again(at: &mut CallCx<'_, '_, '_>) -> bool {
+    let repeats = at.below.session.rules().repeats_requests;
+    let Some(asked) = at.below.outgoing.get(at.call.0).filter(|_| repeats) else { return false };
+    if asked.again.params.is_empty() || asked.kind.is_none() || !asked.owner.is_application() {
+        return false;
+    }
+    // Nothing is waited for until the request has been written again.
+    at.below.retire(at.cx, at.call, Wait::Retry(None));
+    true
+}
+
+/// Sends the request of a call again, with what has been given for it: inputs as an object. If there is no room it is
+/// tried again.
+pub(super) fn send_again(
+    at: &mut CallCx<'_, '_, '_>,
+    given: Option<(&Rounds, Option<alloc::string::String>)>,
+) {
+    if at.below.session.terms.is_none() || !at.below.session.rules().repeats_requests {
+        // It has turned out meanwhile that there has to be a session.
+        return stuck(at, NotAllowed::Revision.into());
+    }
+    let Some(asked) = at.below.outgoing.get_mut(at.call.0) else { return };
+    let Some(kind) = asked.kind else { return };
+    let lane = asked.lane;
+    let kept = core::mem::take(&mut asked.again.params);
+    let (state, inputs) = match &given {
+        Some((rounds, inputs)) => (rounds.state.as_deref(), inputs.as_deref()),
+        None => (None, None),
+    };
+    let params = ParamsAgain { params: &kept, is_needed: given.is_some(), inputs, state };
+    let id = (at.call, NewId::Reserved);
+    let sent = at.below.ask_again(at.cx, id, kind.rule().name, &params);
+    if let Some(asked) = at.below.outgoing.get_mut(at.call.0) {
+        asked.again.params = kept;
+    }
+    match sent {
+        Ok(()) => {}
+        Err(EncodeError::Full) if !at.cx.out.lane(lane).is_empty() => {
+            at.below.outgoing.wait(at.call.0, Wait::Retry(Some(PACE)), at.cx.now);
+        }
+        // There will never be room for it.
+        Err(error) => stuck(at, error.into()),
+    }
+}
+
+/// The call cannot go on, now or ever.
+pub(super) fn stuck(at: &mut CallCx<'_, '_, '_>, error: CallError) {
+    at.below.outgoing.wait(at.call.0, Wait::End, at.cx.now);
+    at.index.stuck.push_back((at.call, Stuck::NotMade(error)));
+}

@@ -1,0 +1,397 @@
+//! Requests of ours as messages: asked, asked again, and retired.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use serde::ser::Serialize;
+
+use super::asked::{Again, Asked, Owner, Sent, Wanted};
+use super::call_options::{CallError, CallOptions, Timeout};
+use super::cx::Cx;
+use super::exchanges::{Said, observe_sent};
+use super::gate::Clearance;
+use super::held::Waiting;
+use super::identity::key;
+use super::messages::Messages;
+use super::outlets::Lane;
+use super::request_stamp::{RequestStamp, keep_params};
+use super::rules::{Expectation, written};
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::RequestKind;
+use crate::frame::{Room, Serial, Tag};
+use crate::handle::CallId;
+use crate::json::shape::Form;
+use crate::json::{Additions, EncodeError, Member, MetaAdditions, Raw, Writer};
+use crate::rpc::{Patience, Recycle, Wait, write_request};
+use crate::task::RELATED;
+use crate::version::RevisionSet;
+
+/// A request that may be sent, as far as that does not depend on its params.
+///
+/// It is taken out when the request has been sent: it is too large to hand it on.
+pub(super) struct Order<C> {
+    pub(super) asked: Asked<C>,
+    pub(super) patience: Patience,
+    /// The metadata of the task of this side that it belongs to, a literal.
+    pub(super) related: Option<String>,
+    clearance: Clearance,
+}
+
+/// What the machine says with a request beside its params.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Marks<'m> {
+    /// The request wants progress, under its own id.
+    pub(super) wants_progress: bool,
+    /// The task of this side that it belongs to, a literal.
+    pub(super) related: Option<&'m str>,
+    /// The task that it is to become, a literal.
+    pub(super) task: Option<&'m str>,
+}
+
+/// Under which id a request is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NewId {
+    /// The one that was reserved when the request was [retired](Messages::retire).
+    Reserved,
+    /// The next one, which is taken only if the request can be sent.
+    Next,
+}
+
+impl<C: Recycle> Messages<C> {
+    /// Whether a request may be made. Everything about it but its params; without a time its timers begin later.
+    pub(super) fn order(
+        &mut self,
+        cx: &Cx<'_, '_>,
+        method: &str,
+        owner: Owner,
+        options: CallOptions,
+        has_room: bool,
+    ) -> Result<Order<C>, CallError> {
+        let (kind, clearance) = self.clear_call(cx, method, &options)?;
+        if !has_room {
+            return Err(CallError::TooManyCalls);
+        }
+        let timeouts = &cx.config.timeouts;
+        let (idle, total) = match kind {
+            Some(kind) if kind.asks_a_person() => (None, timeouts.person),
+            _ => (timeouts.idle, timeouts.total),
+        };
+        let patience = Patience {
+            idle: options.idle.or(idle),
+            total: options.total.or(total),
+            pause: timeouts.person,
+            is_bounded: matches!(options.total, Timeout::After(_)),
+        };
+        if let Some(now) = cx.now {
+            self.outgoing.clock_mut().tick(now);
+        }
+        let again = Again {
+            level: options.level.or(self.session.request_level),
+            narrowed: options.capabilities,
+            by_hand: options.by_hand,
+            ..Again::default()
+        };
+        let asked = Asked {
+            owner,
+            kind,
+            parent: options.parent,
+            progress: if options.progress { Wanted::Wanted(None) } else { Wanted::Unwanted },
+            again,
+            list_version: self.list_versions.for_kind(kind),
+            task: options.task.map(Box::new),
+            ..Asked::default()
+        };
+        Ok(Order { asked, patience, related: None, clearance })
+    }
+
+    /// Whether a call may be made, and of what kind it is if the machine is to look.
+    fn clear_call(
+        &self,
+        cx: &Cx<'_, '_>,
+        method: &str,
+        options: &CallOptions,
+    ) -> Result<(Option<RequestKind>, Clearance), CallError> {
+        if !self.lifecycle.phase.takes_calls() {
+            return Err(CallError::Closed);
+        }
+        if method == "initialize" {
+            return Err(CallError::Reserved);
+        }
+        let parent = options.parent.and_then(|parent| self.incoming.table.get(parent.0));
+        if parent.is_some_and(|parent| !parent.rules().server_asks) {
+            // What it needs is asked for in its answer, whatever session there is as well.
+            return Err(NotAllowed::Revision.into());
+        }
+        let kind = RequestKind::named(method);
+        let clearance = self.session.clear_request(cx, method, kind)?;
+        let kind = kind.filter(|_| !cx.config.relay.covers(method));
+        Ok((kind, clearance))
+    }
+
+    /// Sends a request that has been ordered, on the lane of the request that it was made because of.
+    pub(super) fn ask<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        order: &mut Order<C>,
+        method: &str,
+        params: &T,
+    ) -> Result<CallId, CallError> {
+        let lane = order.asked.parent.map(Lane::Exchange);
+        if !cx.out.can_ask(lane.unwrap_or_default()) {
+            return Err(NotAllowed::Carrier.into());
+        }
+        self.ask_on(cx, order, lane, method, params)
+    }
+
+    /// Sends a request that has been ordered, on a lane or on its own.
+    pub(super) fn ask_on<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        order: &mut Order<C>,
+        lane: Option<Lane>,
+        method: &str,
+        params: &T,
+    ) -> Result<CallId, CallError> {
+        let Order { asked, patience, related, clearance } = order;
+        let limits = &cx.config.limits;
+        let id = self.outgoing.next_id();
+        let call = CallId(self.outgoing.next_place());
+        let hold = self.must_hold(method);
+        let (known, most) = (&self.elicitations, limits.kept_bytes);
+        let stamp = self.session.request_stamp(&asked.again);
+        let task = self.session.task_member(asked.kind, asked.task.as_deref())?;
+        if self.session.rules().asks_for_tasks && task.is_none() {
+            // The peer cannot.
+            asked.task = None;
+        }
+        let marks = Marks {
+            wants_progress: asked.progress.is_wanted(),
+            related: related.as_deref(),
+            task: task.as_deref(),
+        };
+        let mut expectation = Expectation::default();
+        let mut params_again = core::mem::take(&mut self.spare);
+        // Written first: a call that cannot be written was never made, whatever happens.
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            write_call(writer, (id, method), params, marks, &stamp, clearance.form)?;
+            clearance.check_needs(writer)?;
+            if stamp.is_some() {
+                keep_params(&mut params_again, writer.since(start), most);
+            }
+            if let (Some(kind), Some(form)) = (asked.kind, clearance.form)
+                && kind.asks_a_person()
+            {
+                let params = written(writer.since(start), Member::Params);
+                expectation = Expectation::of(kind, params, form.revision, known, most)?;
+            }
+            Ok(())
+        };
+        let lane = lane.unwrap_or(Lane::Call(call));
+        let put = if hold {
+            let waiting = Waiting { lane, call: Some(call), is_wanted: true };
+            self.queue.hold(limits.held_bytes, waiting, write).map(Sent::Queued)
+        } else {
+            let put = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), write);
+            if put.is_ok() {
+                clearance.observe(method, cx.out);
+                observe_sent(cx.out, lane, Said::Method(method));
+            }
+            put.map(Sent::Outbox)
+        };
+        self.spare = params_again;
+        if put.is_err() {
+            // They were copied, and then there was no room for the end of the message.
+            self.spare.clear();
+        }
+        asked.sent = put.map_err(|error| clearance.explain::<CallError>(error))?;
+        asked.lane = lane;
+        self.register(cx, asked, *patience);
+        self.expect(cx, call, expectation);
+        self.store_params(call);
+        Ok(call)
+    }
+
+    /// Puts a request that has been written into the table.
+    pub(super) fn register(
+        &mut self,
+        cx: &Cx<'_, '_>,
+        asked: &mut Asked<C>,
+        patience: Patience,
+    ) -> CallId {
+        CallId(self.outgoing.insert(patience, cx.now, |entry| {
+            // The room that the last request in this place had for its params serves the next one.
+            core::mem::swap(&mut asked.again.params, &mut entry.again.params);
+            core::mem::swap(asked, entry);
+        }))
+    }
+
+    /// Remembers what is needed when the answer to a call comes.
+    fn expect(&mut self, cx: &Cx<'_, '_>, call: CallId, expectation: Expectation) {
+        let Expectation { kept, elicitation } = expectation;
+        if let Some(asked) = self.outgoing.get_mut(call.0) {
+            asked.kept = kept;
+        }
+        if let Some(id) = &elicitation {
+            self.elicitations.add(id, &cx.config.limits);
+        }
+    }
+
+    /// Keeps the params of a call that has been written, so that its request can be sent again.
+    fn store_params(&mut self, call: CallId) {
+        if let Some(asked) = self.outgoing.get_mut(call.0) {
+            // What was there before is empty and has room: it is for the next call.
+            core::mem::swap(&mut asked.again.params, &mut self.spare);
+        }
+        self.spare.clear();
+    }
+
+    /// The id of a request has been answered, and the request waits for something else: a response that still carries the
+    /// id is unmatched. The next id is reserved for the request.
+    pub(super) fn retire(&mut self, cx: &Cx<'_, '_>, call: CallId, wait: Wait) {
+        self.outgoing.renew(call.0);
+        if let Some(asked) = self.outgoing.get_mut(call.0) {
+            asked.sent = Sent::Nowhere;
+            asked.progress.restart();
+        }
+        self.outgoing.wait(call.0, wait, cx.now);
+    }
+
+    /// Sends a request again under the same handle. Under the next id its new params replace those that were kept.
+    pub(super) fn ask_again<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (call, new_id): (CallId, NewId),
+        method: &str,
+        params: &T,
+    ) -> Result<(), EncodeError> {
+        let is_next = new_id == NewId::Next;
+        let (Some(asked), Some(own_id)) = (self.outgoing.get(call.0), self.outgoing.id(call.0))
+        else {
+            return Err(EncodeError::Payload);
+        };
+        let id = if is_next { self.outgoing.next_id() } else { own_id };
+        let rule = asked.kind.map(RequestKind::rule);
+        let form = rule.zip(self.session.terms).map(|(rule, terms)| rule.params(terms.revision));
+        let stamp = self.session.request_stamp(&asked.again);
+        let marks = Marks { wants_progress: asked.progress.is_wanted(), ..Marks::default() };
+        let lane = asked.lane;
+        let most = cx.config.limits.kept_bytes;
+        let mut params_again = core::mem::take(&mut self.spare);
+        let sent = cx.out.lane(lane).append(Room::Limit, Tag::Call(call), |writer| {
+            let start = writer.position();
+            write_call(writer, (id, method), params, marks, &stamp, form)?;
+            if is_next && stamp.is_some() {
+                keep_params(&mut params_again, writer.since(start), most);
+            }
+            Ok(())
+        });
+        if let Some(asked) = self.outgoing.get_mut(call.0) {
+            if is_next {
+                // Those of the request before are of no use any more.
+                core::mem::swap(&mut asked.again.params, &mut params_again);
+            }
+            if let Ok(serial) = sent {
+                asked.sent = Sent::Outbox(serial);
+                if is_next {
+                    asked.again.repeated = RevisionSet::NONE;
+                    asked.progress.restart();
+                }
+            }
+        }
+        params_again.clear();
+        self.spare = params_again;
+        sent?;
+        if is_next {
+            self.outgoing.renew(call.0);
+        }
+        self.outgoing.wait(call.0, Wait::Answer, cx.now);
+        observe_sent(cx.out, lane, Said::Method(method));
+        Ok(())
+    }
+
+    /// Sends a request that waited for the handshake, if it may be made in the session.
+    pub(super) fn release_request(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Serial, CallError> {
+        let kind = RequestKind::named(method);
+        let mut clearance = self.session.clear_request(cx, method, kind)?;
+        let rules = self.session.rules();
+        let (Some(id), Some(asked)) = (self.outgoing.id(call.0), self.outgoing.get(call.0)) else {
+            return Err(CallError::Closed);
+        };
+        let (kind, lane) = (asked.kind, asked.lane);
+        let task = self.session.task_member(kind, asked.task.as_deref())?;
+        // The progress token is among the params already.
+        let marks = Marks { task: task.as_deref(), ..Marks::default() };
+        let params = params.map(Raw::trusted);
+        let mut expectation = Expectation::default();
+        let known = &self.elicitations;
+        let stamp = self.session.request_stamp(&asked.again);
+        let mut params_again = core::mem::take(&mut self.spare);
+        let most = cx.config.limits.kept_bytes;
+        let written = cx.out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
+            let start = writer.position();
+            write_call(writer, (id, method), &params, marks, &stamp, clearance.form)?;
+            clearance.check_needs(writer)?;
+            if stamp.is_some() {
+                keep_params(&mut params_again, writer.since(start), most);
+            }
+            if let (Some(kind), Some(form), Some(params)) = (kind, clearance.form, &params) {
+                expectation = Expectation::of(kind, params.as_json(), form.revision, known, most)?;
+            }
+            Ok(())
+        });
+        self.spare = params_again;
+        self.store_params(call);
+        if task.is_none()
+            && rules.asks_for_tasks
+            && let Some(asked) = self.outgoing.get_mut(call.0)
+        {
+            // The peer cannot.
+            asked.task = None;
+        }
+        let serial = written.map_err(|error| clearance.explain::<CallError>(error))?;
+        self.expect(cx, call, expectation);
+        clearance.observe(method, cx.out);
+        observe_sent(cx.out, lane, Said::Method(method));
+        Ok(serial)
+    }
+}
+
+/// Writes a request.
+pub(super) fn write_call<T: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    (id, method): (u64, &str),
+    params: &T,
+    marks: Marks<'_>,
+    stamp: &Option<RequestStamp<'_>>,
+    form: Option<Form>,
+) -> Result<(), EncodeError> {
+    let mut token = itoa::Buffer::new();
+    let level = stamp.as_ref().and_then(RequestStamp::level);
+    let token = marks.wants_progress.then(|| token.format(id));
+    let mut members = [("", ""); 3];
+    let mut count = 0;
+    let all = [("progressToken", token), (key::LEVEL, level), (RELATED, marks.related)];
+    for (slot, (name, value)) in
+        members.iter_mut().zip(all.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    {
+        *slot = (name, value);
+        count += 1;
+    }
+    let members = members.get(..count).unwrap_or_default();
+    let reserved = if marks.related.is_some() { key::OF_TASKS } else { &[] };
+    let meta = match stamp {
+        Some(stamp) => MetaAdditions { members, text: stamp.text(), reserved: key::OF_REQUESTS },
+        None => MetaAdditions { members, text: "", reserved },
+    };
+    let task = [("task", marks.task.unwrap_or_default())];
+    let members = if marks.task.is_some() { &task[..] } else { &[] };
+    let additions = Additions { members, defaults: &[], meta };
+    write_request(writer, id, method, params, &additions, form)
+}

@@ -1,0 +1,77 @@
+//! Whether an answer of the peer is what was asked for.
+
+use super::asked::Owner;
+use super::cx::Cx;
+use super::event::Outcome;
+use super::messages::Messages;
+use super::route::Role;
+use super::rules::required_elicitations;
+use crate::dialect::forms::is_refusal;
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Elements, Misfit, Object, Str, fits, member};
+use crate::rpc::Recycle;
+
+/// The outcome of a request, once what the peer answered has been checked.
+pub(super) fn judged<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &Cx<'_, '_>,
+    call: CallId,
+    outcome: Outcome<'a>,
+    bytes: &'a [u8],
+) -> Outcome<'a> {
+    match &outcome {
+        Outcome::Result(result) => {
+            let result = result.borrowed().unwrap_or_default();
+            if check_result(messages, cx, call, result).is_err() {
+                let kind = ViolationKind::InvalidResult;
+                return Outcome::Malformed { kind, message: bytes.into() };
+            }
+        }
+        Outcome::PeerError(error) if messages.session.role == Role::Client => {
+            // Remembers the elicitations by URL that an error asks for, so that their completion is known.
+            if let Some(terms) = messages.session.terms {
+                for id in required_elicitations(error, terms.revision) {
+                    messages.elicitations.add(&id, &cx.config.limits);
+                }
+            }
+        }
+        _ => {}
+    }
+    outcome
+}
+
+/// Whether a result is what the method asks for. What a person has filled in is compared with the
+/// form in any case, and so is everything that was asked for on behalf of a request: its handler could do
+/// nothing with what it cannot read but ask again. Everything else is if the configuration wants it.
+fn check_result<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &Cx<'_, '_>,
+    call: CallId,
+    result: &str,
+) -> Result<(), Misfit> {
+    let (Some(asked), Some(terms)) = (messages.outgoing.get(call.0), messages.session.terms) else {
+        return Ok(());
+    };
+    let Some(kind) = asked.kind else { return Ok(()) };
+    let is_answer = kind == RequestKind::Elicit && !is_refusal(result);
+    let is_wanted = cx.config.check_results || matches!(asked.owner, Owner::Input(_));
+    if is_answer || (is_wanted && kind != RequestKind::Elicit) {
+        fits(kind.rule().result(terms.revision), Some(&Object::of(result)))?;
+        asked.kept.check_result(kind, result)?;
+    }
+    if kind == RequestKind::ListRoots && has_strange_root(result) {
+        messages.violations.note(ViolationKind::RootNotAFile);
+    }
+    Ok(())
+}
+
+/// Whether a list of roots has one that is no file.
+fn has_strange_root(result: &str) -> bool {
+    Elements::of(member(result, "roots").unwrap_or_default())
+        .filter_map(|root| member(root.borrowed()?, "uri").and_then(Str::from_literal))
+        .any(|uri| !uri.chars().take(FILE.len()).eq(FILE.chars()))
+}
+
+const FILE: &str = "file://";

@@ -1,0 +1,228 @@
+//! What the application does about calls: makes, cancels and resumes them.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::Peer;
+use super::asked::{Asked, Owner, PollKind, Sent};
+use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
+use super::call_state::{Call, CallCx, CallState};
+use super::cancel::{CancelError, Cancellation};
+use super::cx::Cx;
+use super::pages::{PageParams, Pages, Paging};
+use super::remote_task::{RemoteTask, poll};
+use super::room::{has_room, make_room};
+use super::subscribe::ListenParams;
+use super::subscription::Subscription;
+use super::task_update::TaskTicket;
+use crate::dialect::NotAllowed;
+use crate::dialect::methods::RequestKind;
+use crate::handle::{CallId, InboundId};
+use crate::json::Raw;
+use crate::rpc::{Ending, GivenUp, Patience};
+use crate::subscription::Filter;
+
+/// # Commands about calls
+impl Peer {
+    /// Makes a call.
+    pub(crate) fn call<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        method: &str,
+        params: &T,
+        options: CallOptions,
+    ) -> Result<CallId, CallError> {
+        let has_room = has_room(&self.messages, &self.index, cx);
+        let owner = Owner::Application;
+        let mut order = self.messages.order(cx, method, owner, options, has_room)?;
+        let call = self.messages.ask(cx, &mut order, method, params)?;
+        make_room(&mut self.messages, &mut self.index, cx);
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        Ok(call)
+    }
+
+    /// Asks for a list, and for its further pages as they come.
+    pub(crate) fn list(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        method: (&'static str, &'static str),
+        paging: Paging,
+        options: CallOptions,
+    ) -> Result<CallId, CallError> {
+        let call = self.call(cx, method.0, &PageParams { cursor: None }, options)?;
+        if let Some(asked) = self.messages.outgoing.get_mut(call.0) {
+            asked.call.state = CallState::Pages(Box::new(Pages::new(method, paging)));
+        }
+        Ok(call)
+    }
+
+    /// Opens a subscription to what a filter says.
+    pub(crate) fn subscribe<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        filter: &T,
+        is_automatic: bool,
+    ) -> Result<CallId, CallError> {
+        let text = Raw::from_serialize(filter)?;
+        let requested = Filter::read(text.as_json());
+        let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
+        if self.messages.session.rules().session_subscribes {
+            return self.subscribe_in_session(cx, subscription);
+        }
+        let method = RequestKind::Listen.rule().name;
+        let idle = cx.config.timeouts.acknowledgement.map_or(Timeout::Never, Timeout::After);
+        let options = CallOptions::new().idle(idle).total(Timeout::Never);
+        let has_room = has_room(&self.messages, &self.index, cx);
+        let owner = Owner::Subscription;
+        let mut order = self.messages.order(cx, method, owner, options, has_room)?;
+        order.asked.call.state = CallState::Subscription(Box::new(subscription));
+        let call = self.messages.ask(cx, &mut order, method, &ListenParams(filter))?;
+        self.index.subscriptions.push_back(call);
+        make_room(&mut self.messages, &mut self.index, cx);
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        Ok(call)
+    }
+
+    /// Opens a subscription in a session, which has none.
+    fn subscribe_in_session(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        subscription: Subscription,
+    ) -> Result<CallId, CallError> {
+        if !self.messages.lifecycle.phase.takes_calls() {
+            return Err(CallError::Closed);
+        }
+        let resources = subscription.requested.resources.len();
+        let needed = u32::try_from(resources).unwrap_or(u32::MAX).saturating_add(1);
+        let taken = self.messages.outgoing.len();
+        if cx.config.limits.outbound_calls.saturating_sub(taken) < needed {
+            return Err(CallError::TooManyCalls);
+        }
+        let state = CallState::Subscription(Box::new(subscription));
+        let mut asked = Asked {
+            owner: Owner::Subscription,
+            // Nothing is in flight under its own id.
+            sent: Sent::Nowhere,
+            call: Call { state, ..Call::default() },
+            ..Asked::default()
+        };
+        let call = self.messages.register(cx, &mut asked, Patience::default());
+        self.index.subscriptions.push_back(call);
+        self.in_sessions().begin(cx, call);
+        Ok(call)
+    }
+
+    /// Ends a call because its answer is not wanted any more.
+    pub(crate) fn cancel(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        reason: Option<&str>,
+    ) -> Result<Cancellation, CancelError> {
+        #[cfg(any(call_table, fuzzing))]
+        self.check_calls();
+        if !self.is_pending(call) {
+            return Err(CancelError::NotInFlight);
+        }
+        if self.messages.lifecycle.input_ended {
+            return Err(CancelError::Closed);
+        }
+        if self.task_of(call).is_some() {
+            let asked = self.cancel_remote(cx, call);
+            // No event follows: its outcome is what this returns.
+            _ = self.leave(call);
+            self.messages.outgoing.remove(call.0, Ending::Answered);
+            return Ok(if asked { Cancellation::Notified } else { Cancellation::TaskGoesOn });
+        }
+        let may_become_task = self.may_become_task(cx, call);
+        let left = self.leave(call);
+        if may_become_task {
+            self.abandon(cx, call, GivenUp::Cancelled);
+            return Ok(Cancellation::Deferred);
+        }
+        let cancellation = self.messages.drop(cx, call, GivenUp::Cancelled, reason);
+        let in_session =
+            left.and_then(|left| left.state.subscription()?.in_session.as_ref().map(drop));
+        Ok(if in_session.is_some() { Cancellation::Notified } else { cancellation })
+    }
+
+    /// Ends the calls that were made because of a request.
+    pub(crate) fn cancel_calls_made_for(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        request: InboundId,
+        reason: Option<&str>,
+    ) -> usize {
+        // Collected first: cancelling them takes them out of the table.
+        #[allow(clippy::needless_collect, reason = "the table changes")]
+        let calls: Vec<CallId> = self.calls_made_for(request).collect();
+        calls.into_iter().filter(|call| self.cancel(cx, *call, reason).is_ok()).count()
+    }
+
+    /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
+    pub(crate) fn cancel_task(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+    ) -> Result<(), CallError> {
+        let task = self.task_of(call).ok_or(CallError::NotATask)?;
+        let id = alloc::string::String::from(task.id());
+        poll(&mut self.messages, cx, (call, PollKind::Cancel), &id, (None, false)).map(drop)
+    }
+
+    /// Goes on with a task that has been begun on another connection.
+    pub(crate) fn resume_task(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        ticket: &TaskTicket,
+        options: TaskOptions,
+    ) -> Result<CallId, CallError> {
+        if !self.messages.lifecycle.phase.takes_calls() {
+            return Err(CallError::Closed);
+        }
+        let kind = RequestKind::named(&ticket.method);
+        let kind = kind.filter(|kind| kind.task_capability().is_some());
+        let kind = kind.ok_or(NotAllowed::Method)?;
+        if !has_room(&self.messages, &self.index, cx) {
+            return Err(CallError::TooManyCalls);
+        }
+        self.messages.outgoing.clock_mut().tick(cx.now());
+        let mut asked = Asked { kind: Some(kind), sent: Sent::Nowhere, ..Asked::default() };
+        let call = self.messages.register(cx, &mut asked, Patience::default());
+        make_room(&mut self.messages, &mut self.index, cx);
+        let (below, index) = (&mut self.messages, &mut self.index);
+        let mut at = CallCx { cx, below, index, call };
+        let state = RemoteTask::resume(&mut at, ticket.task_id.clone(), options);
+        self.put_state(call, state);
+        Ok(call)
+    }
+
+    /// Whether a call that the application made is pending.
+    pub(crate) fn is_pending(&self, call: CallId) -> bool {
+        self.messages.outgoing.get(call.0).is_some_and(|asked| asked.owner.is_application())
+    }
+
+    /// The calls of the application that are pending, in the order they were made.
+    pub(crate) fn pending_calls(&self) -> impl Iterator<Item = CallId> {
+        self.application_calls().map(|(call, _)| call)
+    }
+
+    /// Those of them that were made because of a request.
+    pub(crate) fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
+        self.application_calls()
+            .filter(move |(_, asked)| asked.parent == Some(request))
+            .map(|(call, _)| call)
+    }
+
+    fn application_calls(&self) -> impl Iterator<Item = (CallId, &Asked<Call>)> {
+        self.messages
+            .outgoing
+            .iter()
+            .filter(|(_, asked)| asked.owner == Owner::Application)
+            .map(|(place, asked)| (CallId(place), asked))
+    }
+}

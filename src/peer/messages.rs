@@ -1,0 +1,152 @@
+//! `Messages`: everything below the patterns: one message, whether it may be sent, how it is written and where it goes.
+
+use alloc::string::String;
+
+use super::asked::Asked;
+use super::change::ListVersions;
+use super::elicitations::Elicitations;
+use super::held::PreSessionQueue;
+use super::incoming::Incoming;
+use super::lifecycle::Lifecycle;
+use super::noise::Violations;
+use super::route::Role;
+use super::session::Session;
+use super::{ConnectionConfig, Counts};
+use crate::capability::CapabilitySet;
+use crate::frame::Frame;
+use crate::handle::{CallId, ConnectionNumber};
+use crate::lazy_box::LazyBox;
+use crate::limits::Limits;
+use crate::model::LoggingLevel;
+use crate::rpc::{Id, Lookup, Outgoing, Recycle};
+use crate::subscription::Interests;
+use crate::version::RevisionSet;
+
+/// The layer of single messages.
+///
+/// The patterns above it use its verbs: `ask`, `ask_again`, `retire`, `drop`, `reply`, `tell`, and `wait` of
+/// [`Outgoing`]. `C` is what a call is beyond its request; this layer keeps it and never looks at it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Messages<C> {
+    pub(super) session: Session,
+    pub(super) lifecycle: Lifecycle,
+    /// Requests of ours.
+    pub(super) outgoing: Outgoing<Asked<C>>,
+    /// Requests of the peer.
+    pub(super) incoming: Incoming,
+    /// What waits for the handshake.
+    pub(super) queue: LazyBox<PreSessionQueue>,
+    pub(super) violations: Violations,
+    /// What the peer wants to be notified of.
+    pub(super) interests: Interests,
+    pub(super) elicitations: Elicitations,
+    /// How often the lists of the peer have changed.
+    pub(super) list_versions: ListVersions,
+    /// Where the params of the next request are put.
+    pub(super) spare: String,
+    /// How many bytes the patterns keep of the peer.
+    pub(super) kept: usize,
+}
+
+impl<C: Recycle> Messages<C> {
+    pub(super) fn new(
+        role: Role,
+        (spoken, offered): (RevisionSet, CapabilitySet),
+        connection: ConnectionNumber,
+        config: &ConnectionConfig,
+    ) -> Self {
+        let limits = &config.limits;
+        Self {
+            session: Session::new(role, spoken, offered),
+            lifecycle: Lifecycle::default(),
+            outgoing: Outgoing::new(
+                connection,
+                config.first_call_id.into(),
+                limits.remembered_calls,
+            ),
+            incoming: Incoming::new(connection),
+            queue: LazyBox::EMPTY,
+            violations: Violations::default(),
+            interests: Interests::new(LoggingLevel::Debug),
+            elicitations: Elicitations::default(),
+            list_versions: ListVersions::default(),
+            spare: String::new(),
+            kept: 0,
+        }
+    }
+
+    pub(super) fn connection(&self) -> ConnectionNumber {
+        self.outgoing.connection()
+    }
+
+    /// How many bytes are kept of the peer, apart from what the tables take themselves: its requests that have
+    /// not been answered, answers that wait for others of their batch, what it has given as input, and what it is
+    /// subscribed to.
+    pub(super) fn kept_bytes(&self) -> usize {
+        [self.incoming.batches.bytes(), self.interests.bytes(), self.kept]
+            .into_iter()
+            .fold(self.incoming.bytes, usize::saturating_add)
+    }
+
+    /// Whether so many bytes more may be kept.
+    pub(super) fn may_keep(&self, limits: &Limits, bytes: usize) -> bool {
+        self.kept_bytes().saturating_add(bytes) <= limits.connection_bytes
+            || mutant!("kept_bytes_are_not_bounded")
+    }
+
+    /// Whether a request in this frame would be taken in now.
+    pub(super) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
+        self.incoming.table.len() < limits.inbound_requests
+            && (!frame.begins_batch() || self.incoming.batches.has_room(limits.batches))
+            && self
+                .may_keep(limits, super::incoming::bytes_of(frame.bytes()).saturating_add(unsent))
+    }
+
+    /// Whether the list that a call asks for has changed since it was asked for.
+    pub(super) fn is_stale(&self, call: CallId) -> bool {
+        self.outgoing
+            .get(call.0)
+            .is_some_and(|asked| asked.list_version != self.list_versions.for_kind(asked.kind))
+    }
+
+    /// Whether a message of this method has to wait for the handshake.
+    pub(super) fn must_hold(&self, method: &str) -> bool {
+        self.session.must_hold(self.lifecycle.phase, method)
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            inbound: self.incoming.table.len() as usize,
+            outbound: self.outgoing.len() as usize,
+            kept_bytes: self.kept_bytes(),
+            held_bytes: self.queue.len(),
+            violations: self.violations.total(),
+        }
+    }
+
+    /// Whether a request of the peer with this id is in flight: until its answer has left, which in a batch waits.
+    pub(super) fn is_in_flight(&self, id: &Id<'_>) -> bool {
+        matches!(self.incoming.look_up(id), Lookup::Found(_))
+    }
+
+    /// Releases all memory that nothing is in.
+    pub(super) fn release_memory(&mut self) {
+        self.incoming.release();
+        self.outgoing.release();
+        self.elicitations.release();
+        self.violations.release();
+        // What a server says of itself it says only when it is asked, and its configuration has it.
+        if self.incoming.table.is_empty() {
+            self.session.release_identity();
+        }
+    }
+
+    /// Releases everything that the session has gathered.
+    pub(super) fn forget_session(&mut self) {
+        self.queue = LazyBox::EMPTY;
+        self.interests.clear();
+        self.elicitations.clear();
+        self.incoming.batches = LazyBox::EMPTY;
+        self.kept = 0;
+    }
+}

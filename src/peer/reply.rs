@@ -1,0 +1,262 @@
+//! Answers to requests of the peer as messages, and what the peer asked for by a request that is granted.
+
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::cx::Cx;
+use super::detail::Detail;
+use super::event::Cause;
+use super::exchange::Exchange;
+use super::exchanges::{Said, observe_bytes, send};
+use super::identity::Identity;
+use super::incoming::{Incoming, Taken};
+use super::incoming_request::IncomingRequest;
+use super::messages::Messages;
+use super::outlets::{Arrival, Lane};
+use super::rules::{ids_in, written};
+use super::stamp::{ReplyKind, stamped};
+use crate::dialect::RespondError;
+use crate::dialect::methods::RequestKind;
+use crate::error::ErrorCode;
+use crate::frame::{Room, Tag};
+use crate::handle::{InboundId, Place};
+use crate::json::shape::Form;
+use crate::json::{EncodeError, Member, Misfit, Payload, Problem, Writer, member};
+use crate::model::LoggingLevel;
+use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result, write_result_with};
+use crate::session::Phase;
+
+impl<C: Recycle> Messages<C> {
+    /// A request, if it can still be answered.
+    pub(super) fn answerable(&self, id: InboundId) -> Result<&Exchange, RespondError> {
+        match self.incoming.table.get(id.0) {
+            Some(_) if self.lifecycle.phase == Phase::Closed => Err(RespondError::Closed),
+            Some(exchange) if exchange.marked => Err(RespondError::Cancelled),
+            Some(exchange) => Ok(exchange),
+            None => Err(self.incoming.missing(id)),
+        }
+    }
+
+    /// Answers a request with a result that `body` writes. The request leaves the table.
+    pub(super) fn reply(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        kind: ReplyKind,
+        body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+    ) -> Result<Taken, RespondError> {
+        self.incoming.send_delayed_progress(id, cx.out);
+        let Incoming { table, batches, .. } = &mut self.incoming;
+        let (Some(exchange), Some(wire)) = (table.get(id.0), table.id(id.0)) else {
+            return Err(RespondError::Stale);
+        };
+        let asked = exchange.kind.filter(|_| kind == ReplyKind::Result);
+        let form = asked.map(|asked| asked.rule().result(exchange.context.revision));
+        let own = self.session.identity.as_deref();
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            stamped(own, exchange, (&wire, kind), |additions| {
+                write_result_with(writer, &wire, additions, form, body)
+            })?;
+            match asked {
+                Some(asked) if asked.asks_a_person() => {
+                    let result = written(writer.since(start), Member::Result);
+                    Ok(exchange.kept.check_result(asked, result)?)
+                }
+                _ => Ok(()),
+            }
+        };
+        match exchange.batch {
+            Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Result, write)?,
+        }
+        if kind == ReplyKind::Result {
+            self.grant(id);
+        }
+        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+    }
+
+    /// Answers a request with an error whose code has been found to be right. The request leaves the table.
+    pub(super) fn reply_error<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        fault: Fault<'_, T>,
+        form: Option<Form>,
+    ) -> Result<Taken, RespondError> {
+        self.incoming.send_delayed_progress(id, cx.out);
+        let Incoming { table, batches, .. } = &mut self.incoming;
+        let (Some(exchange), Some(wire)) = (table.get(id.0), table.id(id.0)) else {
+            return Err(RespondError::Stale);
+        };
+        let mut elicitations = Vec::new();
+        let code = fault.code;
+        let write = |writer: &mut Writer<'_>| {
+            let start = writer.position();
+            write_error(writer, Answer::To(&wire), fault, form)?;
+            if form.is_some() {
+                let error = written(writer.since(start), Member::Error);
+                let ids = ids_in(member(error, "data").unwrap_or_default());
+                for id in ids {
+                    if elicitations.contains(&id) {
+                        return Err(Misfit::at("elicitationId", Problem::NotAllowed).into());
+                    }
+                    elicitations.push(id.into_owned());
+                }
+            }
+            Ok(())
+        };
+        match exchange.batch {
+            Some(batch) => batches.append(batch, cx.config.limits.outbox_bytes, write)?,
+            None => send(cx.out, Lane::Exchange(id), Said::Error(code), write)?,
+        }
+        for elicitation in &elicitations {
+            self.elicitations.add(elicitation, &cx.config.limits);
+        }
+        self.take(id, Ending::Answered).ok_or(RespondError::Stale)
+    }
+
+    /// Answers a request with something short that has to be said, from the reserve if need be.
+    pub(super) fn reply_shortly<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &T,
+    ) -> Option<Taken> {
+        let kind = ReplyKind::AboutTask;
+        if let Ok(taken) = self.reply(cx, id, kind, |payload| result.serialize(payload)) {
+            return Some(taken);
+        }
+        let own = self.session.identity.clone();
+        if let (Some(exchange), Some(wire)) =
+            (self.incoming.table.get(id.0), self.incoming.table.id(id.0))
+        {
+            let (exchange, wire) = (exchange.clone(), wire.into_owned());
+            self.send_own(cx, Lane::Exchange(id), Said::Result, |writer| {
+                stamped(own.as_deref(), &exchange, (&wire, kind), |additions| {
+                    write_result(writer, &wire, result, additions, None)
+                })
+            });
+        }
+        self.take(id, Ending::Answered)
+    }
+
+    /// Says that a request has failed, also where there is no room for answers: the application has not chosen this
+    /// one, and cannot give it again later. The request stays in the table.
+    pub(super) fn refuse_in_reserve(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        message: &dyn core::fmt::Display,
+    ) {
+        let (Some(exchange), Some(wire)) =
+            (self.incoming.table.get(id.0), self.incoming.table.id(id.0))
+        else {
+            return;
+        };
+        let (batch, wire) = (exchange.batch, wire.into_owned());
+        let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, message);
+        let (lane, said) = (Lane::Exchange(id), Said::Error(fault.code));
+        self.answer_into(cx, (batch, lane), said, |writer| {
+            write_error(writer, Answer::To(&wire), fault, None)
+        });
+    }
+
+    /// Takes a request out of the table.
+    pub(super) fn take(&mut self, id: InboundId, ending: Ending) -> Option<Taken> {
+        let taken = self.incoming.take(id, ending)?;
+        if taken.asked_a_person {
+            self.outgoing.clock_mut().end_asking();
+        }
+        Some(taken)
+    }
+
+    /// Does what the peer has asked for by a request that is being granted.
+    fn grant(&mut self, id: InboundId) {
+        let Some(exchange) = self.incoming.table.get(id.0) else { return };
+        let Some(subject) = exchange.kept.string() else { return };
+        match exchange.kind {
+            Some(RequestKind::SetLevel) => {
+                if let Some(level) = LoggingLevel::from_name(&subject.to_str()) {
+                    self.interests.set_level(level);
+                }
+            }
+            Some(RequestKind::Subscribe) => self.interests.subscribe(&subject.to_str()),
+            Some(RequestKind::Unsubscribe) => self.interests.unsubscribe(&subject.to_str()),
+            _ => {}
+        }
+    }
+
+    /// Answers a request that is in no table with an error. Returns whether it could.
+    pub(super) fn send_error(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        arrival: Arrival,
+        id: Answer<'_>,
+        fault: Fault<'_, Detail>,
+    ) -> bool {
+        let said = Said::Error(fault.code);
+        let to = (arrival.batch, arrival.lane);
+        self.answer_into(cx, to, said, |writer| write_error(writer, id, fault, None))
+    }
+
+    /// Answers a request that is in no table, which came in this batch or none and on this lane. Returns whether it
+    /// could.
+    pub(super) fn answer_into(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (batch, lane): (Option<Place>, Lane),
+        said: Said<'_>,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        let Some(batch) = batch else { return self.send_own(cx, lane, said, write) };
+        let limits = &cx.config.limits;
+        let room = limits.outbox_bytes.saturating_add(limits.reserve_bytes);
+        self.incoming.batches.append(batch, room, write).is_ok()
+    }
+
+    /// Answers `server/discover`, which is in no table. Returns whether it could.
+    pub(super) fn answer_discovery<T: Serialize>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        own: Option<&Identity>,
+        request: &IncomingRequest<'_, '_>,
+        result: &T,
+    ) -> bool {
+        let kind = RequestKind::Discover;
+        let form = Some(kind.rule().result(request.context.revision));
+        let exchange =
+            Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
+        let to = (request.arrival.batch, request.arrival.lane);
+        self.answer_into(cx, to, Said::Result, |writer| {
+            stamped(own, &exchange, (&request.id, ReplyKind::Result), |additions| {
+                write_result(writer, &request.id, result, additions, form)
+            })
+        })
+    }
+
+    /// Sends something that no caller asked for. Returns whether it could.
+    ///
+    /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
+    /// connection. What does not even fit an empty outbox is no fault of the peer.
+    pub(super) fn send_own(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        lane: Lane,
+        said: Said<'_>,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), EncodeError>,
+    ) -> bool {
+        let outbox = cx.out.lane(lane);
+        let has_unread = !outbox.is_empty();
+        if let Err(error) = outbox.append(Room::Reserve, Tag::Nothing, write) {
+            if has_unread && error == EncodeError::Full {
+                self.lifecycle.close(Cause::OutboxOverflow);
+            }
+            return false;
+        }
+        let bytes = outbox.last_length();
+        observe_bytes(cx.out, lane, said, bytes);
+        true
+    }
+}

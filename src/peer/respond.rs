@@ -1,0 +1,367 @@
+//! What the application does about requests of the peer: answers, refuses, requires input, reports.
+
+use alloc::string::String;
+use core::fmt;
+
+use serde::ser::Serialize;
+
+use super::Peer;
+use super::bridge::InputResult;
+use super::call_state::Next;
+use super::change::Change;
+use super::cx::Cx;
+use super::detail::Detail;
+use super::event::{CancelCause, Cancelled};
+use super::gathering::Need;
+use super::incoming::Taken;
+use super::notify::{
+    Audience, Delivery, Notice, NotifyError, audience, notify_alone, notify_nobody, notify_session,
+    uri_in,
+};
+use super::peer_event::PeerEvent;
+use super::route::Role;
+use super::stamp::ReplyKind;
+use super::wanted_inputs::answer_text;
+use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::dialect::{Inputs, NotAllowed, RespondError, code_in, features::Feature, shapes};
+use crate::error::{ErrorCode, ViolationKind};
+use crate::handle::InboundId;
+use crate::json::shape::Form;
+use crate::json::{EncodeError, Misfit, Payload, Prepared, Problem, WrittenResult};
+use crate::model::{CallToolResult, InputRequired};
+use crate::rpc::{Ending, Fault};
+
+/// What is said of a request when its client has refused, or has not answered in time.
+const NOT_GIVEN: &str = "the client did not give what was needed for this";
+
+/// # Commands about requests
+impl Peer {
+    /// Answers a request.
+    pub(crate) fn respond<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &T,
+    ) -> Result<(), RespondError> {
+        if let Some(need) = self.messages.answerable(id)?.need {
+            return self.give_input(cx, id, need, result);
+        }
+        self.reply(cx, id, |payload| result.serialize(payload))
+    }
+
+    /// The same with a result that was prepared.
+    pub(crate) fn respond_prepared(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &Prepared,
+    ) -> Result<(), RespondError> {
+        if let Some(need) = self.messages.answerable(id)?.need {
+            return self.give_input(cx, id, need, result);
+        }
+        self.reply(cx, id, |payload| payload.prepared(result))
+    }
+
+    /// The same with a result that was written for this request.
+    pub(crate) fn respond_written(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &WrittenResult<'_>,
+    ) -> Result<(), RespondError> {
+        if let Some(need) = self.messages.answerable(id)?.need {
+            return self.give_input(cx, id, need, result);
+        }
+        self.reply(cx, id, |payload| payload.written(result))
+    }
+
+    /// Answers a request that can be answered with a result that the caller writes.
+    fn reply(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+    ) -> Result<(), RespondError> {
+        if !self.listens.is_empty() {
+            self.listens.flush(&mut self.messages.incoming, id, cx.out);
+        }
+        let taken = self.messages.reply(cx, id, ReplyKind::Result, body)?;
+        self.finish(cx, taken);
+        Ok(())
+    }
+
+    /// A request has left the table: what was begun on its behalf ends, and the batch that it came in may be complete.
+    #[inline]
+    pub(super) fn finish(&mut self, cx: &mut Cx<'_, '_>, taken: Taken) {
+        let Taken { id, batch, is_subscription, .. } = taken;
+        if !self.bridges.is_empty() {
+            self.bridges.end(&mut self.messages, cx, id);
+        }
+        if is_subscription {
+            self.listens.remove(id.0);
+        }
+        if batch.is_some() {
+            self.messages.incoming.settle_in_batch(batch, cx.out);
+        }
+    }
+
+    /// Takes back everything about a request that is not to be answered, with the request.
+    pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+        self.messages.incoming.withdraw_about(id, cx.out);
+        if mutant!("a_cancelled_request_stays_open") {
+            return;
+        }
+        if let Some(taken) = self.messages.take(id, Ending::Cancelled) {
+            self.finish(cx, taken);
+        }
+    }
+
+    /// Refuses a request.
+    pub(crate) fn reject<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        fault: Fault<'_, T>,
+    ) -> Result<(), RespondError> {
+        let exchange = self.messages.answerable(id)?;
+        if let Some(need) = exchange.need {
+            self.refuse_input(id, need, fault.code);
+            return Ok(());
+        }
+        let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
+        // The code by which the revision of the request says what is meant, if it has one for that.
+        let code = match exchange.is_relayed || asks_for_urls {
+            true => fault.code,
+            false => code_in(exchange.context.revision, fault.code)?,
+        };
+        let form = if asks_for_urls { Some(self.clear_url_error(cx, id)?) } else { None };
+        self.reject_as_is(cx, id, Fault { code, ..fault }, form)
+    }
+
+    /// Refuses a request with a code that has been found to be right.
+    pub(super) fn reject_as_is<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        fault: Fault<'_, T>,
+        form: Option<Form>,
+    ) -> Result<(), RespondError> {
+        let taken = self.messages.reply_error(cx, id, fault, form)?;
+        self.finish(cx, taken);
+        Ok(())
+    }
+
+    /// Refuses a request because the peer has not declared what it takes to serve it.
+    pub(crate) fn reject_missing(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        needed: CapabilitySet,
+    ) -> Result<(), RespondError> {
+        let exchange = self.messages.answerable(id)?;
+        let missing = needed.minus(exchange.context.capabilities);
+        let message = ViolationKind::MissingCapability.text();
+        if exchange.rules().has_missing_capability_code {
+            // What no client of the revision can declare cannot be missing.
+            let context = exchange.context;
+            let can_be = |one: &Capability| {
+                one.owner() == Owner::Client && one.revisions().contains(context.revision)
+            };
+            let detail = Detail::Capabilities(missing.iter().filter(can_be).collect());
+            let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
+            let fault = Fault { code, message: &message, data: Some(&detail) };
+            return self.reject_as_is(cx, id, fault, None);
+        }
+        let named = MissingNames { message, missing };
+        if exchange.kind == Some(RequestKind::CallTool) {
+            // The model can tell the user, or do without.
+            let text = alloc::format!("{named}");
+            return self.respond(cx, id, &CallToolResult::error(text.as_str()));
+        }
+        self.reject_as_is(cx, id, Fault::plain(ErrorCode::INVALID_PARAMS, &named), None)
+    }
+
+    /// Refuses a request that belongs to no session because the peer has not declared an extension.
+    pub(crate) fn reject_missing_extension(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        name: &'static str,
+    ) -> Result<(), RespondError> {
+        self.messages.answerable(id)?;
+        if self.messages.session.identity().and_then(|own| own.extension(name)).is_none() {
+            return Err(NotAllowed::Revision.into());
+        }
+        let detail = Detail::extension(name);
+        let message = ViolationKind::MissingCapability.text();
+        let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
+        self.reject_as_is(cx, id, Fault { code, message: &message, data: Some(&detail) }, None)
+    }
+
+    /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
+    /// the data.
+    fn clear_url_error(&self, cx: &Cx<'_, '_>, id: InboundId) -> Result<Form, RespondError> {
+        let context = self.messages.answerable(id)?.context;
+        if self.messages.session.role != Role::Server {
+            return Err(NotAllowed::Direction.into());
+        }
+        if !Feature::ElicitationIds.is_in(context.revision) {
+            return Err(NotAllowed::Revision.into());
+        }
+        let needed = Capability::ElicitationUrl;
+        if cx.config.capability_policy.is_strict() && !context.capabilities.contains(needed) {
+            return Err(NotAllowed::Capability(needed).into());
+        }
+        Ok(Form { record: &shapes::URL_REQUIRED, revision: context.revision })
+    }
+
+    /// Asks the client for what is needed to answer a request, of which these are the params.
+    pub(crate) fn require_input(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (id, params): (InboundId, Option<&str>),
+        required: &InputRequired<'_>,
+    ) -> Result<(), RespondError> {
+        let exchange = self.messages.answerable(id)?;
+        if !exchange.kind.is_some_and(RequestKind::may_need_input) {
+            return Err(NotAllowed::Method.into());
+        }
+        let context = exchange.context;
+        let has_requests = required.requests.as_ref().is_some_and(|requests| !requests.is_empty());
+        if !has_requests && required.state.is_none() {
+            let nothing = Misfit::at("inputRequests", Problem::Missing);
+            return Err(EncodeError::from(nothing).into());
+        }
+        let connection = self.messages.connection().get();
+        let first = self.messages.outgoing.next_id();
+        let has_ids = Feature::ElicitationIds.is_in(context.revision);
+        let inputs = Inputs::prepare(required, context.revision, |index| {
+            has_ids.then(|| alloc::format!("\"{connection}-{}\"", first + index as u64))
+        })?;
+        let missing = inputs.needs.minus(context.capabilities).iter().next();
+        if let Some(missing) = missing.filter(|_| cx.config.capability_policy.is_strict()) {
+            return Err(NotAllowed::Capability(missing).into());
+        }
+        if context.revision.rules().input_by_rounds {
+            let result = InputResult { inputs: &inputs, required };
+            let kind = ReplyKind::InputRequired;
+            let taken = self.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+            self.finish(cx, taken);
+            return Ok(());
+        }
+        let state = required.state.as_ref().map(|state| String::from(state.as_str()));
+        let tables = (&mut self.messages, &mut self.index);
+        let asked = self.bridges.ask(tables, cx, id, &inputs)?;
+        // What was asked for before is not needed any more.
+        self.bridges.withdraw(&mut self.messages, cx, id);
+        self.bridges.wait_for(id, params, state, asked);
+        Ok(())
+    }
+
+    /// What was needed for a request is not to be had, so that it fails.
+    pub(super) fn input_failed(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+    ) -> Option<PeerEvent<'static>> {
+        let kind = self.messages.incoming.table.get(id.0)?.kind;
+        let answered = if kind == Some(RequestKind::CallTool) {
+            self.respond(cx, id, &CallToolResult::error(NOT_GIVEN))
+        } else {
+            self.reject(cx, id, Fault::plain(ErrorCode::INTERNAL_ERROR, &NOT_GIVEN))
+        };
+        let ending = match answered {
+            Ok(()) => None,
+            Err(RespondError::Encode(_)) => {
+                self.messages.refuse_in_reserve(cx, id, &NOT_GIVEN);
+                Some(Ending::Answered)
+            }
+            Err(_) => Some(Ending::Closed),
+        };
+        if let Some(taken) = ending.and_then(|ending| self.messages.take(id, ending)) {
+            self.finish(cx, taken);
+        }
+        let cause = CancelCause::InputFailed;
+        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
+    }
+
+    /// The application has answered something that a call needs.
+    fn give_input<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        need: Need,
+        result: &T,
+    ) -> Result<(), RespondError> {
+        let exchange = self.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
+        let answer = answer_text(exchange, result)?;
+        // Nothing was begun on behalf of a request for input.
+        _ = self.messages.take(id, Ending::Answered);
+        let next = self.step(cx, (need.call, false), |state, at| -> Next<'static> {
+            state.given(at, need.index, answer)
+        });
+        debug_assert!(next.is_none(), "an input that is given is no event");
+        Ok(())
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        notice: Notice<'_, T>,
+    ) -> Result<Delivery, NotifyError> {
+        let messages = &mut self.messages;
+        let to = audience(messages, notice.related);
+        match to {
+            Audience::Exchange(id) => return notify_alone(messages, cx, id, &notice),
+            Audience::Gone => return Ok(Delivery::NotWanted),
+            Audience::Session | Audience::Nobody => {}
+        }
+        let kind = NotificationKind::named(notice.method);
+        let has_listens = !self.listens.is_empty();
+        let uri = match (notice.change, kind) {
+            (None, Some(NotificationKind::ResourceUpdated)) if has_listens => uri_in(notice.params),
+            _ => None,
+        };
+        let change = notice
+            .change
+            .or_else(|| kind.and_then(Change::of))
+            .or_else(|| uri.as_deref().map(Change::of_resource));
+        // Only this can fail, and what fails has changed nothing.
+        let delivery = match to {
+            Audience::Nobody => notify_nobody(messages, &notice)?,
+            _ => notify_session(messages, cx, &notice)?,
+        };
+        Ok(match change {
+            Some(change) if has_listens && messages.session.role == Role::Server => {
+                delivery.and(self.listens.publish(&mut messages.incoming, change, cx.out))
+            }
+            _ => delivery,
+        })
+    }
+
+    /// Sends all subscriptions of the peer what has found no room before, as far as there is room now.
+    pub(super) fn flush_listens(&mut self, cx: &mut Cx<'_, '_>) {
+        let is_closed = self.messages.lifecycle.phase == crate::session::Phase::Closed;
+        if self.listens.has_pending() && !is_closed {
+            self.listens.flush_all(&mut self.messages.incoming, cx.out);
+        }
+    }
+}
+
+/// What a peer would have to declare, in words.
+struct MissingNames {
+    message: &'static str,
+    missing: CapabilitySet,
+}
+
+impl fmt::Display for MissingNames {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.message)?;
+        for (index, capability) in self.missing.iter().enumerate() {
+            write!(formatter, "{} {capability}", if index == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+}

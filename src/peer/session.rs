@@ -1,0 +1,129 @@
+//! `Session`: who the two sides of a connection are, and what they have agreed on.
+
+use alloc::sync::Arc;
+
+use super::context::Terms;
+use super::identity::Identity;
+use super::route::Role;
+use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
+use crate::dialect::EraRules;
+use crate::dialect::methods::Declared;
+use crate::model::LoggingLevel;
+use crate::version::{Era, Revision, RevisionSet};
+
+/// Who the two sides are, and what they have agreed on.
+///
+/// `terms` are those of the session that a handshake has opened; on a client without sessions they are those of every
+/// request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Session {
+    pub(super) role: Role,
+    pub(super) terms: Option<Terms>,
+    /// The revisions that this side speaks.
+    pub(super) spoken: RevisionSet,
+    /// What this side offers.
+    pub(super) offered: CapabilitySet,
+    /// What this side says of itself where there are no sessions.
+    pub(super) identity: Option<Arc<Identity>>,
+    /// The level of log messages that requests of ours ask for.
+    pub(super) request_level: Option<LoggingLevel>,
+    /// A request that belongs to no session has been served.
+    pub(super) has_served_alone: bool,
+    /// The identity was released to save memory, and has to be set again before a message is received.
+    pub(super) is_anonymous: bool,
+}
+
+impl Session {
+    /// Before anything has been agreed on.
+    pub(super) const fn new(role: Role, spoken: RevisionSet, offered: CapabilitySet) -> Self {
+        Self {
+            role,
+            terms: None,
+            spoken,
+            offered,
+            identity: None,
+            request_level: None,
+            has_served_alone: false,
+            is_anonymous: false,
+        }
+    }
+
+    /// The rules of the era that both sides have found, [`EraRules::UNDECIDED`] before.
+    pub(super) fn rules(&self) -> &'static EraRules {
+        self.terms.map_or(&EraRules::UNDECIDED, |terms| terms.revision.rules())
+    }
+
+    /// Opens the session that a handshake has settled, or what stands for it on a client where there
+    /// are none.
+    pub(super) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
+        let ours = self.offered.known_to(revision);
+        self.terms = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
+    }
+
+    /// Goes on without a session. A server that has not said what it offers may offer everything.
+    pub(super) fn open_stateless(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
+        let all = || Capability::ALL.iter().copied().filter(|one| one.owner() == Owner::Server);
+        self.open(revision, theirs.unwrap_or_else(|| all().collect()));
+    }
+
+    /// What both sides have declared.
+    pub(super) fn declared(&self) -> Declared {
+        match self.terms {
+            Some(terms) => self.role.declared(terms.ours, terms.theirs),
+            None => self.role.declared(self.offered, CapabilitySet::NONE),
+        }
+    }
+
+    pub(super) fn identity(&self) -> Option<&Identity> {
+        self.identity.as_deref()
+    }
+
+    /// Sets who this side is where there are no sessions.
+    pub(super) fn set_identity(&mut self, identity: Arc<Identity>) {
+        self.identity = Some(identity);
+        self.is_anonymous = false;
+    }
+
+    /// What this side offers to requests that belong to no session.
+    pub(super) fn offered_alone(&self) -> CapabilitySet {
+        self.identity().map_or(CapabilitySet::NONE, |own| own.offered)
+    }
+
+    /// Whether both sides have an extension, of which the peer has declared these.
+    pub(super) fn has_extension(&self, name: &str, declared: ExtensionSet) -> bool {
+        let own = self.identity().and_then(|own| own.extension(name));
+        own.is_some_and(|extension| declared.contains(extension))
+    }
+
+    /// The only era that the connection may still be used in, if there is to be one and it has been used.
+    pub(super) fn only_era(&self) -> Option<Era> {
+        self.identity().filter(|own| own.one_era)?;
+        match self.terms {
+            Some(terms) => Some(terms.revision.era()),
+            None => self.has_served_alone.then_some(Era::Stateless),
+        }
+    }
+
+    /// Whether there is a session, or one may come.
+    pub(super) fn may_have_session(&self) -> bool {
+        let may_come = !self.spoken.and(RevisionSet::HANDSHAKE).is_empty();
+        self.role == Role::Client || self.terms.is_some() || (may_come && !self.has_served_alone)
+    }
+
+    /// Whether the peer lets its tasks be cancelled.
+    pub(super) fn may_cancel_tasks(&self) -> bool {
+        let Some(terms) = self.terms else { return false };
+        let capability = match self.role {
+            Role::Client => Capability::ServerTasksCancel,
+            Role::Server => Capability::ClientTasksCancel,
+        };
+        !self.rules().task_cancel_is_declared || terms.theirs.contains(capability)
+    }
+
+    /// Releases the identity of a server, which its configuration can make again.
+    pub(super) fn release_identity(&mut self) {
+        if self.role == Role::Server {
+            self.is_anonymous |= self.identity.take().is_some();
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The steps of calls: how each goes on, and the one way out of the table.
+
+use core::time::Duration;
+
+use super::Peer;
+use super::asked::{Owner, PollKind};
+use super::call_state::{Answer, CallCx, CallNews, CallState, Next};
+use super::cx::Cx;
+use super::event::{CallEnded, CancelCause, Cause, Outcome, TaskAnswer};
+use super::for_role::ForRole;
+use super::gathering::Need;
+use super::peer_event::PeerEvent;
+use super::remote_task::{RemoteTask, method_of, poll, task_in};
+use super::session_subscribe::InSessions;
+use super::subscribe::{end_of, ended};
+use super::subscription::SubscriptionEnd;
+use super::task_update::{OrphanTask, TaskTicket};
+use super::wanted_inputs::withdraw;
+use crate::error::ErrorCode;
+use crate::handle::{CallId, InboundId};
+use crate::rpc::{Ending, GivenUp, Wait};
+
+use super::gathering::Stuck;
+
+/// How long a call that was given up is remembered because it may become a task.
+const LATE: Duration = Duration::from_secs(600);
+
+/// What is left of a request that leaves the table. Only this makes the last event of a call.
+#[must_use = "the application has to be told of the end of a call"]
+pub(super) struct Left {
+    call: CallId,
+    owner: Owner,
+    needed_input: bool,
+    pub(super) state: CallState,
+}
+
+impl Left {
+    /// Who gets the answer.
+    pub(super) const fn owner(&self) -> Owner {
+        self.owner
+    }
+}
+
+/// # Steps
+impl Peer {
+    /// Takes a step of a call. `is_answer` says that the call may end with an answer to its own request.
+    #[inline]
+    pub(super) fn step<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (call, is_answer): (CallId, bool),
+        on: impl FnOnce(&mut CallState, &mut CallCx<'_, '_, '_>) -> Next<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let asked = self.messages.outgoing.get_mut(call.0)?;
+        let mut state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
+        let (below, index) = (&mut self.messages, &mut self.index);
+        let next = on(&mut state, &mut CallCx { cx, below, index, call });
+        let news = match next {
+            Next::On(news) => {
+                self.put_state(call, state);
+                news
+            }
+            Next::Becomes(next, news) => {
+                self.messages.kept += next.bytes();
+                self.messages.kept -= state.bytes();
+                self.put_state(call, next);
+                news
+            }
+            Next::Ends(outcome) => {
+                self.put_state(call, state);
+                let stale = is_answer && self.messages.is_stale(call);
+                let left = self.leave(call)?;
+                self.messages.outgoing.remove(call.0, Ending::Answered);
+                return Some(ForRole::Event(self.ended(left, outcome, stale)));
+            }
+        };
+        match news? {
+            CallNews::Event(event) => Some(ForRole::Event(event)),
+            CallNews::Input(input) => Some(ForRole::Input(input)),
+        }
+    }
+
+    /// Gives a call the state that a step has left it in.
+    pub(super) fn put_state(&mut self, call: CallId, state: CallState) {
+        if let Some(asked) = self.messages.outgoing.get_mut(call.0) {
+            asked.call.needed_input |= matches!(state, CallState::Input(_));
+            asked.call.state = state;
+        }
+    }
+
+    /// A request is about to leave the table, or to have no owner any more: everything that its pattern has begun ends.
+    pub(super) fn leave(&mut self, call: CallId) -> Option<Left> {
+        let asked = self.messages.outgoing.get_mut(call.0)?;
+        let owner = asked.owner;
+        let needed_input = asked.call.needed_input;
+        let state = core::mem::take(&mut asked.call.state);
+        self.messages.kept -= state.bytes();
+        match &state {
+            CallState::Single | CallState::Pages(_) | CallState::Stepping => {}
+            CallState::Input(rounds) => {
+                withdraw(&mut self.messages, rounds.inputs.places(), CancelCause::CallEnded);
+            }
+            CallState::Task(task) => {
+                withdraw(&mut self.messages, task.inputs.places(), CancelCause::CallEnded);
+                self.index.forget_task(task.id(), call);
+            }
+            CallState::Subscription(subscription) => {
+                self.index.forget_subscription(call);
+                self.in_sessions().leave(subscription);
+            }
+        }
+        match owner {
+            Owner::Initialize | Owner::Probe if self.opening.call == Some(call) => {
+                self.opening.call = None;
+            }
+            Owner::Abandoned => {
+                if let Some(id) = self.messages.outgoing.id(call.0) {
+                    self.index.abandoned.remove(&id);
+                }
+            }
+            _ => {}
+        }
+        Some(Left { call, owner, needed_input, state })
+    }
+
+    /// Takes a request out of the table because it was answered, or will not be.
+    pub(super) fn take_out(&mut self, call: CallId) -> Option<Left> {
+        let left = self.leave(call);
+        self.messages.outgoing.remove(call.0, Ending::Answered);
+        left
+    }
+
+    /// The last event of a call.
+    pub(super) fn ended<'a>(
+        &mut self,
+        left: Left,
+        outcome: Outcome<'a>,
+        stale: bool,
+    ) -> PeerEvent<'a> {
+        let Left { call, owner, needed_input, state } = left;
+        if let CallState::Subscription(subscription) = state {
+            let outcome = match outcome {
+                Outcome::Unsent => Outcome::Closed(self.messages.lifecycle.cause_of_end()),
+                outcome => outcome,
+            };
+            let end = end_of(&subscription, outcome);
+            if matches!(end, SubscriptionEnd::Lost(_)) && !subscription.is_automatic {
+                self.index.lost.push(subscription.requested);
+            }
+            return ended(call, end);
+        }
+        if let Owner::TaskInput(task) = owner {
+            return PeerEvent::TaskAnswer(TaskAnswer { task, call, outcome });
+        }
+        PeerEvent::CallEnded(CallEnded { stale, needed_input, ..CallEnded::new(call, outcome) })
+    }
+
+    /// The subscriptions of a session.
+    pub(super) fn in_sessions(&mut self) -> InSessions<'_> {
+        InSessions { below: &mut self.messages, index: &mut self.index }
+    }
+
+    /// The task that a call has become.
+    pub(super) fn task_of(&self, call: CallId) -> Option<&RemoteTask> {
+        self.messages.outgoing.get(call.0)?.call.state.task()
+    }
+
+    /// Gives up what is asked about the task of a call, and asks the peer to cancel it. Returns whether it could.
+    pub(super) fn cancel_remote(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
+        let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
+        let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
+        let mut is_asked = false;
+        if let CallState::Task(task) = &state {
+            task.stop_asking(&mut self.messages, cx);
+            is_asked = self.ask_to_cancel(cx, call, task.id());
+        }
+        self.put_state(call, state);
+        is_asked
+    }
+
+    /// Asks the peer to cancel a task. Returns whether it could.
+    fn ask_to_cancel(&mut self, cx: &mut Cx<'_, '_>, call: CallId, id: &str) -> bool {
+        let cx = &mut cx.without_time();
+        let asks = (call, PollKind::Cancel);
+        self.messages.session.may_cancel_tasks()
+            && poll(&mut self.messages, cx, asks, id, (None, false)).is_ok()
+    }
+
+    /// Whether a request that asks for a task may have been sent and has not been answered: such a request must not be
+    /// cancelled like others.
+    pub(super) fn may_become_task(&self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
+        let below = &self.messages;
+        let asked = below.outgoing.get(call.0);
+        let asks = asked.is_some_and(|asked| asked.task.is_some() && asked.sent.awaits_answer());
+        below.session.rules().asks_for_tasks && asks && !below.is_unsent(call, cx.out)
+    }
+
+    /// A call has its outcome, and may still become a task, which is to be cancelled then. It is remembered for a while.
+    pub(super) fn abandon(&mut self, cx: &Cx<'_, '_>, call: CallId, cause: GivenUp) {
+        let outgoing = &mut self.messages.outgoing;
+        let Some(id) = outgoing.id(call.0) else { return };
+        if let Some(asked) = outgoing.get_mut(call.0) {
+            asked.owner = Owner::Abandoned;
+        }
+        outgoing.set_quiet(call.0);
+        outgoing.wait(call.0, Wait::Late(LATE), cx.now);
+        self.index.abandoned.insert(id, (call, cause));
+    }
+
+    /// A call that was given up has been answered.
+    pub(super) fn abandoned_answered<'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        answer: &Answer<'a>,
+    ) -> Option<PeerEvent<'a>> {
+        let snapshot = match &answer.outcome {
+            Outcome::Result(result) => {
+                task_in(&self.messages, call, result, answer.result_type).flatten()
+            }
+            _ => None,
+        };
+        let event = snapshot.map(|snapshot| {
+            let id = snapshot.id.to_str().into_owned();
+            let ticket = TaskTicket::new(id, method_of(&self.messages, call));
+            let cancelled = self.ask_to_cancel(cx, call, &ticket.task_id);
+            PeerEvent::OrphanTask(OrphanTask { ticket, cancelled })
+        });
+        // The application has its outcome already.
+        _ = self.take_out(call);
+        event
+    }
+
+    /// The application does not give what a call needs, so that the call cannot go on.
+    pub(super) fn refuse_input(&mut self, id: InboundId, need: Need, code: ErrorCode) {
+        // Nothing was begun on behalf of a request for input.
+        _ = self.messages.take(id, Ending::Answered);
+        let call = need.call;
+        self.index.stuck.push_back((call, Stuck::Refused(code)));
+        let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return };
+        let state = &mut asked.call.state;
+        self.messages.kept -= match state {
+            CallState::Input(_) | CallState::Task(_) => state.bytes(),
+            _ => 0,
+        };
+        let inputs = match state {
+            CallState::Input(_) => match core::mem::take(state) {
+                CallState::Input(rounds) => rounds.inputs,
+                _ => return,
+            },
+            CallState::Task(task) => core::mem::take(&mut task.inputs),
+            _ => return,
+        };
+        withdraw(&mut self.messages, inputs.places(), CancelCause::CallEnded);
+    }
+
+    /// The next call that cannot go on.
+    pub(super) fn next_stuck(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        while !self.index.stuck.is_empty() {
+            let (call, stuck) = self.index.stuck.pop_front()?;
+            // A task outlives the connection, and its ticket is worth more than why it could not be asked about.
+            let is_task = self.task_of(call).is_some();
+            let survives = self.messages.lifecycle.input_ended && is_task;
+            if self.messages.outgoing.get(call.0).is_none() || survives {
+                continue;
+            }
+            let outcome = match stuck {
+                Stuck::Refused(code) => Outcome::InputRefused(code),
+                Stuck::NotMade(error) => Outcome::NotMade(error),
+            };
+            if is_task {
+                // Nothing will ask for what the task comes to.
+                self.cancel_remote(cx, call);
+            }
+            let left = self.take_out(call)?;
+            return Some(self.ended(left, outcome, false));
+        }
+        None
+    }
+
+    /// Ends a request because the connection has ended.
+    pub(super) fn lose(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        cause: Cause,
+    ) -> Option<PeerEvent<'static>> {
+        let below = &mut self.messages;
+        below.take_back_with(call, |_, _| true, cx.out);
+        below.take_back_batch_of(call, cx.out);
+        let asked = below.outgoing.get(call.0)?;
+        // One that was about to be sent again, with what was given for it, has been seen before.
+        let is_input = matches!(asked.call.state, CallState::Input(_));
+        let was_answered = asked.sent == super::asked::Sent::Nowhere || is_input;
+        let is_unsent = below.take_back(call, cx.out) && !was_answered;
+        let outcome = if is_unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
+        let method = method_of(below, call);
+        let left_task = self.task_of(call).map(|task| task.left(method));
+        let left = self.take_out(call)?;
+        Some(self.ended(left, left_task.unwrap_or(outcome), false))
+    }
+}

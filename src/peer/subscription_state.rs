@@ -1,0 +1,42 @@
+//! The state of a subscription in the table of calls, and what it keeps.
+
+use super::call_state::{Below, CallState};
+use super::cx::Cx;
+use super::event::Notification;
+use super::peer_event::PeerEvent;
+use super::subscription::{Subscription, SubscriptionNews, SubscriptionUpdate};
+use crate::dialect::methods::NotificationKind;
+use crate::handle::CallId;
+
+/// The subscription that a call keeps open.
+pub(super) fn subscription(below: &Below, call: CallId) -> Option<&Subscription> {
+    below.outgoing.get(call.0)?.call.state.subscription()
+}
+
+/// The same, to be changed.
+pub(super) fn subscription_mut(below: &mut Below, call: CallId) -> Option<&mut Subscription> {
+    match &mut below.outgoing.get_mut(call.0)?.call.state {
+        CallState::Subscription(subscription) => Some(subscription),
+        _ => None,
+    }
+}
+
+/// Keeps a notification that a subscription cannot report at once, as far as there is room.
+pub(super) fn keep_early(
+    below: &mut Below,
+    cx: &Cx<'_, '_>,
+    call: CallId,
+    (kind, params): (NotificationKind, Option<&str>),
+) {
+    let limits = &cx.config.limits;
+    let room = limits.connection_bytes.saturating_sub(below.kept_bytes());
+    if let Some(subscription) = subscription_mut(below, call) {
+        below.kept += subscription.keep((limits, room), kind, params);
+    }
+}
+
+/// The event of a notification that a subscription wants.
+pub(super) fn changed(call: CallId, notification: Notification<'_>) -> PeerEvent<'_> {
+    let news = SubscriptionNews::Changed(notification);
+    PeerEvent::Subscription(SubscriptionUpdate { call, news })
+}

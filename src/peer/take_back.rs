@@ -1,0 +1,137 @@
+//! Requests of ours that are dropped: taken back where that is possible, cancelled on the wire where it is not.
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::asked::{Asked, Sent};
+use super::cancel::Cancellation;
+use super::cx::Cx;
+use super::exchanges::{Said, observe_sent};
+use super::messages::Messages;
+use super::outlets::{Lane, Outlets};
+use crate::frame::{Room, Tag};
+use crate::handle::{CallId, Place};
+use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
+
+/// The params of a cancellation.
+struct CancelledParams<'a> {
+    id: u64,
+    reason: Option<&'a str>,
+}
+
+impl Serialize for CancelledParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_struct("CancelledParams", 2)?;
+        params.serialize_field("requestId", &self.id)?;
+        if let Some(reason) = self.reason {
+            params.serialize_field("reason", reason)?;
+        }
+        params.end()
+    }
+}
+
+const METHOD: &str = "notifications/cancelled";
+
+impl<C: Recycle> Messages<C> {
+    /// Takes a request back, or tells the peer that its answer is not wanted any more. The request leaves the table.
+    pub(super) fn drop(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        cause: GivenUp,
+        reason: Option<&str>,
+    ) -> Cancellation {
+        let is_back = self.take_back(call, cx.out);
+        let Some(id) = self.outgoing.id(call.0) else { return Cancellation::Withdrawn };
+        let lane = self.outgoing.get(call.0).map_or(Lane::Connection, |asked| asked.lane);
+        if is_back {
+            self.outgoing.remove(call.0, Ending::Cancelled);
+            return Cancellation::Withdrawn;
+        }
+        self.outgoing.give_up(call.0, cause);
+        if !mutant!("no_cancellation_is_sent") {
+            self.send_cancelled(cx, lane, id, reason);
+        }
+        Cancellation::Notified
+    }
+
+    /// Sends the cancellation, without its reason if that does not fit.
+    fn send_cancelled(&mut self, cx: &mut Cx<'_, '_>, lane: Lane, id: u64, reason: Option<&str>) {
+        if reason.is_some() {
+            let params = CancelledParams { id, reason };
+            let sent = cx.out.lane(lane).append(Room::Limit, Tag::Nothing, |writer| {
+                write_notification(writer, METHOD, &params, None)
+            });
+            if sent.is_ok() {
+                return observe_sent(cx.out, lane, Said::Method(METHOD));
+            }
+        }
+        let params = CancelledParams { id, reason: None };
+        self.send_own(cx, lane, Said::Method(METHOD), |writer| {
+            write_notification(writer, METHOD, &params, None)
+        });
+    }
+
+    /// Whether nothing of a request has been sent.
+    pub(super) fn is_unsent(&self, call: CallId, out: &mut dyn Outlets) -> bool {
+        let Some(asked) = self.outgoing.get(call.0) else { return false };
+        match asked.sent {
+            Sent::Queued(_) | Sent::Withdrawn => true,
+            Sent::Outbox(serial) => out.lane(asked.lane).is_untouched(serial, call),
+            Sent::InBatch(_) | Sent::Nowhere => false,
+        }
+    }
+
+    /// Takes back what has not been sent of a request. Returns whether that was all of it.
+    pub(super) fn take_back(&mut self, call: CallId, out: &mut dyn Outlets) -> bool {
+        let Some(asked) = self.outgoing.get(call.0) else { return false };
+        match asked.sent {
+            Sent::Queued(serial) => self.queue.withdraw(serial, asked.lane, call),
+            Sent::Outbox(_) if mutant!("no_call_is_withdrawn") => false,
+            Sent::Outbox(serial) => out.lane(asked.lane).withdraw(serial, call),
+            // It is not a message of its own.
+            Sent::InBatch(_) => false,
+            Sent::Nowhere | Sent::Withdrawn => true,
+        }
+    }
+
+    /// Takes back a request that is about to end and, in the same pass over its outbox, every other one
+    /// that `also` accepts: many requests that end at once cost no more than a few.
+    pub(super) fn take_back_with(
+        &mut self,
+        call: CallId,
+        also: impl Fn(&Outgoing<Asked<C>>, Place) -> bool,
+        out: &mut dyn Outlets,
+    ) {
+        let Some(asked) = self.outgoing.get(call.0) else { return };
+        let Sent::Outbox(serial) = asked.sent else { return };
+        let outbox = out.lane(asked.lane);
+        if !outbox.is_untouched(serial, call) {
+            return;
+        }
+        let outgoing = &mut self.outgoing;
+        outbox.withdraw_calls(|other| {
+            let is_there = outgoing.get(other.0).is_some();
+            let is_meant = is_there && (other == call || also(outgoing, other.0));
+            if is_meant && let Some(asked) = outgoing.get_mut(other.0) {
+                // A response can come before its request has left. Then these bytes are none of the call any more.
+                if asked.sent.awaits_answer() {
+                    asked.sent = Sent::Withdrawn;
+                }
+            }
+            is_meant
+        });
+    }
+
+    /// Takes back the batch that a request is in, if nothing of it has been sent, with all that are in it.
+    pub(super) fn take_back_batch_of(&mut self, call: CallId, out: &mut dyn Outlets) {
+        let Some(asked) = self.outgoing.get(call.0) else { return };
+        let Sent::InBatch(serial) = asked.sent else { return };
+        if out.lane(asked.lane).withdraw_batch(serial) {
+            self.outgoing.for_each(|asked| {
+                if asked.sent == Sent::InBatch(serial) {
+                    asked.sent = Sent::Withdrawn;
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Inputs that the peer requires, as requests to the application: whether they may be required, and how they are admitted
+//! and withdrawn.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::context::RequestContext;
+use super::cx::Cx;
+use super::event::CancelCause;
+use super::exchange::Exchange;
+use super::gathering::{Need, Wanted};
+use super::messages::Messages;
+use super::session::Session;
+use crate::capability::CapabilitySet;
+use crate::dialect::check_params;
+use crate::dialect::methods::Sender;
+use crate::handle::{InboundId, Place};
+use crate::json::{Additions, Empty, EncodeError, Misfit, Object, Payload, Writer, fits};
+use crate::rpc::{Ending, Recycle};
+
+/// Whether a server may require this of this side, for a call that declares no more than `narrowed`.
+pub(super) fn may_be_required(
+    session: &Session,
+    wanted: &Wanted,
+    narrowed: Option<CapabilitySet>,
+) -> bool {
+    let Some(terms) = session.terms else { return false };
+    let ours = narrowed.map_or(terms.ours, |narrowed| terms.ours.and(narrowed));
+    let rule = wanted.kind.rule();
+    let is_input = rule.is_input_request();
+    let offered = rule.gate(Sender::Server).is_none_or(|gate| ours.contains(gate));
+    let shaped = || {
+        let params = wanted.params.as_deref();
+        let needs = fits(rule.params(terms.revision), params.map(Object::of).as_ref())?;
+        check_params(wanted.kind, params.unwrap_or_default())?;
+        Ok::<_, Misfit>(needs.known_to(terms.revision))
+    };
+    is_input && offered && shaped().is_ok_and(|needs| needs.minus(ours).is_empty())
+}
+
+/// Puts a request to the application into the table. It has no id of its own.
+pub(super) fn admit_for<C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &Cx<'_, '_>,
+    wanted: &Wanted,
+    need: Need,
+) -> Place {
+    let context = messages.session.terms.map(RequestContext::from).unwrap_or_default();
+    let incoming = &mut messages.incoming;
+    let place = incoming.table.insert_unnamed(|exchange| {
+        exchange.context = context;
+        exchange.kind = Some(wanted.kind);
+        exchange.need = Some(need);
+        exchange.bytes = wanted.bytes();
+        let params = wanted.params.as_deref().unwrap_or_default();
+        let most = cx.config.limits.kept_bytes;
+        exchange.kept.keep(wanted.kind, params, context.revision, most);
+    });
+    incoming.bytes += wanted.bytes();
+    incoming.untold.push(place);
+    messages.outgoing.clock_mut().begin_asking(cx.now());
+    place
+}
+
+/// Takes back requests to the application, which is told of those that it knows.
+pub(super) fn withdraw<C: Recycle>(
+    messages: &mut Messages<C>,
+    places: impl Iterator<Item = Place>,
+    cause: CancelCause,
+) {
+    let mut untold = 0;
+    for place in places {
+        let Some(exchange) = messages.incoming.table.get(place) else { continue };
+        if exchange.need.is_some_and(|need| need.is_told) {
+            messages.incoming.mark(place, cause);
+        } else {
+            // Nothing was begun on its behalf.
+            _ = messages.take(InboundId(place), Ending::Cancelled);
+            untold += 1;
+        }
+    }
+    if 0 < untold {
+        let incoming = &mut messages.incoming;
+        incoming.untold.note_ended(untold, |place| incoming.table.get(place).is_some());
+    }
+}
+
+/// The result of a request to the application, as the peer gets it.
+pub(super) fn answer_text<T: Serialize + ?Sized>(
+    exchange: &Exchange,
+    result: &T,
+) -> Result<String, EncodeError> {
+    let Some(kind) = exchange.kind else { return Err(EncodeError::Payload) };
+    let form = Some(kind.rule().result(exchange.context.revision));
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    let payload = Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form);
+    result.serialize(payload)?;
+    let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
+    exchange.kept.check_result(kind, &text)?;
+    Ok(text)
+}

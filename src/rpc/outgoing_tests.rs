@@ -1,0 +1,223 @@
+//! [`Outgoing`] against a model that looks at every request.
+
+use alloc::vec::Vec;
+
+use super::*;
+
+const IDLE: Duration = Duration::from_secs(7);
+const TOTAL: Duration = Duration::from_secs(30);
+const PERSON: Duration = Duration::from_secs(50);
+
+/// A request of the model: its timers as times of the clock that can stand still.
+#[derive(Clone, Debug)]
+struct Modelled {
+    place: Place,
+    id: u64,
+    idle: Option<Duration>,
+    idle_at: Option<Instant>,
+    total_at: Option<Instant>,
+    retry_at: Option<Instant>,
+    /// How long the clock may have stood still altogether.
+    pause: Option<Duration>,
+    is_bounded: bool,
+    is_uncounted: bool,
+    is_quiet: bool,
+}
+
+impl Modelled {
+    fn due(&self) -> Option<Instant> {
+        [self.idle_at, self.total_at, self.retry_at].into_iter().flatten().min()
+    }
+}
+
+/// The clock of the model: what it shows, and for how long it has stood still.
+#[derive(Default)]
+struct ModelClock {
+    now: Duration,
+    lag: Duration,
+    is_stopped: bool,
+}
+
+impl ModelClock {
+    fn shows(&self) -> Instant {
+        Instant::EPOCH + (self.now - self.lag)
+    }
+
+    fn real(&self) -> Instant {
+        Instant::EPOCH + self.now
+    }
+}
+
+fn check(outgoing: &Outgoing<u32>, model: &[Modelled], clock: &ModelClock, step: usize) {
+    let (shows, real) = (clock.shows(), clock.real());
+    let first = model
+        .iter()
+        .filter_map(|one| Some((one.due()?, one.id, one.place)))
+        .min_by_key(|(at, id, _)| (*at, *id));
+    let due = first.filter(|(at, ..)| *at <= shows).map(|(.., place)| place);
+    assert_eq!(outgoing.due(real), due, "step {step}");
+    let seconds = model.iter().filter(|one| one.due().is_some_and(|due| due <= shows)).count();
+    assert_eq!(outgoing.has_second_due(real), 1 < seconds, "step {step}");
+    let pausing = model.iter().find(|one| one.pause.is_some());
+    let end = pausing.filter(|_| clock.is_stopped).and_then(|one| {
+        let left = one.pause?.saturating_sub(clock.lag);
+        Some((real + left, one.place))
+    });
+    let known = outgoing.next_pause_end();
+    assert_eq!(known.map(|(_, place)| place), end.map(|(_, place)| place), "step {step}");
+    for one in model {
+        let is_due = one.due().is_some_and(|due| due <= shows);
+        assert_eq!(outgoing.is_due(one.place, real), is_due, "step {step}");
+        let retries = one.retry_at.is_some_and(|at| at <= shows);
+        assert_eq!(outgoing.is_retry_due(one.place, real), retries, "step {step}");
+        assert_eq!(outgoing.find(one.id), Some(one.place), "step {step}");
+        assert!(outgoing.checked_timers(one.place).0, "step {step}");
+    }
+    let uncounted = model.iter().filter(|one| one.is_uncounted).count();
+    assert_eq!(outgoing.counted() as usize, model.len() - uncounted, "step {step}");
+    assert_eq!(outgoing.is_quiet(), model.iter().all(|one| one.is_quiet), "step {step}");
+    assert!(outgoing.iter().map(|(place, _)| place).eq(model.iter().map(|one| one.place)));
+}
+
+/// Does one of the things that change the timers of a request.
+fn change(
+    outgoing: &mut Outgoing<u32>,
+    one: &mut Modelled,
+    kind: usize,
+    (real, shows): (Instant, Instant),
+) {
+    let (place, now) = (one.place, Some(real));
+    match kind {
+        0 | 1 => {
+            outgoing.wait(place, Wait::Answer, now);
+            one.retry_at = None;
+            one.idle_at = one.idle.map(|idle| shows + idle);
+        }
+        2 => {
+            outgoing.wait(place, Wait::Retry(Some(IDLE)), now);
+            (one.idle_at, one.retry_at) = (None, Some(shows + IDLE));
+        }
+        3 => {
+            outgoing.wait(place, Wait::End, now);
+            one.retry_at = None;
+        }
+        4 => {
+            outgoing.wait(place, Wait::Forever, now);
+            (one.idle, one.idle_at, one.pause) = (None, None, None);
+        }
+        5 => {
+            outgoing.wait(place, Wait::Task, now);
+            (one.idle, one.idle_at, one.pause) = (None, None, None);
+            one.total_at = one.total_at.filter(|_| one.is_bounded);
+        }
+        6 => {
+            outgoing.wait(place, Wait::Late(TOTAL), now);
+            (one.idle, one.idle_at) = (Some(TOTAL), Some(shows + TOTAL));
+            (one.total_at, one.pause) = (None, None);
+        }
+        7 => {
+            outgoing.wait(place, Wait::Soon(Some(IDLE)), now);
+            if one.idle.is_none() {
+                (one.idle, one.idle_at) = (Some(IDLE), Some(shows + IDLE));
+            }
+        }
+        8 => {
+            one.id = outgoing.next_id();
+            outgoing.renew(place);
+        }
+        9 => {
+            outgoing.set_uncounted(place);
+            outgoing.set_quiet(place);
+            (one.is_uncounted, one.is_quiet) = (true, true);
+        }
+        _ => {}
+    }
+}
+
+/// Whatever is done, the requests that are due are those that a look at each of them finds.
+#[test]
+fn what_is_due_is_what_a_look_at_every_request_finds() {
+    let mut random = 12_345_u64;
+    let mut roll = |sides: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize % sides
+    };
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    let mut model: Vec<Modelled> = Vec::new();
+    let mut clock = ModelClock::default();
+    for step in 0..20_000 {
+        let passed = Duration::from_millis(roll(2_000) as u64);
+        clock.now += passed;
+        if clock.is_stopped {
+            clock.lag += passed;
+        }
+        outgoing.clock_mut().tick(clock.real());
+        let (now, shows) = (Some(clock.real()), clock.shows());
+        let most = if step / 1_000 % 2 == 0 { 20 } else { 2 };
+        if model.len() < most && roll(3) != 0 {
+            let idle = (roll(3) != 0).then_some(IDLE);
+            let total = (roll(2) == 0).then_some(TOTAL);
+            let is_bounded = roll(2) == 0;
+            let patience = Patience { idle, total, pause: Some(PERSON), is_bounded };
+            let id = outgoing.next_id();
+            let place = outgoing.insert(patience, now, |_| {});
+            let has_timers = idle.is_some() || total.is_some();
+            model.push(Modelled {
+                place,
+                id,
+                idle,
+                idle_at: idle.map(|idle| shows + idle),
+                total_at: total.map(|total| shows + total),
+                retry_at: None,
+                pause: has_timers.then_some(PERSON + clock.lag),
+                is_bounded,
+                is_uncounted: false,
+                is_quiet: false,
+            });
+        } else if !model.is_empty() {
+            let at = roll(model.len());
+            let one = &mut model[at];
+            let place = one.place;
+            match roll(12) {
+                kind @ 0..10 => change(&mut outgoing, one, kind, (clock.real(), shows)),
+                10 => {
+                    clock.is_stopped = !clock.is_stopped;
+                    outgoing.clock_mut().set_stopped(clock.is_stopped, clock.real());
+                }
+                _ => {
+                    match roll(2) {
+                        0 => outgoing.remove(place, Ending::Answered),
+                        _ => outgoing.give_up(place, GivenUp::TimedOut),
+                    }
+                    model.remove(at);
+                    // What is done to a request that has ended does nothing.
+                    let before = outgoing.clone();
+                    outgoing.remove(place, Ending::Closed);
+                    outgoing.give_up(place, GivenUp::Cancelled);
+                    outgoing.wait(place, Wait::Answer, now);
+                    outgoing.set_quiet(place);
+                    assert_eq!(outgoing, before, "step {step}");
+                }
+            }
+        }
+        check(&outgoing, &model, &clock, step);
+    }
+}
+
+/// A request that was made without knowing the time waits as long as others from when the time is known.
+#[test]
+fn undated_requests_are_dated_later() {
+    let at = |seconds| Instant::EPOCH + Duration::from_secs(seconds);
+    let mut outgoing: Outgoing<u32> = Outgoing::new(ConnectionNumber::default(), 1, 4);
+    let patience = Patience { idle: Some(IDLE), total: Some(TOTAL), ..Patience::default() };
+    let place = outgoing.insert(patience, None, |_| {});
+    assert!(outgoing.has_undated() && outgoing.next_due().is_none());
+    outgoing.date(at(100));
+    assert_eq!(outgoing.next_due(), Some(at(107)));
+    outgoing.wait(place, Wait::Late(TOTAL), None);
+    assert!(outgoing.has_undated() && outgoing.next_due().is_none());
+    outgoing.date(at(200));
+    assert_eq!((outgoing.next_due(), outgoing.has_undated()), (Some(at(230)), false));
+    let without = outgoing.insert(Patience::default(), None, |_| {});
+    assert!(!outgoing.has_undated() && !outgoing.is_due(without, at(1_000)));
+}
