@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
-use crate::rpc::{Deadlines, PlaceQueue};
+use crate::rpc::Deadlines;
 
 /// Something that takes no room until it is changed.
 ///
@@ -21,10 +21,6 @@ pub(crate) trait Empty: Clone + 'static {
 
 impl Empty for Deadlines {
     const EMPTY: &'static Self = &Self::NONE;
-}
-
-impl Empty for PlaceQueue {
-    const EMPTY: &'static Self = &Self::EMPTY;
 }
 
 impl<T: Clone + 'static> Empty for VecDeque<T> {

@@ -6,14 +6,14 @@ use core::time::Duration;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ask::NewId;
+use super::call_cx::CallCx;
+use super::call_index::Stuck;
 use super::call_options::CallError;
-use super::call_state::CallCx;
-use super::gathering::{Rounds, Stuck};
 use super::versions::versions_in;
 use crate::dialect::NotAllowed;
 use crate::error::ErrorCode;
 use crate::json::{EncodeError, MemberTexts, Name, Raw};
-use crate::rpc::{ErrorObject, Wait};
+use crate::rpc::{ErrorObject, Recycle, Wait};
 use crate::version::RevisionSet;
 
 /// How long to wait before a request is sent again for which nothing had to be given; twice as long each time.
@@ -54,7 +54,10 @@ fn is_brought(key: Name<'_>) -> bool {
 
 /// The server does not speak the revision of a call, and names others: whether the call is to be sent again, once for
 /// each. Then its id is retired.
-pub(super) fn is_repeated(at: &mut CallCx<'_, '_, '_>, error: &ErrorObject<'_>) -> bool {
+pub(super) fn is_repeated<C: Recycle>(
+    at: &mut CallCx<'_, '_, '_, C>,
+    error: &ErrorObject<'_>,
+) -> bool {
     let session = &at.below.session;
     if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION || !session.rules().repeats_requests {
         return false;
@@ -70,7 +73,7 @@ pub(super) fn is_repeated(at: &mut CallCx<'_, '_, '_>, error: &ErrorObject<'_>) 
 }
 
 /// Whether a call can be sent again that the peer has refused to look at. Then its id is retired.
-pub(super) fn can_be_sent_again(at: &mut CallCx<'_, '_, '_>) -> bool {
+pub(super) fn can_be_sent_again<C: Recycle>(at: &mut CallCx<'_, '_, '_, C>) -> bool {
     let repeats = at.below.session.rules().repeats_requests;
     let Some(asked) = at.below.outgoing.get(at.call.0).filter(|_| repeats) else { return false };
     if asked.again.params.is_empty() || asked.kind.is_none() || !asked.owner.is_application() {
@@ -81,11 +84,11 @@ pub(super) fn can_be_sent_again(at: &mut CallCx<'_, '_, '_>) -> bool {
     true
 }
 
-/// Sends the request of a call again, with what has been given for it: inputs as an object. If there is no room it is
+/// Sends the request of a call again, with what has been given for it: the state that the peer gave, and inputs as an object. If there is no room it is
 /// tried again.
-pub(super) fn send_again(
-    at: &mut CallCx<'_, '_, '_>,
-    given: Option<(&Rounds, Option<alloc::string::String>)>,
+pub(super) fn send_again<C: Recycle>(
+    at: &mut CallCx<'_, '_, '_, C>,
+    given: Option<(Option<&str>, Option<alloc::string::String>)>,
 ) {
     if at.below.session.terms.is_none() || !at.below.session.rules().repeats_requests {
         // It has turned out meanwhile that there has to be a session.
@@ -96,7 +99,7 @@ pub(super) fn send_again(
     let lane = asked.lane;
     let kept = core::mem::take(&mut asked.again.params);
     let (state, inputs) = match &given {
-        Some((rounds, inputs)) => (rounds.state.as_deref(), inputs.as_deref()),
+        Some((state, inputs)) => (*state, inputs.as_deref()),
         None => (None, None),
     };
     let params = ParamsAgain { params: &kept, is_needed: given.is_some(), inputs, state };
@@ -116,7 +119,7 @@ pub(super) fn send_again(
 }
 
 /// The call cannot go on, now or ever.
-pub(super) fn stuck(at: &mut CallCx<'_, '_, '_>, error: CallError) {
+pub(super) fn stuck<C: Recycle>(at: &mut CallCx<'_, '_, '_, C>, error: CallError) {
     at.below.outgoing.wait(at.call.0, Wait::End, at.cx.now);
     at.index.stuck.push_back((at.call, Stuck::NotMade(error)));
 }

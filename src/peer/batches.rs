@@ -4,13 +4,12 @@
 use alloc::vec::Vec;
 
 use super::exchanges::{Said, observe_sent};
-use super::incoming::Incoming;
 use super::outlets::{Lane, Outlets};
 use super::rules::written;
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
 use crate::json::{EncodeError, Member, Writer};
-use crate::lazy_box::{Empty, LazyBox};
+use crate::lazy_box::Empty;
 use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
 
 /// The batches of which not everything has been answered.
@@ -159,18 +158,23 @@ impl Batches {
     }
 }
 
-impl Incoming {
-    /// No more elements of the batch come in. Returns whether it mixes requests with answers.
-    #[inline]
-    pub(super) fn end_batch(&mut self, out: &mut dyn Outlets) -> bool {
-        self.batches.current.is_some() && self.end_current_batch(out)
+impl Batches {
+    /// Whether no batch has answers that wait.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.table.is_empty()
     }
 
+    /// Whether elements of a batch are coming in.
+    pub(super) const fn has_current(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// No more elements of the batch come in. Returns whether it mixes requests with answers.
     #[cold]
-    fn end_current_batch(&mut self, out: &mut dyn Outlets) -> bool {
-        self.batches.has_all_elements = false;
-        let Some(place) = self.batches.current.take() else { return false };
-        let Some(batch) = self.batches.table.get_mut(place) else { return false };
+    pub(super) fn end_current(&mut self, out: &mut dyn Outlets) -> bool {
+        self.has_all_elements = false;
+        let Some(place) = self.current.take() else { return false };
+        let Some(batch) = self.table.get_mut(place) else { return false };
         batch.complete = true;
         let is_mixed = batch.asks && batch.answers_ours;
         self.send_batch_if_settled(place, out);
@@ -178,35 +182,32 @@ impl Incoming {
     }
 
     /// A request of a batch has been answered, or never will be.
-    pub(super) fn settle_in_batch(&mut self, place: Option<Place>, out: &mut dyn Outlets) {
-        let Some(place) = place else { return };
-        if let Some(batch) = self.batches.table.get_mut(place) {
+    pub(super) fn settle(&mut self, place: Place, out: &mut dyn Outlets) {
+        if let Some(batch) = self.table.get_mut(place) {
             batch.open = batch.open.saturating_sub(1);
         }
         self.send_batch_if_settled(place, out);
     }
 
     fn send_batch_if_settled(&mut self, place: Place, out: &mut dyn Outlets) {
-        if self.batches.is_settled(place) {
+        if self.is_settled(place) {
             self.send_batch(place, out);
         }
     }
 
     /// Sends what there is of the answers to every batch, because no more of them can come.
-    pub(super) fn send_all_batches(&mut self, out: &mut dyn Outlets) {
-        while let Some(place) = self.batches.table.first() {
+    pub(super) fn send_all(&mut self, out: &mut dyn Outlets) {
+        while let Some(place) = self.table.first() {
             self.send_batch(place, out);
         }
-        self.batches = LazyBox::EMPTY;
     }
 
     /// Sends the answers to a batch as one array, if there are any, and forgets it.
     fn send_batch(&mut self, place: Place, out: &mut dyn Outlets) {
-        let batches = &mut *self.batches;
-        let Some(batch) = batches.table.get_mut(place) else { return };
+        let Some(batch) = self.table.get_mut(place) else { return };
         let lane = batch.lane;
         if !batch.answers.is_empty() {
-            batches.bytes -= batch.bytes;
+            self.bytes -= batch.bytes;
             // It has been bounded already, so this cannot fail.
             let sent = out.lane(lane).append(Room::Held, Tag::Nothing, |writer| {
                 write_array(writer, batch.answers.drain().map(|(answer, ())| answer))
@@ -216,9 +217,9 @@ impl Incoming {
             }
         }
         for id in batch.ids.drain(..) {
-            batches.answered.remove(id, Ending::Answered);
+            self.answered.remove(id, Ending::Answered);
         }
-        batches.table.remove(place, Ending::Answered);
+        self.table.remove(place, Ending::Answered);
     }
 }
 

@@ -201,7 +201,7 @@ impl Bridges {
         let one = bridge.and_then(|bridge| bridge.asked.iter_mut().find(|one| one.call == call));
         if let Some(one) = one {
             one.answer = Some(String::from(answer));
-            below.kept += answer.len();
+            below.incoming.bytes += answer.len();
         }
     }
 
@@ -216,7 +216,7 @@ impl Bridges {
         let asked = core::mem::take(&mut bridge.asked);
         let state = bridge.state.take();
         let params = bridge.params.clone();
-        below.kept -= answer_bytes(&asked);
+        below.incoming.bytes -= answer_bytes(&asked);
         let answers = asked.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
         Some(Resumed { id, kind, params, inputs: object_of(answers), state })
     }
@@ -243,7 +243,7 @@ impl Bridges {
     pub(super) fn withdraw(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: InboundId) {
         let Some(bridge) = self.waiting.get_mut(&id.0) else { return };
         let asked = core::mem::take(&mut bridge.asked);
-        below.kept -= answer_bytes(&asked);
+        below.incoming.bytes -= answer_bytes(&asked);
         for one in asked.into_iter().filter(|one| one.answer.is_none()) {
             if below.outgoing.get(one.call.0).is_some() {
                 below.drop(cx, one.call, GivenUp::Cancelled, None);

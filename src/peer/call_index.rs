@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::gathering::Stuck;
+use super::call_options::CallError;
+use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::lazy_box::Empty;
 use crate::rpc::GivenUp;
@@ -87,4 +88,13 @@ impl CallIndex {
     pub(super) fn first_abandoned(&self) -> Option<CallId> {
         self.abandoned.first_key_value().map(|(_, (call, _))| *call)
     }
+}
+
+/// Why a call cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stuck {
+    /// The application refused what it needed.
+    Refused(ErrorCode),
+    /// Its request cannot be sent again.
+    NotMade(CallError),
 }

@@ -1,21 +1,18 @@
 //! `CallState`: what a call of the application is doing, and what can come of an answer to it.
 
 use alloc::boxed::Box;
+use core::fmt;
 
 use super::again::{is_repeated, send_again};
-use super::call_index::CallIndex;
+use super::call_cx::{Answer, CallCx, Next};
 use super::check_result::judged;
-use super::cx::Cx;
 use super::event::Outcome;
-use super::gathering::{InputRequested, Rounds};
+use super::gathering::Rounds;
 use super::messages::Messages;
 use super::pages::Pages;
-use super::peer_event::PeerEvent;
 use super::remote_task::RemoteTask;
 use super::subscription::Subscription;
 use crate::error::ViolationKind;
-use crate::handle::CallId;
-use crate::lazy_box::LazyBox;
 use crate::rpc::{Recycle, ResultType};
 
 /// The messages below the patterns.
@@ -30,7 +27,7 @@ pub(super) struct Call {
 }
 
 /// What a call of the application is doing. A request of any other owner is `Single`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) enum CallState {
     /// One request, one answer.
     #[default]
@@ -47,50 +44,23 @@ pub(super) enum CallState {
     Stepping,
 }
 
-impl Recycle for Call {
-    fn recycle(&mut self) {
-        *self = Self::default();
+/// Without what the peer says.
+impl fmt::Debug for CallState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Single => "Single",
+            Self::Pages(_) => "Pages",
+            Self::Input(_) => "Input",
+            Self::Task(_) => "Task",
+            Self::Subscription(_) => "Subscription",
+            Self::Stepping => "Stepping",
+        })
     }
 }
 
-/// The context of one step of a call.
-pub(super) struct CallCx<'s, 'c, 'o> {
-    pub(super) cx: &'s mut Cx<'c, 'o>,
-    pub(super) below: &'s mut Below,
-    pub(super) index: &'s mut LazyBox<CallIndex>,
-    pub(super) call: CallId,
-}
-
-/// An answer to a request of ours.
-pub(super) struct Answer<'a> {
-    pub(super) outcome: Outcome<'a>,
-    /// The whole message.
-    pub(super) bytes: &'a [u8],
-    pub(super) result_type: ResultType,
-}
-
-/// What comes of a step: the call goes on, or it has its outcome. There is nothing else.
-#[must_use = "the call has to go on or to end"]
-pub(super) enum Next<'a> {
-    /// It goes on.
-    On(Option<CallNews<'a>>),
-    /// It goes on in another state.
-    Becomes(CallState, Option<CallNews<'a>>),
-    /// It ends.
-    Ends(Outcome<'a>),
-}
-
-/// What a step tells of a call that goes on.
-pub(super) enum CallNews<'a> {
-    Event(PeerEvent<'a>),
-    /// The application is asked for input.
-    Input(InputRequested),
-}
-
-impl<'a> Next<'a> {
-    /// The peer has answered with something that is no result of the method.
-    pub(super) fn invalid(bytes: &'a [u8]) -> Self {
-        Self::Ends(Outcome::Malformed { kind: ViolationKind::InvalidResult, message: bytes.into() })
+impl Recycle for Call {
+    fn recycle(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -128,9 +98,9 @@ impl CallState {
     /// The answer to the request of the call has come.
     pub(super) fn answered<'a>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, Call>,
         answer: Answer<'a>,
-    ) -> Next<'a> {
+    ) -> Next<'a, Self> {
         let bytes = answer.bytes;
         let outcome = match self.interim(at, answer) {
             Ok(next) => return next,
@@ -146,14 +116,14 @@ impl CallState {
     /// Looks whether an answer is the outcome of the call, which is given back, or only a step on the way to it.
     fn interim<'a>(
         &self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, Call>,
         answer: Answer<'a>,
-    ) -> Result<Next<'a>, Outcome<'a>> {
+    ) -> Result<Next<'a, Self>, Outcome<'a>> {
         let Answer { outcome, bytes, result_type } = answer;
         if let Outcome::Result(result) = &outcome
             && let Some(next) = RemoteTask::begin(at, result, result_type, bytes)
         {
-            return Ok(next);
+            return Ok(next.map(Self::Task));
         }
         if !at.below.session.rules().reads_result_types {
             return Err(outcome);
@@ -175,7 +145,7 @@ impl CallState {
                         Self::Input(rounds) => rounds.rounds,
                         _ => 0,
                     };
-                    Ok(Rounds::begin(at, rounds, result, bytes))
+                    Ok(Rounds::begin(at, rounds, result, bytes).map(Self::Input))
                 }
                 ResultType::Task | ResultType::Other => Ok(Next::invalid(bytes)),
             },
@@ -184,7 +154,7 @@ impl CallState {
     }
 
     /// Sends the request of the call again, with what has been given for it.
-    pub(super) fn send_again(&self, at: &mut CallCx<'_, '_, '_>) {
+    pub(super) fn send_again(&self, at: &mut CallCx<'_, '_, '_, Call>) {
         match self {
             Self::Input(rounds) => rounds.send_again(at),
             _ => send_again(at, None),
@@ -194,10 +164,10 @@ impl CallState {
     /// The application has answered something that the call needs.
     pub(super) fn given<'a>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, Call>,
         index: u32,
         answer: alloc::string::String,
-    ) -> Next<'a> {
+    ) -> Next<'a, Self> {
         match self {
             Self::Input(rounds) => rounds.given(at, index, answer),
             Self::Task(task) => task.given(at, index, answer),

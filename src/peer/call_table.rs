@@ -126,7 +126,7 @@ impl Peer {
             kept += asked.call.state.bytes();
             states.push((place, state));
         }
-        assert!(kept <= self.messages.kept, "{kept} bytes are kept for calls");
+        assert!(kept <= self.messages.incoming.bytes, "{kept} bytes are kept for calls");
         if let Some(last) = &self.last_states.0 {
             let mut last = last.iter();
             for (place, state) in &states {

@@ -7,15 +7,17 @@ use serde::ser::Serialize;
 
 use super::Peer;
 use super::asked::{Asked, Owner, PollKind, Sent};
+use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
-use super::call_state::{Call, CallCx, CallState};
+use super::call_state::{Call, CallState};
 use super::cancel::{CancelError, Cancellation};
 use super::cx::Cx;
 use super::pages::{PageParams, Pages, Paging};
-use super::remote_task::{RemoteTask, poll};
+use super::remote_task::RemoteTask;
 use super::room::{has_room, make_room};
 use super::subscribe::ListenParams;
 use super::subscription::Subscription;
+use super::task_messages::poll;
 use super::task_update::TaskTicket;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
@@ -196,8 +198,8 @@ impl Peer {
         make_room(&mut self.messages, &mut self.index, cx);
         let (below, index) = (&mut self.messages, &mut self.index);
         let mut at = CallCx { cx, below, index, call };
-        let state = RemoteTask::resume(&mut at, ticket.task_id.clone(), options);
-        self.put_state(call, state);
+        let task = RemoteTask::resume(&mut at, ticket.task_id.clone(), options);
+        self.put_state(call, CallState::Task(task));
         Ok(call)
     }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::context::RequestContext;
-use super::gathering::Need;
+use super::inputs::Need;
 use super::progress_report::Delayed;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{EraRules, Kept};

@@ -1,8 +1,8 @@
 //! `ForRole`: what a role has to look at before the machine goes on with a message.
 
 use super::event::{Notification, Outcome};
-use super::gathering::InputRequested;
 use super::incoming_request::IncomingRequest;
+use super::inputs::InputRequested;
 use super::late_probe::LateProbe;
 use super::peer_event::PeerEvent;
 use super::resumed::Resumed;

@@ -8,19 +8,14 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use smallvec::SmallVec;
-
 use super::again::{PACE, send_again};
-use super::call_options::CallError;
-use super::call_state::{CallCx, CallNews, CallState, Next};
-use super::context::RequestContext;
+use super::call_cx::{CallCx, CallNews, Next};
 use super::event::Outcome;
+use super::inputs::{Inputs, Need, Wanted};
 use super::wanted_inputs::{admit_for, may_be_required};
 use crate::dialect::methods::RequestKind;
-use crate::error::ErrorCode;
-use crate::handle::{CallId, InboundId, Place};
 use crate::json::{MemberTexts, Raw, Str, member, object_of};
-use crate::rpc::Wait;
+use crate::rpc::{Recycle, Wait};
 
 /// What a call needs before it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,103 +27,6 @@ pub(super) struct Rounds {
     pub(super) rounds: u32,
 }
 
-/// Inputs that the peer requires, with what has been answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Inputs(pub(super) SmallVec<[Wanted; 1]>);
-
-impl Inputs {
-    /// How many bytes of the peer are kept however much has been answered: the keys, which are brought back.
-    pub(super) fn bytes(&self) -> usize {
-        self.0.iter().map(|wanted| wanted.key.len()).sum()
-    }
-
-    /// Takes in an answer. Returns whether nothing is missing any more.
-    pub(super) fn give(&mut self, index: u32, answer: String) -> bool {
-        if let Some(wanted) = self.0.get_mut(index as usize) {
-            wanted.answer = Some(answer);
-            wanted.place = None;
-            wanted.params = None;
-        }
-        self.0.iter().all(|wanted| wanted.answer.is_some())
-    }
-
-    /// The requests to the application that have not been answered.
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> {
-        self.0.iter().filter_map(|wanted| wanted.place)
-    }
-
-    /// What the application is asked by an input.
-    pub(super) fn requested(
-        &self,
-        (id, need): (InboundId, Need),
-        context: RequestContext,
-    ) -> Option<InputRequested> {
-        let wanted = self.0.get(need.index as usize)?;
-        let (kind, params, call) = (wanted.kind, wanted.params.clone(), need.call);
-        Some(InputRequested { id, context, kind, params, call })
-    }
-}
-
-/// One input that is required.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Wanted {
-    /// The key that the peer has given it.
-    pub(super) key: String,
-    pub(super) kind: RequestKind,
-    /// Until it has been answered or taken back.
-    pub(super) params: Option<String>,
-    /// The request that the application answers.
-    pub(super) place: Option<Place>,
-    pub(super) answer: Option<String>,
-    /// The peer has been sent the answer, if it is sent by itself.
-    pub(super) is_brought: bool,
-}
-
-impl Wanted {
-    pub(super) const fn new(key: String, kind: RequestKind, params: Option<String>) -> Self {
-        Self { key, kind, params, place: None, answer: None, is_brought: false }
-    }
-
-    /// How many bytes it takes until it has been answered: its params, and what the answer has to fit of them.
-    pub(super) fn bytes(&self) -> usize {
-        self.key.len() + self.params.as_ref().map_or(0, |params| 2 * params.len())
-    }
-}
-
-/// Which call a request to the application is for, and which of the inputs that it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Need {
-    pub(super) call: CallId,
-    pub(super) index: u32,
-    /// The application has been told of it, and it is in no queue any more.
-    pub(super) is_told: bool,
-}
-
-impl Need {
-    pub(super) const fn new(call: CallId, index: u32) -> Self {
-        Self { call, index, is_told: false }
-    }
-}
-
-/// Why a call cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stuck {
-    /// The application refused what it needed.
-    Refused(ErrorCode),
-    /// Its request cannot be sent again.
-    NotMade(CallError),
-}
-
-/// A request to the application.
-#[derive(Debug)]
-pub(crate) struct InputRequested {
-    pub(crate) id: InboundId,
-    pub(crate) context: RequestContext,
-    pub(crate) kind: RequestKind,
-    pub(crate) params: Option<String>,
-    pub(crate) call: CallId,
-}
-
 impl Rounds {
     /// How many bytes of the peer are kept however much has been answered: what is brought back.
     pub(super) fn bytes(&self) -> usize {
@@ -136,12 +34,12 @@ impl Rounds {
     }
 
     /// The peer requires input before it answers a call, for which it has required some so many times before.
-    pub(super) fn begin<'a>(
-        at: &mut CallCx<'_, '_, '_>,
+    pub(super) fn begin<'a, C: Recycle>(
+        at: &mut CallCx<'_, '_, '_, C>,
         rounds_before: u32,
         result: Raw<'a>,
         bytes: &'a [u8],
-    ) -> Next<'a> {
+    ) -> Next<'a, Box<Self>> {
         let limits = &at.cx.config.limits;
         let Some(asked) = at.below.outgoing.get(at.call.0) else { return Next::invalid(bytes) };
         if !asked.kind.is_some_and(RequestKind::may_need_input) {
@@ -208,7 +106,7 @@ impl Rounds {
 
     /// Asks the application for every input, of which the first comes out now. If there is none, the request is sent again
     /// in a while.
-    fn ask<'a>(mut self, at: &mut CallCx<'_, '_, '_>) -> Next<'a> {
+    fn ask<'a, C: Recycle>(mut self, at: &mut CallCx<'_, '_, '_, C>) -> Next<'a, Box<Self>> {
         for (index, wanted) in (0..).zip(&mut self.inputs.0) {
             let need = Need::new(at.call, index);
             wanted.place = Some(admit_for(at.below, at.cx, wanted, need));
@@ -222,21 +120,26 @@ impl Rounds {
             let context = at.below.incoming.table.get(id.0)?.context;
             self.inputs.requested((id, need), context)
         });
-        Next::Becomes(CallState::Input(Box::new(self)), requested.map(CallNews::Input))
+        Next::Becomes(Box::new(self), requested.map(CallNews::Input))
     }
 
     /// The application has answered an input.
-    pub(super) fn given(&mut self, at: &mut CallCx<'_, '_, '_>, index: u32, answer: String) {
+    pub(super) fn given<C: Recycle>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        index: u32,
+        answer: String,
+    ) {
         if self.inputs.give(index, answer) {
             self.send_again(at);
         }
     }
 
     /// Sends the request again with everything that has been given for it.
-    pub(super) fn send_again(&self, at: &mut CallCx<'_, '_, '_>) {
+    pub(super) fn send_again<C: Recycle>(&self, at: &mut CallCx<'_, '_, '_, C>) {
         let wanted = &self.inputs.0;
         let answers = || wanted.iter().filter_map(|one| Some((&*one.key, one.answer.as_deref()?)));
         let inputs = (!wanted.is_empty()).then(|| object_of(answers()));
-        send_again(at, Some((self, inputs)));
+        send_again(at, Some((self.state.as_deref(), inputs)));
     }
 }

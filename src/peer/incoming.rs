@@ -5,12 +5,12 @@ use alloc::collections::VecDeque;
 use super::batches::Batches;
 use super::event::CancelCause;
 use super::exchange::Exchange;
-use super::gathering::Need;
+use super::inputs::Need;
 use super::outlets::{Lane, Outlets};
 use crate::dialect::RespondError;
 use crate::dialect::methods::RequestKind;
 use crate::handle::{ConnectionNumber, InboundId, Place};
-use crate::lazy_box::LazyBox;
+use crate::lazy_box::{Empty, LazyBox};
 use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
 
 /// The requests of the peer, from when they are taken in until they are answered or dropped; and those that the machine
@@ -18,17 +18,28 @@ use crate::rpc::{Deadlines, Ending, Id, Inbound, Lookup, PlaceQueue};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Incoming {
     pub(super) table: Inbound<Exchange>,
-    /// What counts for all of them towards [`Limits::connection_bytes`](crate::Limits::connection_bytes).
+    /// What is kept of the peer: of these requests, and by the patterns. It counts towards
+    /// [`Limits::connection_bytes`](crate::Limits::connection_bytes).
     pub(super) bytes: usize,
     /// How many of these subscribe to a resource.
     pub(super) asked_subscriptions: u32,
-    /// Requests that were cancelled together with another one, and of which the application has not been told.
-    pub(super) marked: LazyBox<VecDeque<(Place, CancelCause)>>,
-    /// Requests for input of which the application has not been told.
-    pub(super) untold: LazyBox<PlaceQueue>,
+    news: LazyBox<News>,
     /// Until when no further progress may be sent, per request.
     pub(super) progress_deadlines: LazyBox<Deadlines>,
     pub(super) batches: LazyBox<Batches>,
+}
+
+/// Requests of which the application has not been told something.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct News {
+    /// Requests that were cancelled, together with another one or because they are not needed any more.
+    marked: VecDeque<(Place, CancelCause)>,
+    /// Requests for input, which are new.
+    untold: PlaceQueue,
+}
+
+impl Empty for News {
+    const EMPTY: &'static Self = &Self { marked: VecDeque::new(), untold: PlaceQueue::EMPTY };
 }
 
 /// A request of the peer that has left the table. Whatever was done on its behalf has to be ended with it.
@@ -50,8 +61,7 @@ impl Incoming {
             table: Inbound::new(connection),
             bytes: 0,
             asked_subscriptions: 0,
-            marked: LazyBox::EMPTY,
-            untold: LazyBox::EMPTY,
+            news: LazyBox::EMPTY,
             progress_deadlines: LazyBox::EMPTY,
             batches: LazyBox::EMPTY,
         }
@@ -97,19 +107,35 @@ impl Incoming {
         }
     }
 
+    /// Whether there is something to tell the application.
+    pub(super) fn has_news(&self) -> bool {
+        !(self.news.marked.is_empty() && self.news.untold.is_empty())
+    }
+
+    /// The application is to be told of a request for input.
+    pub(super) fn push_untold(&mut self, place: Place) {
+        self.news.untold.push(place);
+    }
+
+    /// So many requests for input have ended before the application was told of them.
+    pub(super) fn note_untold_ended(&mut self, count: usize) {
+        let Self { news, table, .. } = self;
+        news.untold.note_ended(count, |place| table.get(place).is_some());
+    }
+
     /// Marks a request as cancelled: the application is told of it later.
     pub(super) fn mark(&mut self, place: Place, cause: CancelCause) {
         if let Some(exchange) = self.table.get_mut(place) {
             exchange.marked = true;
         }
-        self.marked.push_back((place, cause));
+        self.news.marked.push_back((place, cause));
     }
 
     /// The next request that was marked and has not ended in another way meanwhile.
     pub(super) fn next_marked(&mut self) -> Option<(Place, CancelCause)> {
         loop {
-            let next = *self.marked.front()?;
-            self.marked.pop_front();
+            let next = *self.news.marked.front()?;
+            self.news.marked.pop_front();
             if self.table.get(next.0).is_some() {
                 return Some(next);
             }
@@ -118,9 +144,9 @@ impl Incoming {
 
     /// The next request for input of which the application has not been told, and what it is needed for.
     pub(super) fn next_untold(&mut self) -> Option<(InboundId, Need)> {
-        while !self.untold.is_empty() {
-            let Self { untold, table, .. } = self;
-            let place = untold.pop(|place| table.get(place).is_some())?;
+        while !self.news.untold.is_empty() {
+            let Self { news, table, .. } = self;
+            let place = news.untold.pop(|place| table.get(place).is_some())?;
             if let Some(need) = self.tell(place) {
                 return Some((InboundId(place), need));
             }
@@ -131,10 +157,10 @@ impl Incoming {
     /// The first of the last `count` requests for input. What was there before is not looked at: the peer can make that
     /// many.
     pub(super) fn first_of_last_untold(&mut self, count: usize) -> Option<(InboundId, Need)> {
-        if self.untold.is_empty() {
+        if self.news.untold.is_empty() {
             return None;
         }
-        let place = self.untold.take_from_last(count)?;
+        let place = self.news.untold.take_from_last(count)?;
         Some((InboundId(place), self.tell(place)?))
     }
 
@@ -161,8 +187,7 @@ impl Incoming {
     pub(super) fn release(&mut self) {
         self.table.release();
         self.progress_deadlines.release_deadlines();
-        self.marked.release();
-        self.untold.release();
+        self.news.release();
     }
 }
 

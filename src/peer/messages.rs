@@ -44,8 +44,6 @@ pub(super) struct Messages<C> {
     pub(super) list_versions: ListVersions,
     /// Where the params of the next request are put.
     pub(super) spare: String,
-    /// How many bytes the patterns keep of the peer.
-    pub(super) kept: usize,
 }
 
 impl<C: Recycle> Messages<C> {
@@ -71,7 +69,6 @@ impl<C: Recycle> Messages<C> {
             elicitations: Elicitations::default(),
             list_versions: ListVersions::default(),
             spare: String::new(),
-            kept: 0,
         }
     }
 
@@ -83,7 +80,7 @@ impl<C: Recycle> Messages<C> {
     /// not been answered, answers that wait for others of their batch, what it has given as input, and what it is
     /// subscribed to.
     pub(super) fn kept_bytes(&self) -> usize {
-        [self.incoming.batches.bytes(), self.interests.bytes(), self.kept]
+        [self.incoming.batches.bytes(), self.interests.bytes()]
             .into_iter()
             .fold(self.incoming.bytes, usize::saturating_add)
     }
@@ -147,6 +144,6 @@ impl<C: Recycle> Messages<C> {
         self.interests.clear();
         self.elicitations.clear();
         self.incoming.batches = LazyBox::EMPTY;
-        self.kept = 0;
+        self.incoming.bytes = 0;
     }
 }

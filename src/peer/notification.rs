@@ -2,7 +2,8 @@
 
 use super::Peer;
 use super::asked::{Owner, Wanted};
-use super::call_state::{CallState, Next};
+use super::call_cx::Next;
+use super::call_state::CallState;
 use super::cx::Cx;
 use super::event::{CancelCause, Cancelled, Notification, ProgressUpdate, Violation};
 use super::exchange::Exchange;

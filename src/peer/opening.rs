@@ -1,5 +1,6 @@
 //! `Opening`: the requests by which a client opens a connection: `initialize`, and the question whether it takes one.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use serde::ser::Serialize;
@@ -24,7 +25,7 @@ pub(super) struct Opening {
     /// The request by which the connection is opened, while it is pending.
     pub(super) call: Option<CallId>,
     /// The id of the question whether there has to be a session, if that was given up.
-    late_probe: Option<u64>,
+    late_probe: Option<Box<u64>>,
 }
 
 impl Opening {
@@ -72,14 +73,14 @@ impl Opening {
     /// Waits no longer for what the server is. The server is not told: it may never have heard of the question.
     pub(super) fn give_up_probe<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         let Some(call) = self.call.take() else { return };
-        self.late_probe = messages.outgoing.id(call.0);
+        self.late_probe = messages.outgoing.id(call.0).map(Box::new);
         messages.outgoing.give_up(call.0, GivenUp::TimedOut);
     }
 
     /// Whether a response belongs to the question that was given up, which happens once.
     pub(super) fn is_late_probe(&mut self, id: &Id<'_>, match_stringified_ids: bool) -> bool {
         let number = id.number(match_stringified_ids);
-        let is_it = number.is_some() && number == self.late_probe;
+        let is_it = number.is_some() && number == self.late_probe.as_deref().copied();
         if is_it {
             self.late_probe = None;
         }

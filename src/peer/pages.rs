@@ -4,13 +4,14 @@
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::ask::NewId;
-use super::call_state::{CallCx, CallNews, Next};
+use super::call_cx::{CallCx, CallNews, Next};
 use super::event::{ListPage, Outcome, PagesRestarted, RestartCause};
 use super::peer_event::PeerEvent;
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Elements, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
+use crate::rpc::Recycle;
 
 /// How a list is read page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,11 +66,11 @@ impl Pages {
     }
 
     /// Looks whether a page of the list has come, and asks for the next one.
-    pub(super) fn answered<'a>(
+    pub(super) fn answered<'a, C: Recycle, S>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         outcome: Outcome<'a>,
-    ) -> Next<'a> {
+    ) -> Next<'a, S> {
         let stale = at.below.is_stale(at.call);
         match outcome {
             Outcome::Result(result) if stale && 0 < self.restarts => {
@@ -115,9 +116,9 @@ impl Pages {
     }
 
     /// Asks for a page of the list, under a new id and the same handle.
-    fn ask_for_page(
+    fn ask_for_page<C: Recycle>(
         &self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         cursor: Option<&str>,
     ) -> Result<(), PageStop> {
         let params = PageParams { cursor };
@@ -132,7 +133,7 @@ impl Pages {
     }
 }
 
-fn restarted(call: CallId, cause: RestartCause) -> Next<'static> {
+fn restarted<S>(call: CallId, cause: RestartCause) -> Next<'static, S> {
     let event = PeerEvent::PagesRestarted(PagesRestarted { call, cause });
     Next::On(Some(CallNews::Event(event)))
 }

@@ -1,6 +1,6 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
-use super::call_state::Answer;
+use super::call_cx::Answer;
 use super::context::RequestContext;
 use super::cx::Cx;
 use super::event::{Outcome, Violation};
@@ -66,7 +66,8 @@ impl Peer {
 
     /// No more elements of a batch come in.
     fn end_batch(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.messages.incoming.end_batch(cx.out) {
+        let batches = &mut self.messages.incoming.batches;
+        if batches.has_current() && batches.end_current(cx.out) {
             self.messages.violations.note(ViolationKind::MixedBatch);
         }
     }

@@ -7,33 +7,27 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
-
 use super::again::stuck;
-use super::asked::{Owner, PollKind, Sent};
-use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
-use super::call_state::{Answer, Below, CallCx, CallNews, CallState, Next};
+use super::asked::{PollKind, Sent};
+use super::call_cx::{Answer, CallCx, CallNews, Next};
+use super::call_options::{CallError, TaskOptions};
 use super::check_result::judged;
 use super::cx::Cx;
 use super::event::{Expiry, Outcome};
-use super::gathering::Inputs;
-use super::peer_event::PeerEvent;
+use super::inputs::Inputs;
+use super::messages::Messages;
+use super::task_messages::{inlined, poll, task_in, update_of};
 use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
-use super::task_update::{BegunTask, TaskTicket, TaskUpdate};
-use crate::dialect::methods::RequestKind;
+use super::task_update::{BegunTask, TaskTicket};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::CallId;
-use crate::json::{EncodeError, MemberTexts, Raw, Str, member};
+use crate::json::{EncodeError, MemberTexts, Raw};
 use crate::model::TaskStatus;
-use crate::rpc::{ErrorObject, GivenUp, ResultType, Wait};
-use crate::task::EXTENSION;
+use crate::rpc::{GivenUp, Recycle, ResultType, Wait};
 use crate::time::Instant;
 
 /// After how many bad answers in a row a task is not asked about any more.
 const MOST_FAILURES: u32 = 5;
-
-/// How many requests a call that has become a task stands for, with the questions about it.
-const POLLS: u32 = 4;
 
 /// A task of the peer that a call has become.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -69,24 +63,6 @@ impl fmt::Debug for RemoteTask {
     }
 }
 
-/// The params of a question about a task.
-struct About<'t> {
-    id: &'t str,
-    /// What it has asked for, an object.
-    inputs: Option<&'t str>,
-}
-
-impl Serialize for About<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut params = serializer.serialize_map(None)?;
-        params.serialize_entry("taskId", self.id)?;
-        if let Some(inputs) = self.inputs {
-            params.serialize_entry("inputResponses", &Raw::trusted(inputs))?;
-        }
-        params.end()
-    }
-}
-
 /// Whether a result has nothing but metadata: some servers answer so if there is no result.
 fn says_nothing(result: &str) -> bool {
     MemberTexts::of(result).all(|(key, _)| key == "_meta" || key == "resultType")
@@ -95,12 +71,12 @@ fn says_nothing(result: &str) -> bool {
 /// # Beginning
 impl RemoteTask {
     /// Looks whether the result of a call is a task.
-    pub(super) fn begin<'a>(
-        at: &mut CallCx<'_, '_, '_>,
+    pub(super) fn begin<'a, C: Recycle>(
+        at: &mut CallCx<'_, '_, '_, C>,
         result: &Raw<'a>,
         result_type: ResultType,
         bytes: &'a [u8],
-    ) -> Option<Next<'a>> {
+    ) -> Option<Next<'a, Box<Self>>> {
         let snapshot = task_in(at.below, at.call, result, result_type)?;
         let limits = &at.cx.config.limits;
         let Some(snapshot) = snapshot.filter(|task| task.id.as_wire().len() <= limits.uri_bytes)
@@ -123,24 +99,24 @@ impl RemoteTask {
         task.follow(at);
         let event = update_of(at.below, at.call, snapshot);
         task.look_after(at);
-        Some(Next::Becomes(CallState::Task(Box::new(task)), Some(CallNews::Event(event))))
+        Some(Next::Becomes(Box::new(task), Some(CallNews::Event(event))))
     }
 
     /// A task that was begun on another connection, and is asked about now.
-    pub(super) fn resume(
-        at: &mut CallCx<'_, '_, '_>,
+    pub(super) fn resume<C: Recycle>(
+        at: &mut CallCx<'_, '_, '_, C>,
         id: String,
         options: TaskOptions,
-    ) -> CallState {
+    ) -> Box<Self> {
         let seen = Seen::nothing(at.cx.now(), at.cx.config.limits.kept_bytes);
         let mut task = Self { id, options, seen, ..Self::default() };
         task.follow(at);
         task.ask_about(at);
-        CallState::Task(Box::new(task))
+        Box::new(task)
     }
 
     /// From now on the call stands for the task.
-    fn follow(&self, at: &mut CallCx<'_, '_, '_>) {
+    fn follow<C: Recycle>(&self, at: &mut CallCx<'_, '_, '_, C>) {
         at.index.by_task.0.insert(self.id.clone(), at.call);
         if let Some(asked) = at.below.outgoing.get_mut(at.call.0) {
             asked.sent = Sent::Nowhere;
@@ -165,7 +141,7 @@ impl RemoteTask {
 /// # Asking about it
 impl RemoteTask {
     /// Asks how far the task is.
-    pub(super) fn ask_about(&mut self, at: &mut CallCx<'_, '_, '_>) {
+    pub(super) fn ask_about<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         self.ask_later(at, None);
         if self.get.is_some() {
             return;
@@ -175,7 +151,7 @@ impl RemoteTask {
     }
 
     /// Does what is to be done about the task as it is known to be.
-    fn look_after(&mut self, at: &mut CallCx<'_, '_, '_>) {
+    fn look_after<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         let by_method = at.below.session.rules().task_result_by_method;
         let progress = self.seen.progress;
         let waits_for_result = by_method
@@ -198,9 +174,9 @@ impl RemoteTask {
     }
 
     /// Sends a question about the task.
-    pub(super) fn poll(
+    pub(super) fn poll<C: Recycle>(
         &self,
-        below: &mut Below,
+        below: &mut Messages<C>,
         cx: &mut Cx<'_, '_>,
         of: CallId,
         (kind, inputs): (PollKind, Option<&str>),
@@ -209,9 +185,9 @@ impl RemoteTask {
     }
 
     /// Remembers a question that was sent, or that it could not be: then it is sent later, or never.
-    fn note_poll(
+    fn note_poll<C: Recycle>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         asked: Result<CallId, CallError>,
         keep: impl FnOnce(&mut Self, CallId),
     ) {
@@ -229,7 +205,7 @@ impl RemoteTask {
         }
     }
 
-    fn ask_in_a_while(&mut self, at: &mut CallCx<'_, '_, '_>) {
+    fn ask_in_a_while<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         let next = match self.ask_at {
             Some(next) => next,
             None => at.cx.now() + self.next_wait(),
@@ -253,7 +229,7 @@ impl RemoteTask {
     }
 
     /// When the next thing is to be done about the task: it is asked about, or it is lost.
-    fn ask_later(&mut self, at: &mut CallCx<'_, '_, '_>, next: Option<Instant>) {
+    fn ask_later<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>, next: Option<Instant>) {
         self.ask_at = next;
         match next.into_iter().chain(self.seen.lost_at).min() {
             Some(next) => at.below.outgoing.poll_at(at.call.0, next),
@@ -262,7 +238,10 @@ impl RemoteTask {
     }
 
     /// The time has come to ask about the task, or it is lost.
-    pub(super) fn due(&mut self, at: &mut CallCx<'_, '_, '_>) -> Next<'static> {
+    pub(super) fn due<C: Recycle, S>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+    ) -> Next<'static, S> {
         if self.seen.lost_at.is_some_and(|lost_at| lost_at <= at.cx.now()) {
             return self.ends(at, Outcome::TaskLost);
         }
@@ -272,13 +251,17 @@ impl RemoteTask {
     }
 
     /// The call ends with this. What was asked about the task and is answered soon is left alone.
-    pub(super) fn ends<'a>(&self, at: &mut CallCx<'_, '_, '_>, outcome: Outcome<'a>) -> Next<'a> {
+    pub(super) fn ends<'a, C: Recycle, S>(
+        &self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        outcome: Outcome<'a>,
+    ) -> Next<'a, S> {
         self.stop_asking(at.below, at.cx);
         Next::Ends(outcome)
     }
 
     /// Gives up what was asked about the task and is not answered soon.
-    pub(super) fn stop_asking(&self, below: &mut Below, cx: &mut Cx<'_, '_>) {
+    pub(super) fn stop_asking<C: Recycle>(&self, below: &mut Messages<C>, cx: &mut Cx<'_, '_>) {
         // The one has not been asked yet, the other is not answered before the task has ended.
         let unasked = self.get.filter(|poll| below.is_unsent(*poll, cx.out));
         for poll in [unasked, self.result].into_iter().flatten() {
@@ -292,12 +275,12 @@ impl RemoteTask {
 /// # What is answered
 impl RemoteTask {
     /// A question about the task has been answered.
-    pub(super) fn polled<'a>(
+    pub(super) fn polled<'a, C: Recycle, S>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         kind: PollKind,
         answer: Answer<'a>,
-    ) -> Next<'a> {
+    ) -> Next<'a, S> {
         self.poll_is_over(kind);
         let ends_by_cancel = at.below.session.rules().task_cancel_ends;
         match (kind, &answer.outcome) {
@@ -328,7 +311,11 @@ impl RemoteTask {
     }
 
     /// The peer has said how far the task is, or has not.
-    fn told<'a>(&mut self, at: &mut CallCx<'_, '_, '_>, answer: Answer<'a>) -> Next<'a> {
+    fn told<'a, C: Recycle, S>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        answer: Answer<'a>,
+    ) -> Next<'a, S> {
         let Answer { outcome, bytes, .. } = answer;
         let snapshot = match &outcome {
             Outcome::Result(result) => result.borrowed().and_then(Snapshot::read),
@@ -348,7 +335,11 @@ impl RemoteTask {
     }
 
     /// There was no good answer about the task: it is asked again, or after some times not any more.
-    fn failed<'a>(&mut self, at: &mut CallCx<'_, '_, '_>, outcome: Outcome<'a>) -> Next<'a> {
+    fn failed<'a, C: Recycle, S>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        outcome: Outcome<'a>,
+    ) -> Next<'a, S> {
         self.failures += 1;
         let is_hopeless = matches!(
             &outcome,
@@ -364,12 +355,12 @@ impl RemoteTask {
     }
 
     /// The peer has said how far the task is.
-    pub(super) fn seen<'a>(
+    pub(super) fn seen<'a, C: Recycle, S>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         snapshot: Snapshot<'a>,
         bytes: &'a [u8],
-    ) -> Next<'a> {
+    ) -> Next<'a, S> {
         if !self.seen.progress.is_final() {
             // What it came to is asked for, and that it has ended is known.
             self.failures = 0;
@@ -398,7 +389,11 @@ impl RemoteTask {
     }
 
     /// What the task has come to, where that is asked for.
-    fn result_came<'a>(&mut self, at: &mut CallCx<'_, '_, '_>, answer: Answer<'a>) -> Next<'a> {
+    fn result_came<'a, C: Recycle, S>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        answer: Answer<'a>,
+    ) -> Next<'a, S> {
         let Answer { outcome, bytes, .. } = answer;
         let is_answer =
             matches!(&outcome, Outcome::Result(result) if !says_nothing(result.as_json()));
@@ -423,11 +418,11 @@ impl RemoteTask {
     }
 
     /// A question about the task has not been answered in time.
-    pub(super) fn poll_expired(
+    pub(super) fn poll_expired<C: Recycle, S>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         kind: PollKind,
-    ) -> Next<'static> {
+    ) -> Next<'static, S> {
         self.poll_is_over(kind);
         match (kind, self.seen.progress.is_final()) {
             (PollKind::Get, _) | (PollKind::Result, true) => {
@@ -441,112 +436,16 @@ impl RemoteTask {
     }
 
     /// A question about the task may not be asked in the session as it is.
-    pub(super) fn poll_refused(
+    pub(super) fn poll_refused<C: Recycle, S>(
         &mut self,
-        at: &mut CallCx<'_, '_, '_>,
+        at: &mut CallCx<'_, '_, '_, C>,
         kind: PollKind,
         error: CallError,
-    ) -> Next<'static> {
+    ) -> Next<'static, S> {
         self.poll_is_over(kind);
         if kind != PollKind::Cancel {
             stuck(at, error);
         }
         Next::On(None)
     }
-}
-
-/// Sends a question about a task that a call has become.
-pub(super) fn poll(
-    below: &mut Below,
-    cx: &mut Cx<'_, '_>,
-    (of, kind): (CallId, PollKind),
-    id: &str,
-    (inputs, is_over): (Option<&str>, bool),
-) -> Result<CallId, CallError> {
-    let (asks, options) = match kind {
-        PollKind::Get => (RequestKind::GetTask, CallOptions::new()),
-        PollKind::Result if is_over => (RequestKind::TaskResult, CallOptions::new()),
-        // It is answered when the task has ended.
-        PollKind::Result => (RequestKind::TaskResult, CallOptions::new().idle(Timeout::Never)),
-        PollKind::Update => (RequestKind::UpdateTask, CallOptions::new()),
-        PollKind::Cancel => (RequestKind::CancelTask, CallOptions::new()),
-    };
-    let method = asks.rule().name;
-    // Calls that have become tasks must not keep each other from being asked about.
-    if cx.config.limits.outbound_calls.saturating_mul(POLLS) <= below.outgoing.len() {
-        return Err(CallError::TooManyCalls);
-    }
-    let mut order = below.order(cx, method, Owner::Poll { of, kind }, options, true)?;
-    let poll = below.ask(cx, &mut order, method, &About { id, inputs })?;
-    below.outgoing.set_uncounted(poll.0);
-    below.outgoing.set_quiet(poll.0);
-    Ok(poll)
-}
-
-/// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that was not asked for.
-pub(super) fn task_in<'a>(
-    below: &Below,
-    call: CallId,
-    result: &Raw<'a>,
-    result_type: ResultType,
-) -> Option<Option<Snapshot<'a>>> {
-    let asked = below.outgoing.get(call.0)?;
-    let text = result.borrowed()?;
-    let session = &below.session;
-    if session.rules().reads_result_types {
-        // What MCP does not have, or the machine is not to look at, may be anything.
-        asked.kind?;
-        if result_type != ResultType::Task {
-            return None;
-        }
-        let has_extension = session.identity().and_then(|own| own.extension(EXTENSION)).is_some();
-        let may_be = has_extension
-            && asked.again.narrowed.is_none()
-            && asked.kind == Some(RequestKind::CallTool);
-        return Some(may_be.then(|| Snapshot::read(text)).flatten());
-    }
-    let capability = asked.kind?.task_capability()?;
-    // Where the peer has no tasks, no result is one.
-    session.terms.filter(|terms| terms.theirs.contains(capability))?;
-    let task = member(text, "task").filter(|task| task.starts_with('{'))?;
-    if asked.task.is_some() {
-        let meta = member(text, "_meta");
-        return Some(Snapshot::read(task).map(|task| Snapshot { meta, ..task }));
-    }
-    let is_result = ["content", "action"].iter().any(|name| member(text, name).is_some());
-    (!is_result && member(task, "taskId").is_some()).then_some(None)
-}
-
-/// What a task has come to, where it says so itself.
-fn inlined<'a>(at: &mut CallCx<'_, '_, '_>, text: &'a str, bytes: &'a [u8]) -> Outcome<'a> {
-    let error = member(text, "error").and_then(ErrorObject::from_literal);
-    let result = member(text, "result").filter(|result| result.starts_with('{'));
-    let is_result = |result: &&str| {
-        let kind = member(result, "resultType").map(Str::from_literal);
-        kind.is_none_or(|kind| kind.is_some_and(|kind| kind == "complete"))
-    };
-    let outcome = match (result.filter(is_result), error) {
-        (Some(result), None) => Outcome::Result(Raw::trusted(result)),
-        (None, Some(error)) => Outcome::PeerError(error),
-        _ => {
-            let kind = ViolationKind::InvalidResult;
-            return Outcome::Malformed { kind, message: bytes.into() };
-        }
-    };
-    judged(at.below, at.cx, at.call, outcome, bytes)
-}
-
-/// The event that says how far a task is.
-fn update_of<'a>(below: &Below, call: CallId, snapshot: Snapshot<'a>) -> PeerEvent<'a> {
-    let method = method_of(below, call);
-    let Snapshot { id, status, message, text, meta, .. } = snapshot;
-    let (task, meta) = (Raw::trusted(text), meta.map(Raw::trusted));
-    let ticket = TaskTicket::new(id.to_str().into_owned(), method);
-    PeerEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
-}
-
-/// The method of the request of a call, if MCP has it.
-pub(super) fn method_of(below: &Below, call: CallId) -> &'static str {
-    let kind = below.outgoing.get(call.0).and_then(|asked| asked.kind);
-    kind.map(|kind| kind.rule().name).unwrap_or_default()
 }

@@ -15,6 +15,7 @@ use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::noise::Violations;
 use super::route::{Role, Route, Situation, Standing, route};
+use super::session::Session;
 use crate::dialect::check_params;
 use crate::dialect::elicitation_id;
 use crate::dialect::features::Feature;
@@ -28,7 +29,7 @@ use crate::rpc::{Id, Lookup};
 use crate::session::Phase;
 use crate::subscription::{Filter, uris_of};
 use crate::task::{EXTENSION, RELATED};
-use crate::version::RevisionSet;
+use crate::version::{Era, RevisionSet};
 
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,17 @@ pub(super) enum Admitted {
     Ping,
     /// What it asks for, if MCP has it and the machine is to look, and under which rules.
     Work(Option<RequestKind>, RequestContext),
+}
+
+impl Session {
+    /// The only era that the connection may still be used in, if there is to be one and it has been used.
+    fn only_era(&self) -> Option<Era> {
+        self.identity().filter(|own| own.one_era)?;
+        match self.terms {
+            Some(terms) => Some(terms.revision.era()),
+            None => self.has_served_alone.then_some(Era::Stateless),
+        }
+    }
 }
 
 /// What decides on a request of the peer before it reaches the application.

@@ -7,13 +7,14 @@ use serde::ser::Serialize;
 
 use super::Peer;
 use super::bridge::InputResult;
-use super::call_state::Next;
+use super::call_cx::Next;
+use super::call_state::CallState;
 use super::change::Change;
 use super::cx::Cx;
 use super::detail::Detail;
 use super::event::{CancelCause, Cancelled};
-use super::gathering::Need;
 use super::incoming::Taken;
+use super::inputs::Need;
 use super::notify::{
     Audience, Delivery, Notice, NotifyError, audience, notify_alone, notify_nobody, notify_session,
     uri_in,
@@ -101,8 +102,8 @@ impl Peer {
         if is_subscription {
             self.listens.remove(id.0);
         }
-        if batch.is_some() {
-            self.messages.incoming.settle_in_batch(batch, cx.out);
+        if let Some(batch) = batch {
+            self.messages.incoming.batches.settle(batch, cx.out);
         }
     }
 
@@ -298,7 +299,7 @@ impl Peer {
         let answer = answer_text(exchange, result)?;
         // Nothing was begun on behalf of a request for input.
         _ = self.messages.take(id, Ending::Answered);
-        let next = self.step(cx, (need.call, false), |state, at| -> Next<'static> {
+        let next = self.step(cx, (need.call, false), |state, at| -> Next<'static, CallState> {
             state.given(at, need.index, answer)
         });
         debug_assert!(next.is_none(), "an input that is given is no event");

@@ -3,8 +3,9 @@
 use super::Peer;
 use super::again::can_be_sent_again;
 use super::asked::Owner;
-use super::call_state::Answer;
-use super::call_state::{CallCx, CallState};
+use super::call_cx::Answer;
+use super::call_cx::CallCx;
+use super::call_state::CallState;
 use super::carrier_failure::ExchangeEnd;
 use super::check_result::judged;
 use super::cx::Cx;
@@ -186,7 +187,7 @@ impl Peer {
                 _ = self.take_out(call);
                 self.step(cx, (of, false), |state, at| match state {
                     CallState::Task(task) => task.polled(at, kind, answer),
-                    _ => super::call_state::Next::On(None),
+                    _ => super::call_cx::Next::On(None),
                 })
             }
             Owner::Abandoned => self.abandoned_answered(cx, call, &answer).map(ForRole::Event),

@@ -9,7 +9,7 @@ use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
 use crate::dialect::EraRules;
 use crate::dialect::methods::Declared;
 use crate::model::LoggingLevel;
-use crate::version::{Era, Revision, RevisionSet};
+use crate::version::{Revision, RevisionSet};
 
 /// Who the two sides are, and what they have agreed on.
 ///
@@ -93,15 +93,6 @@ impl Session {
     pub(super) fn has_extension(&self, name: &str, declared: ExtensionSet) -> bool {
         let own = self.identity().and_then(|own| own.extension(name));
         own.is_some_and(|extension| declared.contains(extension))
-    }
-
-    /// The only era that the connection may still be used in, if there is to be one and it has been used.
-    pub(super) fn only_era(&self) -> Option<Era> {
-        self.identity().filter(|own| own.one_era)?;
-        match self.terms {
-            Some(terms) => Some(terms.revision.era()),
-            None => self.has_served_alone.then_some(Era::Stateless),
-        }
     }
 
     /// Whether there is a session, or one may come.

@@ -4,23 +4,24 @@ use core::time::Duration;
 
 use super::Peer;
 use super::asked::{Owner, PollKind};
-use super::call_state::{Answer, CallCx, CallNews, CallState, Next};
+use super::call_cx::{Answer, CallCx, CallNews, Next};
+use super::call_index::Stuck;
+use super::call_state::{Call, CallState};
 use super::cx::Cx;
 use super::event::{CallEnded, CancelCause, Cause, Outcome, TaskAnswer};
 use super::for_role::ForRole;
-use super::gathering::Need;
+use super::inputs::Need;
 use super::peer_event::PeerEvent;
-use super::remote_task::{RemoteTask, method_of, poll, task_in};
+use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
 use super::subscribe::{end_of, ended};
 use super::subscription::SubscriptionEnd;
+use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{OrphanTask, TaskTicket};
 use super::wanted_inputs::withdraw;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId};
 use crate::rpc::{Ending, GivenUp, Wait};
-
-use super::gathering::Stuck;
 
 /// How long a call that was given up is remembered because it may become a task.
 const LATE: Duration = Duration::from_secs(600);
@@ -49,7 +50,7 @@ impl Peer {
         &mut self,
         cx: &mut Cx<'_, '_>,
         (call, is_answer): (CallId, bool),
-        on: impl FnOnce(&mut CallState, &mut CallCx<'_, '_, '_>) -> Next<'a>,
+        on: impl FnOnce(&mut CallState, &mut CallCx<'_, '_, '_, Call>) -> Next<'a, CallState>,
     ) -> Option<ForRole<'e, 'a>> {
         let asked = self.messages.outgoing.get_mut(call.0)?;
         let mut state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
@@ -61,8 +62,8 @@ impl Peer {
                 news
             }
             Next::Becomes(next, news) => {
-                self.messages.kept += next.bytes();
-                self.messages.kept -= state.bytes();
+                self.messages.incoming.bytes += next.bytes();
+                self.messages.incoming.bytes -= state.bytes();
                 self.put_state(call, next);
                 news
             }
@@ -83,7 +84,11 @@ impl Peer {
     /// Gives a call the state that a step has left it in.
     pub(super) fn put_state(&mut self, call: CallId, state: CallState) {
         if let Some(asked) = self.messages.outgoing.get_mut(call.0) {
-            asked.call.needed_input |= matches!(state, CallState::Input(_));
+            asked.call.needed_input |= match &state {
+                CallState::Input(_) => true,
+                CallState::Task(task) => !task.inputs.0.is_empty(),
+                _ => false,
+            };
             asked.call.state = state;
         }
     }
@@ -94,7 +99,7 @@ impl Peer {
         let owner = asked.owner;
         let needed_input = asked.call.needed_input;
         let state = core::mem::take(&mut asked.call.state);
-        self.messages.kept -= state.bytes();
+        self.messages.incoming.bytes -= state.bytes();
         match &state {
             CallState::Single | CallState::Pages(_) | CallState::Stepping => {}
             CallState::Input(rounds) => {
@@ -239,7 +244,7 @@ impl Peer {
         self.index.stuck.push_back((call, Stuck::Refused(code)));
         let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return };
         let state = &mut asked.call.state;
-        self.messages.kept -= match state {
+        self.messages.incoming.bytes -= match state {
             CallState::Input(_) | CallState::Task(_) => state.bytes(),
             _ => 0,
         };

@@ -123,7 +123,7 @@ pub(super) fn next_early(
         }
         if let Some(subscription) = subscription_mut(below, call) {
             if let Some(early) = subscription.early.pop_front() {
-                below.kept -= early.bytes();
+                below.incoming.bytes -= early.bytes();
                 let Early { kind, params } = early;
                 let params = params.map(|params| Raw::trusted(&params).into_owned());
                 let method = Str::from(kind.rule().name);

@@ -31,7 +31,7 @@ pub(super) fn keep_early(
     let limits = &cx.config.limits;
     let room = limits.connection_bytes.saturating_sub(below.kept_bytes());
     if let Some(subscription) = subscription_mut(below, call) {
-        below.kept += subscription.keep((limits, room), kind, params);
+        below.incoming.bytes += subscription.keep((limits, room), kind, params);
     }
 }
 

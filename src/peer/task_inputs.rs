@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::again::stuck;
 use super::asked::PollKind;
+use super::call_cx::CallCx;
 use super::call_options::CallError;
-use super::call_state::CallCx;
 use super::event::CancelCause;
-use super::gathering::{Need, Wanted};
+use super::inputs::{Need, Wanted};
 use super::outlets::Lane;
 use super::remote_task::RemoteTask;
 use super::wanted_inputs::{admit_for, may_be_required, withdraw};
@@ -17,12 +17,17 @@ use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::Place;
 use crate::json::{EncodeError, MemberTexts, Str, member, object_of};
+use crate::rpc::Recycle;
 
 /// # Inputs
 impl RemoteTask {
     /// Asks the application for what the task waits for, each thing once, and withdraws what it does not wait
     /// for any more.
-    pub(super) fn take_inputs(&mut self, at: &mut CallCx<'_, '_, '_>, snapshot: &str) {
+    pub(super) fn take_inputs<C: Recycle>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        snapshot: &str,
+    ) {
         let requests = member(snapshot, "inputRequests").filter(|text| text.starts_with('{'));
         let requests = requests.unwrap_or("{}");
         let named = self.named_inputs(requests);
@@ -43,16 +48,13 @@ impl RemoteTask {
             };
             let need = Need::new(at.call, index);
             wanted.place = Some(admit_for(at.below, at.cx, &wanted, need));
-            if let Some(asked) = at.below.outgoing.get_mut(at.call.0) {
-                asked.call.needed_input = true;
-            }
             match self.inputs.0.get_mut(index as usize) {
                 Some(slot) => {
-                    at.below.kept += wanted.key.len();
-                    at.below.kept -= core::mem::replace(slot, wanted).key.len();
+                    at.below.incoming.bytes += wanted.key.len();
+                    at.below.incoming.bytes -= core::mem::replace(slot, wanted).key.len();
                 }
                 None => {
-                    at.below.kept += wanted.key.len();
+                    at.below.incoming.bytes += wanted.key.len();
                     self.inputs.0.push(wanted);
                 }
             }
@@ -97,7 +99,7 @@ impl RemoteTask {
     }
 
     /// Takes back what the application was asked and the task does not name any more.
-    fn withdraw_unnamed(&mut self, at: &mut CallCx<'_, '_, '_>, named: &[bool]) {
+    fn withdraw_unnamed<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>, named: &[bool]) {
         let unnamed = self.inputs.0.iter_mut().zip(named).filter(|(_, named)| !**named);
         let places: Vec<Place> = unnamed
             .filter_map(|(one, _)| {
@@ -109,13 +111,18 @@ impl RemoteTask {
     }
 
     /// The application has answered an input.
-    pub(super) fn given(&mut self, at: &mut CallCx<'_, '_, '_>, index: u32, answer: String) {
+    pub(super) fn given<C: Recycle>(
+        &mut self,
+        at: &mut CallCx<'_, '_, '_, C>,
+        index: u32,
+        answer: String,
+    ) {
         self.inputs.give(index, answer);
         self.bring_inputs(at);
     }
 
     /// Brings the peer what has been answered and not been brought.
-    pub(super) fn bring_inputs(&mut self, at: &mut CallCx<'_, '_, '_>) {
+    pub(super) fn bring_inputs<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
         let is_new = |one: &&Wanted| one.answer.is_some() && !one.is_brought;
         if !self.inputs.0.iter().any(|one| is_new(&one)) {
             return;
@@ -149,7 +156,11 @@ impl RemoteTask {
 }
 
 /// Something that a task may require.
-fn readable_input(at: &CallCx<'_, '_, '_>, key: &str, request: &str) -> Option<Wanted> {
+fn readable_input<C: Recycle>(
+    at: &CallCx<'_, '_, '_, C>,
+    key: &str,
+    request: &str,
+) -> Option<Wanted> {
     let limits = &at.cx.config.limits;
     let asked = at.below.outgoing.get(at.call.0)?;
     let is_full = limits.inbound_requests <= at.below.incoming.table.len();

@@ -10,7 +10,7 @@ use super::context::RequestContext;
 use super::cx::Cx;
 use super::event::CancelCause;
 use super::exchange::Exchange;
-use super::gathering::{Need, Wanted};
+use super::inputs::{Need, Wanted};
 use super::messages::Messages;
 use super::session::Session;
 use crate::capability::CapabilitySet;
@@ -59,7 +59,7 @@ pub(super) fn admit_for<C: Recycle>(
         exchange.kept.keep(wanted.kind, params, context.revision, most);
     });
     incoming.bytes += wanted.bytes();
-    incoming.untold.push(place);
+    incoming.push_untold(place);
     messages.outgoing.clock_mut().begin_asking(cx.now());
     place
 }
@@ -82,8 +82,7 @@ pub(super) fn withdraw<C: Recycle>(
         }
     }
     if 0 < untold {
-        let incoming = &mut messages.incoming;
-        incoming.untold.note_ended(untold, |place| incoming.table.get(place).is_some());
+        messages.incoming.note_untold_ended(untold);
     }
 }
 

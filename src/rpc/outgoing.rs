@@ -9,7 +9,7 @@ use super::deadlines::Deadlines;
 use super::outbound::{GivenUp, Outbound};
 use super::table::{Ending, Recycle};
 use crate::handle::{ConnectionNumber, Place};
-use crate::lazy_box::LazyBox;
+use crate::lazy_box::{Empty, LazyBox};
 use crate::time::Instant;
 
 /// Our requests that have not ended, in the order they were made, and when each of them is due.
@@ -21,19 +21,29 @@ use crate::time::Instant;
 pub(crate) struct Outgoing<O> {
     requests: Outbound<Request<O>>,
     deadlines: Deadlines,
-    /// When something else is to be done about a request, on the real clock.
-    polls: LazyBox<Deadlines>,
+    few: LazyBox<Few>,
     clock: Clock,
     /// The first of the requests that may wait only so long while the clock stands still.
     ///
     /// No request becomes one of these later. So looking for the next one never looks at a request twice.
     first_pausing: Option<u32>,
-    /// Requests that were made or given up without knowing the time, with the total time they have.
-    undated: LazyBox<VecDeque<(Place, Option<Duration>)>>,
     /// How many requests do not count towards the limit of requests.
     uncounted: u32,
     /// How many requests the end of the connection need not wait for.
     quiet: u32,
+}
+
+/// What few connections ever have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Few {
+    /// When something else is to be done about a request, on the real clock.
+    polls: Deadlines,
+    /// Requests that were made or given up without knowing the time, with the total time they have.
+    undated: VecDeque<(Place, Option<Duration>)>,
+}
+
+impl Empty for Few {
+    const EMPTY: &'static Self = &Self { polls: Deadlines::NONE, undated: VecDeque::new() };
 }
 
 /// A request in flight.
@@ -130,10 +140,9 @@ impl<O: Recycle> Outgoing<O> {
         Self {
             requests: Outbound::new(connection, first_id, remembered),
             deadlines: Deadlines::default(),
-            polls: LazyBox::EMPTY,
+            few: LazyBox::EMPTY,
             clock: Clock::default(),
             first_pausing: None,
-            undated: LazyBox::EMPTY,
             uncounted: 0,
             quiet: 0,
         }
@@ -171,7 +180,7 @@ impl<O: Recycle> Outgoing<O> {
             self.first_pausing = Some(place.index);
         }
         if now.is_none() && (idle.is_some() || total.is_some()) {
-            self.undated.push_back((place, total));
+            self.few.undated.push_back((place, total));
         }
         place
     }
@@ -245,8 +254,9 @@ impl<O: Recycle> Outgoing<O> {
     pub(crate) fn release(&mut self) {
         self.requests.release();
         self.deadlines.release();
-        self.polls.release_deadlines();
-        self.undated.release();
+        if self.few.polls.is_empty() && self.few.undated.is_empty() {
+            self.few = LazyBox::EMPTY;
+        }
     }
 
     /// A request is about to be taken out.
@@ -299,7 +309,7 @@ impl<O: Recycle> Outgoing<O> {
                 timers.idle_at = now.map(|_| time + long);
                 timers.total_at = None;
                 if now.is_none() {
-                    self.undated.push_back((place, None));
+                    self.few.undated.push_back((place, None));
                 }
             }
             Wait::Soon(idle) => {
@@ -319,7 +329,8 @@ impl<O: Recycle> Outgoing<O> {
     /// It is this late, for the requests that did not know that.
     pub(crate) fn date(&mut self, now: Instant) {
         let time = self.clock.at(now);
-        while let Some((place, total)) = self.undated.pop_front() {
+        while self.has_undated() {
+            let Some((place, total)) = self.few.undated.pop_front() else { return };
             if let Some(request) = self.requests.get_mut(place) {
                 let timers = &mut request.timers;
                 timers.idle_at = timers.idle.map(|idle| time + idle);
@@ -331,7 +342,7 @@ impl<O: Recycle> Outgoing<O> {
 
     /// Whether there are requests that do not know how late it is.
     pub(crate) fn has_undated(&self) -> bool {
-        !self.undated.is_empty()
+        !self.few.undated.is_empty()
     }
 
     /// The clock may stand still for a request for however long it does.
@@ -398,26 +409,26 @@ impl<O: Recycle> Outgoing<O> {
     /// Something is to be done about a request at this time of the real clock.
     pub(crate) fn poll_at(&mut self, place: Place, at: Instant) {
         if let Some(id) = self.requests.id(place) {
-            self.polls.set(place.index, id, at);
+            self.few.polls.set(place.index, id, at);
         }
     }
 
     /// Nothing is to be done about a request by the real clock.
     pub(crate) fn stop_polling(&mut self, place: Place) {
-        if !self.polls.is_empty() {
-            self.polls.clear(place.index);
+        if !self.few.polls.is_empty() {
+            self.few.polls.clear(place.index);
         }
     }
 
     /// When the first request is to be polled.
     pub(crate) fn next_poll(&self) -> Option<Instant> {
-        self.polls.first().map(|(at, _)| at)
+        self.few.polls.first().map(|(at, _)| at)
     }
 
     /// Takes the next request that is to be polled now.
     pub(crate) fn take_poll(&mut self, now: Instant) -> Option<Place> {
-        while let Some((_, index)) = self.polls.first().filter(|(at, _)| *at <= now) {
-            self.polls.clear(index);
+        while let Some((_, index)) = self.few.polls.first().filter(|(at, _)| *at <= now) {
+            self.few.polls.clear(index);
             if let Some(place) = self.requests.place_of(index) {
                 return Some(place);
             }

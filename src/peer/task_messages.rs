@@ -1,0 +1,145 @@
+//! What is asked about a task of the peer, and what is read of it.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::asked::{Owner, PollKind};
+use super::call_cx::CallCx;
+use super::call_options::{CallError, CallOptions, Timeout};
+use super::check_result::judged;
+use super::cx::Cx;
+use super::event::Outcome;
+use super::messages::Messages;
+use super::peer_event::PeerEvent;
+use super::task_snapshot::Snapshot;
+use super::task_update::{TaskTicket, TaskUpdate};
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Raw, Str, member};
+use crate::rpc::{ErrorObject, Recycle, ResultType};
+use crate::task::EXTENSION;
+
+/// How many requests a call that has become a task stands for, with the questions about it.
+const POLLS: u32 = 4;
+
+/// The params of a question about a task.
+struct About<'t> {
+    id: &'t str,
+    /// What it has asked for, an object.
+    inputs: Option<&'t str>,
+}
+
+impl Serialize for About<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(None)?;
+        params.serialize_entry("taskId", self.id)?;
+        if let Some(inputs) = self.inputs {
+            params.serialize_entry("inputResponses", &Raw::trusted(inputs))?;
+        }
+        params.end()
+    }
+}
+
+/// Sends a question about a task that a call has become.
+pub(super) fn poll<C: Recycle>(
+    below: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    (of, kind): (CallId, PollKind),
+    id: &str,
+    (inputs, is_over): (Option<&str>, bool),
+) -> Result<CallId, CallError> {
+    let (asks, options) = match kind {
+        PollKind::Get => (RequestKind::GetTask, CallOptions::new()),
+        PollKind::Result if is_over => (RequestKind::TaskResult, CallOptions::new()),
+        // It is answered when the task has ended.
+        PollKind::Result => (RequestKind::TaskResult, CallOptions::new().idle(Timeout::Never)),
+        PollKind::Update => (RequestKind::UpdateTask, CallOptions::new()),
+        PollKind::Cancel => (RequestKind::CancelTask, CallOptions::new()),
+    };
+    let method = asks.rule().name;
+    // Calls that have become tasks must not keep each other from being asked about.
+    if cx.config.limits.outbound_calls.saturating_mul(POLLS) <= below.outgoing.len() {
+        return Err(CallError::TooManyCalls);
+    }
+    let mut order = below.order(cx, method, Owner::Poll { of, kind }, options, true)?;
+    let poll = below.ask(cx, &mut order, method, &About { id, inputs })?;
+    below.outgoing.set_uncounted(poll.0);
+    below.outgoing.set_quiet(poll.0);
+    Ok(poll)
+}
+
+/// Looks whether the result of a call is a task: `Some(None)` if it says so and is none, or is one that was not asked for.
+pub(super) fn task_in<'a, C: Recycle>(
+    below: &Messages<C>,
+    call: CallId,
+    result: &Raw<'a>,
+    result_type: ResultType,
+) -> Option<Option<Snapshot<'a>>> {
+    let asked = below.outgoing.get(call.0)?;
+    let text = result.borrowed()?;
+    let session = &below.session;
+    if session.rules().reads_result_types {
+        // What MCP does not have, or the machine is not to look at, may be anything.
+        asked.kind?;
+        if result_type != ResultType::Task {
+            return None;
+        }
+        let has_extension = session.identity().and_then(|own| own.extension(EXTENSION)).is_some();
+        let may_be = has_extension
+            && asked.again.narrowed.is_none()
+            && asked.kind == Some(RequestKind::CallTool);
+        return Some(may_be.then(|| Snapshot::read(text)).flatten());
+    }
+    let capability = asked.kind?.task_capability()?;
+    // Where the peer has no tasks, no result is one.
+    session.terms.filter(|terms| terms.theirs.contains(capability))?;
+    let task = member(text, "task").filter(|task| task.starts_with('{'))?;
+    if asked.task.is_some() {
+        let meta = member(text, "_meta");
+        return Some(Snapshot::read(task).map(|task| Snapshot { meta, ..task }));
+    }
+    let is_result = ["content", "action"].iter().any(|name| member(text, name).is_some());
+    (!is_result && member(task, "taskId").is_some()).then_some(None)
+}
+
+/// What a task has come to, where it says so itself.
+pub(super) fn inlined<'a, C: Recycle>(
+    at: &mut CallCx<'_, '_, '_, C>,
+    text: &'a str,
+    bytes: &'a [u8],
+) -> Outcome<'a> {
+    let error = member(text, "error").and_then(ErrorObject::from_literal);
+    let result = member(text, "result").filter(|result| result.starts_with('{'));
+    let is_result = |result: &&str| {
+        let kind = member(result, "resultType").map(Str::from_literal);
+        kind.is_none_or(|kind| kind.is_some_and(|kind| kind == "complete"))
+    };
+    let outcome = match (result.filter(is_result), error) {
+        (Some(result), None) => Outcome::Result(Raw::trusted(result)),
+        (None, Some(error)) => Outcome::PeerError(error),
+        _ => {
+            let kind = ViolationKind::InvalidResult;
+            return Outcome::Malformed { kind, message: bytes.into() };
+        }
+    };
+    judged(at.below, at.cx, at.call, outcome, bytes)
+}
+
+/// The event that says how far a task is.
+pub(super) fn update_of<'a, C: Recycle>(
+    below: &Messages<C>,
+    call: CallId,
+    snapshot: Snapshot<'a>,
+) -> PeerEvent<'a> {
+    let method = method_of(below, call);
+    let Snapshot { id, status, message, text, meta, .. } = snapshot;
+    let (task, meta) = (Raw::trusted(text), meta.map(Raw::trusted));
+    let ticket = TaskTicket::new(id.to_str().into_owned(), method);
+    PeerEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
+}
+
+/// The method of the request of a call, if MCP has it.
+pub(super) fn method_of<C: Recycle>(below: &Messages<C>, call: CallId) -> &'static str {
+    let kind = below.outgoing.get(call.0).and_then(|asked| asked.kind);
+    kind.map(|kind| kind.rule().name).unwrap_or_default()
+}
