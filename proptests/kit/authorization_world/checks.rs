@@ -1,8 +1,8 @@
 //! What must hold at every step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_sansio::auth::{Effect, FetchPurpose};
+use mcp_sansio::auth::{Effect, Fetch, FetchPurpose};
 
 use super::World;
 
@@ -12,6 +12,8 @@ pub(super) struct Secrets {
     access: Vec<String>,
     /// Refresh tokens, each with the endpoint that has issued it.
     refresh: BTreeMap<String, String>,
+    /// Refresh tokens that a process has replaced by newer ones.
+    replaced: BTreeSet<String>,
     /// States of logins.
     hidden: Vec<String>,
 }
@@ -29,6 +31,17 @@ impl Secrets {
         self.refresh.insert(token.into(), endpoint.into());
     }
 
+    /// A refresh was answered with this body, and this is what the process has to store now. If the process has taken the
+    /// tokens of the body, and a refresh token is among them, the one that was sent is replaced.
+    pub(super) fn refreshed(&mut self, fetch: &Fetch, body: &str, saved: &str) {
+        let is_taken =
+            self.access.iter().any(|token| ends_in(body, token) && ends_in(saved, token));
+        if is_taken && self.refresh.keys().any(|token| ends_in(body, token)) {
+            let sent = self.refresh.keys().filter(|token| ends_in(fetch.body.expose(), token));
+            self.replaced.extend(sent.cloned());
+        }
+    }
+
     pub(super) fn hide(&mut self, text: &str) {
         self.hidden.push(text.into());
     }
@@ -36,7 +49,7 @@ impl Secrets {
 
 impl World<'_> {
     /// What an effect says, and to whom.
-    pub(super) fn check_effect(&self, effect: &Effect) {
+    pub(super) fn check_effect(&self, at: usize, effect: &Effect) {
         let shown = format!("{effect:?}");
         assert!(!shown.contains("SECRET"), "{shown}");
         match effect {
@@ -47,18 +60,7 @@ impl World<'_> {
                     assert!(!ends_in(&said, token), "an access token goes to {}", fetch.url);
                 }
                 if fetch.purpose == FetchPurpose::Refresh {
-                    // The storage is locked, so no other process has used its token.
-                    let stored = self.storage.as_ref().map(|stored| stored.to_text());
-                    let stored = stored.as_ref().map_or("", |text| text.expose());
-                    let is_newest = self
-                        .secrets
-                        .refresh
-                        .keys()
-                        .any(|token| ends_in(&said, token) && ends_in(stored, token));
-                    assert!(
-                        is_newest,
-                        "a refresh token is used that is not the one in the storage"
-                    );
+                    self.check_refresh(at, &said);
                 }
                 for (token, endpoint) in &self.secrets.refresh {
                     let may = fetch.purpose == FetchPurpose::Refresh && fetch.url == *endpoint;
@@ -84,6 +86,21 @@ impl World<'_> {
         }
     }
 
+    /// A refresh token is used by one process at a time. That process has read it under the lock: until then, another one
+    /// may have used it. A login or a logout that another process saves later, without the lock, uses no refresh token.
+    fn check_refresh(&self, at: usize, said: &str) {
+        let Some((holder, stored)) = &self.holder else {
+            panic!("a refresh token is used without the lock")
+        };
+        assert_eq!(*holder, at, "a refresh token is used under the lock of another process");
+        let stored = stored.as_ref().map(|stored| stored.to_text());
+        let stored = stored.as_ref().map_or("", |text| text.expose());
+        let used = self.secrets.refresh.keys().find(|token| ends_in(said, token));
+        let used = used.expect("a refresh has a refresh token");
+        assert!(ends_in(stored, used), "a refresh token is used that was not read under the lock");
+        assert!(!self.secrets.replaced.contains(used), "a refresh token is used again");
+    }
+
     /// What a machine shows, and how long it goes on.
     pub(super) fn check(&mut self, at: usize) {
         let busy = self.is_busy(at);
@@ -99,7 +116,7 @@ impl World<'_> {
         }
         assert!(!busy || process.authorizer.poll_timeout().is_some(), "it waits for ever");
         if !busy {
-            assert_ne!(self.holder, Some(at), "it holds the storage for ever");
+            assert!(!self.is_holder(at), "it holds the storage for ever");
         }
     }
 }

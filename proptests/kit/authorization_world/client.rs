@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mcp_sansio::auth::{
     Authorizer, AuthorizerConfig, Challenged, Challenges, ClientMetadata, ConfiguredClient, Effect,
-    Fetch, FetchError, FetchedResponse, Flow, IdentityProvider, JobId, LoginMaterial, Permit,
-    Redirected, RequestKey, Secret, Stage, Verdict,
+    Fetch, FetchError, FetchPurpose, FetchedResponse, Flow, IdentityProvider, JobId, LoginMaterial,
+    Permit, Redirected, RequestKey, Secret, Stage, Verdict,
 };
 use mcp_sansio::{Instant, Revision};
 
@@ -112,7 +112,7 @@ impl World<'_> {
     }
 
     fn carry_out(&mut self, at: usize, effect: Effect) {
-        self.check_effect(&effect);
+        self.check_effect(at, &effect);
         let process = &mut self.processes[at];
         match effect {
             Effect::Fetch(fetch) => {
@@ -131,13 +131,15 @@ impl World<'_> {
             Effect::Sign(signing) => process.jobs.push(Job::Sign(signing.job)),
             Effect::Claim { job } => process.jobs.push(Job::Claim(job)),
             Effect::Save(saved) => {
+                // Also while another process holds the lock: a host writes a storage that it cannot lock.
                 let stored = self.storage.take().filter(|stored| stored.is_newer_than(&saved));
                 let stored = stored.unwrap_or(saved);
                 process.stored = stored.generation();
                 self.storage = Some(stored);
             }
             Effect::Unclaim => {
-                assert_eq!(self.holder.take(), Some(at), "it gives back what it does not hold");
+                assert!(self.is_holder(at), "it gives back what it does not hold");
+                self.holder = None;
             }
             Effect::Release { request, verdict } => {
                 assert!(process.waiting.remove(&request), "{request:?} does not wait");
@@ -204,6 +206,10 @@ impl World<'_> {
             let response = FetchedResponse::new(status, body.as_bytes()).retry_after(retry_after);
             authorizer.fetched(fetch.job, response, now);
         });
+        if fetch.purpose == FetchPurpose::Refresh {
+            let saved = self.processes[at].authorizer.saved().to_text();
+            self.secrets.refreshed(&fetch, &body, saved.expose());
+        }
         if self.choices.one_in(8) {
             // An answer that comes twice.
             self.act(at, |authorizer, now| {
@@ -218,8 +224,8 @@ impl World<'_> {
             if self.holder.is_some() {
                 return self.processes[at].jobs.insert(0, Job::Claim(job));
             }
-            self.holder = Some(at);
             let stored = self.storage.clone();
+            self.holder = Some((at, stored.clone()));
             let newest = stored.as_ref().map_or(0, |stored| stored.generation());
             self.processes[at].stored = self.processes[at].stored.max(newest);
             return self.act(at, |authorizer, now| authorizer.claimed(job, stored.clone(), now));
@@ -299,7 +305,7 @@ impl World<'_> {
         if !self.choices.one_in(4) {
             return;
         }
-        if self.holder == Some(at) {
+        if self.is_holder(at) {
             // The system lets go for it.
             self.holder = None;
         }
@@ -312,6 +318,10 @@ impl World<'_> {
         let Some(stored) = self.storage.clone() else { return };
         self.processes[at].stored = self.processes[at].stored.max(stored.generation());
         self.act(at, |authorizer, _| authorizer.restore(stored.clone()));
+    }
+
+    pub(super) fn is_holder(&self, at: usize) -> bool {
+        self.holder.as_ref().is_some_and(|(holder, _)| *holder == at)
     }
 
     /// Whether an authorization is under way.

@@ -25,8 +25,8 @@ pub struct World<'c> {
     now: Instant,
     processes: Vec<Process>,
     storage: Option<Saved>,
-    /// The process that holds the storage.
-    holder: Option<usize>,
+    /// The process that holds the storage, and what it has read there.
+    holder: Option<(usize, Option<Saved>)>,
     secrets: Secrets,
     numbers: u64,
     moves: Moves,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::auth::{
-    AuthorizationFailure, Authorizer, Effect, FetchError, FetchPurpose, FetchedResponse, Permit,
-    Saved, Stage, Verdict,
+    AuthorizationFailure, Authorizer, ConfiguredClient, Effect, FetchError, FetchPurpose,
+    FetchedResponse, Permit, Saved, Stage, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -136,6 +136,103 @@ fn what_another_process_has_stored_is_taken_instead() {
     lab.authorizer.restore(stored.expect("it is saved"));
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
     lab.authorizer.restore(old);
+    assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+}
+
+/// What is stored after another process has logged in again, at another authorization server.
+fn logged_in_elsewhere(lab: &Lab) -> Saved {
+    let moved = |document: Value| -> Value {
+        serde_json::from_str(&document.to_string().replace("as.example", "two.example")).unwrap()
+    };
+    let mut other = Lab::new(config());
+    other.now = lab.now;
+    other.authorizer.restore(lab.saved.clone().expect("it is saved"));
+    other.refused(401, "Bearer");
+    other.discover(&moved(resource_metadata()), &moved(server_metadata()));
+    other.prepared();
+    other.serve(201, &json!({ "client_id": "c2" }));
+    let opened = other.opened();
+    let fetch = other.agree(&opened);
+    other.answer(&fetch, 200, &second());
+    assert_eq!(other.released().len(), 1);
+    other.saved.expect("it is saved")
+}
+
+/// Proves A-REF-08, A-REF-12: the response to a refresh does not change tokens that were restored meanwhile. Those of two
+/// authorization servers are not mixed.
+#[test]
+fn tokens_that_are_restored_during_a_refresh_stay() {
+    let responses = [
+        (200, json!({ "access_token": "t3", "token_type": "Bearer", "refresh_token": "r3" })),
+        (200, json!({})),
+        (400, json!({ "error": "invalid_grant" })),
+        (401, json!({ "error": "invalid_client" })),
+        (503, json!({})),
+    ];
+    for (status, body) in responses {
+        let mut lab = Lab::new(config());
+        lab.log_in(&tokens());
+        let stored = logged_in_elsewhere(&lab);
+        let key = lab.refused(401, "Bearer");
+        lab.discover(&resource_metadata(), &server_metadata());
+        lab.claim(lab.saved.clone());
+        let fetch = lab.fetch();
+        assert_eq!(field(&fetch, "refresh_token").as_deref(), Some("r1"));
+        lab.authorizer.restore(stored.clone());
+        assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+        assert_eq!(lab.released(), [(key, Verdict::Send)]);
+        lab.answer(&fetch, status, &body);
+        assert_eq!(lab.authorizer.poll_effect(), None, "{status} {body}");
+        assert_eq!(lab.authorizer.saved(), &stored, "{status} {body}");
+        assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
+    }
+}
+
+/// Proves A-REF-08: tokens that are restored while the storage is being claimed are not refreshed.
+#[test]
+fn tokens_that_are_restored_before_a_refresh_are_taken_instead() {
+    let mut lab = due();
+    let Some(Effect::Claim { job }) = lab.effect() else { panic!("no claim") };
+    let stored = logged_in_elsewhere(&lab);
+    lab.authorizer.restore(stored.clone());
+    assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Idle));
+    lab.authorizer.claimed(job, Some(stored), lab.now);
+    assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+    assert_eq!(lab.authorizer.poll_effect(), None);
+}
+
+/// Proves A-REF-08, A-REF-12: an assertion that was signed for one authorization server does not go to another one.
+#[test]
+fn an_assertion_goes_with_the_token_that_it_was_signed_for() {
+    let mut config = config();
+    config.clients.push(ConfiguredClient::new("known").key("ES256", None));
+    let mut lab = Lab::new(config);
+    let mut server = server_metadata();
+    server["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+    lab.refused(401, "Bearer");
+    lab.discover(&resource_metadata(), &server);
+    lab.prepared();
+    let state = lab.opened().get("state").to_owned();
+    lab.back(&format!("code=the-code&state={state}"));
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
+    lab.authorizer.signed(signing.job, b"signature", lab.now);
+    lab.serve(200, &tokens());
+    assert_eq!(lab.released().len(), 1);
+
+    lab.wait(3540);
+    lab.claim(lab.saved.clone());
+    let Some(Effect::Sign(signing)) = lab.effect() else { panic!("nothing to sign") };
+    // The times of this text are whole seconds. The tokens are the same, so the refresh goes on.
+    let text = lab.saved.as_ref().expect("it is saved").to_text();
+    let mut same = lab.clone();
+    same.authorizer.restore(Saved::from_text(text.expose()).unwrap());
+    same.authorizer.signed(signing.job, b"signature", same.now);
+    assert_eq!(field(&same.fetch(), "refresh_token").as_deref(), Some("r1"));
+
+    lab.authorizer.restore(logged_in_elsewhere(&lab));
+    assert_eq!(lab.authorizer.poll_effect(), Some(Effect::Unclaim));
+    lab.authorizer.signed(signing.job, b"signature", lab.now);
+    assert_eq!((lab.effect(), lab.authorizer.stage()), (None, Stage::Idle));
     assert_eq!(lab.field().as_deref(), Some("Bearer t2"));
 }
 

@@ -127,6 +127,16 @@ impl Activity {
         }
     }
 
+    /// Whether this is a part of a refresh.
+    pub(super) const fn is_refresh(&self) -> bool {
+        matches!(
+            self,
+            Self::Claiming(_)
+                | Self::Signing { request: Request::Refresh(_), .. }
+                | Self::Refreshing(_)
+        )
+    }
+
     /// What is asked for at the stages that wait for a server.
     pub(super) const fn fetch_purpose(&self) -> FetchPurpose {
         match self {

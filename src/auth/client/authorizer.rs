@@ -129,8 +129,15 @@ impl Authorizer {
 
     /// Takes over what is in the storage: at the start, or when another process has stored something. What is older than
     /// what is known is ignored.
+    ///
+    /// A refresh that is under way ends if it is of other tokens. The requests that wait for it are released, to be sent
+    /// with the tokens that have been restored.
     pub fn restore(&mut self, saved: Saved) {
-        self.adopt(saved);
+        let has_other_tokens = !self.saved.has_tokens_of(&saved);
+        if self.adopt(saved) && has_other_tokens && self.activity.is_refresh() {
+            // The signature and the response that are still to come belong to the earlier tokens.
+            self.end(&Verdict::Send);
+        }
     }
 
     /// Forgets the tokens, but not the registrations. What is to be stored comes as [`Effect::Save`].
@@ -294,31 +301,36 @@ impl Authorizer {
 
 /// # From stage to stage
 impl Authorizer {
-    /// Takes the stage that a step has led to. The end of an authorization releases every request that waits: this is the
-    /// only way out.
+    /// Takes the stage that a step has led to.
     pub(super) fn proceed(
         &mut self,
         outcome: Result<Activity, AuthorizationFailure>,
         now: Instant,
     ) {
-        let (activity, verdict) = match outcome {
-            Ok(activity) => (activity, Verdict::Send),
-            Err(failure) => (Activity::Idle, Verdict::Fail(failure)),
+        let activity = match outcome {
+            Ok(Activity::Idle) => return self.end(&Verdict::Send),
+            Ok(activity) => activity,
+            Err(failure) => return self.end(&Verdict::Fail(failure)),
         };
         let stage = activity.stage();
-        self.deadline = match stage {
-            Stage::Idle => None,
-            Stage::NamingClient | Stage::AwaitingUser => Some(now + self.config.user_timeout),
-            _ => Some(now + self.config.fetch_timeout),
+        let within = match stage {
+            Stage::NamingClient | Stage::AwaitingUser => self.config.user_timeout,
+            _ => self.config.fetch_timeout,
         };
+        self.deadline = Some(now + within);
         if !matches!(stage, Stage::Refreshing | Stage::Signing) {
             self.let_go();
         }
         self.activity = activity;
-        if stage == Stage::Idle {
-            for request in core::mem::take(&mut self.waiting) {
-                self.release(request, verdict.clone());
-            }
+    }
+
+    /// Ends an authorization, and releases every request that waits for it: this is the only way out.
+    fn end(&mut self, verdict: &Verdict) {
+        self.activity = Activity::Idle;
+        self.deadline = None;
+        self.let_go();
+        for request in core::mem::take(&mut self.waiting) {
+            self.release(request, verdict.clone());
         }
     }
 

@@ -62,7 +62,8 @@ pub enum Effect {
         job: JobId,
     },
     /// Store this, instead of what was stored for this MCP server before. What is stored stays if it
-    /// [is newer](Saved::is_newer_than): another process has logged in meanwhile, or out.
+    /// [is newer](Saved::is_newer_than): another process has logged in meanwhile, or out. A storage that processes share is
+    /// locked for the comparison and the write, unless it is locked already because of [`Claim`](Self::Claim).
     Save(Saved),
     /// Let go of the storage.
     Unclaim,

@@ -72,6 +72,19 @@ impl Saved {
         self.generation > other.generation
     }
 
+    /// Whether both have the tokens of the same response of an authorization server, or both have none.
+    pub(super) fn has_tokens_of(&self, other: &Self) -> bool {
+        match (&self.grant, &other.grant) {
+            // The times are not compared: the storage has whole seconds.
+            (Some(own), Some(others)) => {
+                own.issuer == others.issuer
+                    && own.access_token == others.access_token
+                    && own.refresh_token == others.refresh_token
+            }
+            (own, others) => own.is_none() && others.is_none(),
+        }
+    }
+
     /// The scopes that were granted with the access token, `None` if there is none.
     pub fn scopes(&self) -> Option<&Scopes> {
         self.grant.as_ref().map(|grant| &grant.granted)

@@ -57,6 +57,9 @@ fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
         })],
         Stage::RequestingToken | Stage::Refreshing => tokens(),
     };
+    if matches!(stage, Stage::Claiming | Stage::Signing | Stage::Refreshing) {
+        steps.push(("a newer token is restored", restored));
+    }
     if stage != Stage::Idle {
         steps.push(("no answer in time", timeout));
     }
@@ -198,6 +201,16 @@ fn fetched(it: &mut Authorizer, status: u16, body: &str, now: Instant) -> Instan
 
 fn claimed(it: &mut Authorizer, stored: Saved, now: Instant) -> Instant {
     it.claimed(it.job, Some(stored), now);
+    now
+}
+
+fn restored(it: &mut Authorizer, now: Instant) -> Instant {
+    let mut stored = it.saved.clone();
+    stored.generation += 1;
+    if let Some(grant) = &mut stored.grant {
+        grant.access_token = Secret::new(format!("t{}", stored.generation));
+    }
+    it.restore(stored);
     now
 }
 
