@@ -4,26 +4,26 @@
 //! here: either side asks, answers, cancels and reports progress. What only one role does (the
 //! handshake, the typed requests) is in its own module.
 //!
-//! | file | what it does |
+//! The table goes up from what everything uses to [`Peer`], with a few exceptions; no two modules
+//! use each other. Below all of them is `rpc`: requests and their ids, deadlines, the way out.
+//! Modules that hold only the types of one of these are not listed.
+//!
+//! | modules | what they do |
 //! |---|---|
-//! | `receive` | frames in: told apart |
-//! | `claim`, `identity`, `context` | what requests say of themselves, and under which rules that puts them |
-//! | `request`, `route` | requests of the peer: served or refused |
-//! | `notification`, `response` | notifications and responses of the peer |
-//! | `exchanges`, `answer`, `progress` | requests that have been taken in: answer, report, drop |
-//! | `batches`, `batch` | batches of the peer, and of ours |
-//! | `gate`, `rules` | what may be said now, and what comes of what a message holds |
-//! | `call_table` | what can become of a call, checked in builds for fuzzing |
-//! | `call`, `calls`, `pending`, `held`, `repeat`, `cancel` | requests of ours: make, hold, make again, end, give up |
-//! | `carrier` | calls that end because of what carries them |
-//! | `pages` | lists that are read page by page |
+//! | `cx`, `config`, `reception`, `outlets`, `counts`, `event`, `room` | what every call is given: the configuration, the time, the output; limits |
+//! | `claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
+//! | `lifecycle`, `session`, `gate`, `rules`, `stamp`, `request_stamp`, `versions` | which revision holds, what may be said now, and what a message of this side carries |
+//! | `incoming`, `exchange`, `exchanges`, `batches` | requests of the peer until they are answered |
+//! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `batch`, `noise` | one side of a connection that knows messages: ask, serve, answer, cancel, notify, report, refuse |
+//! | `call_cx`, `pages`, `again`, `gathering`, `check_result`, `wanted_inputs` | what a call is given; lists read page by page; requests made again; results checked |
+//! | `remote_task`, `task_inputs`, `task_messages`, `task_snapshot` | calls that become tasks of the peer |
+//! | `subscription`, `subscription_state` | subscriptions of this side |
+//! | `call_state`, `call_index`, `subscribe`, `session_subscribe` | what a request of this side stands for, and what each kind does when something happens to it |
+//! | `bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
 //! | `hosting`, `task_news` | tasks of this side, as the peer sees them |
-//! | `task_calls`, `tracking`, `polling`, `task_inputs`, `giving_up_tasks` | calls that become tasks of the peer |
-//! | `notify`, `elicitations` | notifications of ours, and who wants them |
-//! | `timers`, `clock`, `keep_alive` | what is due when |
-//! | `closing` | how a connection ends |
-//! | `noise` | what is not a message |
-//! | `release` | memory that is not needed |
+//! | `opening`, `keep_alive` | the handshake, pings |
+//! | `commands`, `steps`, `receive`, `notification`, `response`, `respond`, `timers`, `closing` | [`Peer`]: what the application, the peer and the clock may do, each as one step |
+//! | `call_table` | what can become of a call, checked in builds for fuzzing |
 
 mod again;
 mod ask;

@@ -1,6 +1,5 @@
 //! What time brings about: what is due, and how a connection ends.
 
-
 use super::Peer;
 use super::asked::{Owner, Sent};
 use super::call_cx::Next;
