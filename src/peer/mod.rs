@@ -13,7 +13,7 @@
 //! | `cx`, `config`, `reception`, `outlets`, `counts`, `event`, `room` | what every call is given: the configuration, the time, the output; limits |
 //! | `claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
 //! | `lifecycle`, `session`, `gate`, `rules`, `stamp`, `request_stamp`, `versions` | which revision holds, what may be said now, and what a message of this side carries |
-//! | `incoming`, `exchange`, `exchanges`, `batches` | requests of the peer until they are answered |
+//! | `incoming`, `exchange`, `exchanges`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
 //! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `batch`, `noise` | one side of a connection that knows messages: ask, serve, answer, cancel, notify, report, refuse |
 //! | `call_cx`, `pages`, `again`, `gathering`, `check_result`, `wanted_inputs` | what a call is given; lists read page by page; requests made again; results checked |
 //! | `remote_task`, `task_inputs`, `task_messages`, `task_snapshot` | calls that become tasks of the peer |
@@ -107,6 +107,7 @@ mod task_update;
 mod timers;
 mod transport_error;
 mod versions;
+mod violations;
 mod wanted_inputs;
 
 pub use batch::{Batch, BatchError};
