@@ -46,17 +46,17 @@ impl Client {
                     // It is not waited for, but it will say whether that was right.
                     self.probe(revision, now, out)?;
                 }
-                self.peer.identify(self.config.identity(revision));
-                self.peer.take_step(Step::Begin);
+                self.peer.messages_mut().session.identify(self.config.identity(revision));
+                self.peer.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(evidence));
                 self.peer.set_news(true);
             }
         }
         if self.phase() == Phase::Opening {
-            self.peer.take_step(Step::Begin);
+            self.peer.messages_mut().lifecycle.step(Step::Begin);
         }
-        self.peer.observe_phase(out);
+        self.peer.messages_mut().lifecycle.observe(out);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Client {
             client_info: self.config.info.clone(),
             meta: None,
         };
-        self.peer.call_initialize(
+        self.peer.serving.calls.call_initialize(
             &mut Cx::at(&self.config.connection, now, out),
             &params,
             offer,
@@ -106,12 +106,15 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let before = self.peer.identity().cloned();
-        self.peer.identify(self.config.identity(revision));
-        if let Err(error) =
-            self.peer.call_probe(&mut Cx::at(&self.config.connection, now, out), revision)
+        let before = self.peer.messages().session.identity().cloned();
+        self.peer.messages_mut().session.identify(self.config.identity(revision));
+        if let Err(error) = self
+            .peer
+            .serving
+            .calls
+            .call_probe(&mut Cx::at(&self.config.connection, now, out), revision)
         {
-            self.peer.identify(before);
+            self.peer.messages_mut().session.identify(before);
             return Err(error);
         }
         self.stage = Stage::Probing;
@@ -147,8 +150,8 @@ impl Client {
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
-            self.peer.take_step(Step::Reopen);
-            self.peer.forget_terms();
+            self.peer.messages_mut().lifecycle.step(Step::Reopen);
+            self.peer.messages_mut().session.terms = None;
             self.announced = None;
             self.evidence = None;
         }
@@ -178,7 +181,7 @@ impl Client {
         }
         let was_ready = self.phase().is_ready();
         if was_ready {
-            self.peer.open_stateless(revision, Some(capabilities));
+            self.peer.messages_mut().session.open_stateless(revision, Some(capabilities));
         } else {
             self.go(revision, Some(capabilities), now, out);
         }
@@ -200,9 +203,9 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) {
-        self.peer.take_step(Step::Complete);
-        self.peer.open_stateless(revision, capabilities);
-        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        self.peer.messages_mut().lifecycle.step(Step::Complete);
+        self.peer.messages_mut().session.open_stateless(revision, capabilities);
+        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);
     }
 
@@ -211,12 +214,19 @@ impl Client {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
-            _ = self.peer.subscribe(&mut Cx::at(&config.connection, now, out), filter, true);
+            _ = self.peer.serving.calls.subscribe(
+                &mut Cx::at(&config.connection, now, out),
+                filter,
+                true,
+            );
         }
         let peer = &mut self.peer;
         // What cannot be asked for now is left to the next connection.
         self.wanted.retain(|filter| {
-            peer.subscribe(&mut Cx::at(&config.connection, now, out), filter, false).is_err()
+            peer.serving
+                .calls
+                .subscribe(&mut Cx::at(&config.connection, now, out), filter, false)
+                .is_err()
         });
     }
 
@@ -235,7 +245,7 @@ impl Client {
             Move::Probe(revision) => self.probe(revision, now, out),
             Move::Initialize(offer) => self.initialize(offer, now, out),
             Move::Go(revision, evidence) => {
-                self.peer.identify(self.config.identity(revision));
+                self.peer.messages_mut().session.identify(self.config.identity(revision));
                 self.go(revision, None, now, out);
                 self.announced = Some(evidence);
                 self.evidence = Some(evidence);
@@ -277,9 +287,9 @@ impl Client {
         failure: ConnectFailure<'f>,
         out: &mut dyn Outlets,
     ) -> ClientEvent<'f> {
-        self.peer.forget_opening();
+        self.peer.serving.calls.forget_opening();
         self.peer.close(Cause::HandshakeFailed);
-        self.peer.observe_phase(out);
+        self.peer.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)
     }
 
@@ -299,7 +309,7 @@ impl Client {
             _ => Refused::Otherwise,
         };
         if matches!(failure, ConnectFailure::TimedOut) {
-            self.peer.forget_opening();
+            self.peer.serving.calls.forget_opening();
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
         match self.advance(next, now, out) {
@@ -324,7 +334,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'static>> {
         if self.stage == Stage::Probing {
-            self.peer.give_up_probe();
+            self.peer.serving.calls.give_up_probe();
         }
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
     }
@@ -344,7 +354,7 @@ impl Client {
         successor.negotiation = Negotiation::new(self.negotiation.is_shy());
         // Those that this one has not come to ask for, too.
         let wanted = self.wanted.iter().cloned();
-        successor.wanted = wanted.chain(self.peer.wanted_subscriptions()).collect();
+        successor.wanted = wanted.chain(self.peer.serving.calls.wanted_subscriptions()).collect();
         successor
     }
 
@@ -372,7 +382,7 @@ impl Client {
             return Err(ConnectFailure::Closed(Cause::ShutDown));
         }
         const METHOD: &str = "notifications/initialized";
-        let sent = self.peer.send_own(
+        let sent = self.peer.messages_mut().send_own(
             &mut Cx::undated(&self.config.connection, out),
             Lane::Connection,
             Said::Method(METHOD),
@@ -381,9 +391,9 @@ impl Client {
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
-        self.peer.take_step(Step::Complete);
-        self.peer.open_session(revision, answer.capabilities);
-        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        self.peer.messages_mut().lifecycle.step(Step::Complete);
+        self.peer.messages_mut().session.open(revision, answer.capabilities);
+        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
         self.subscribe_to_wanted(now, out);
         if self.config.connection.keep_handshake {
             self.server = Some(result.clone().into_owned());

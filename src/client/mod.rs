@@ -42,7 +42,7 @@ use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Cx, Delivery, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Notice,
     NotifyError, Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role,
-    TaskOptions, TaskTicket, peer_face, task_face,
+    TaskHost, TaskOptions, TaskTicket, create_task, peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
 use crate::session::Phase;
@@ -135,7 +135,7 @@ impl Client {
         let offered = CapabilitySet::from(&config.capabilities);
         let spoken = config.revisions;
         let mut peer = Peer::new(Role::Client, (spoken, offered), number, &config.connection);
-        peer.set_request_level(config.log_level);
+        peer.messages_mut().session.request_level = config.log_level;
         Self {
             config,
             peer,
@@ -273,7 +273,7 @@ impl Client {
         let request = ClientRequest::needed(input);
         if request.is_none() {
             // Its shape has been looked at, so that there is a view for it.
-            _ = self.peer.respond(&mut Cx::undated(&self.config.connection, out), id, &());
+            _ = self.peer.serving.respond(&mut Cx::undated(&self.config.connection, out), id, &());
         }
         request.map(ClientEvent::Request)
     }
@@ -287,10 +287,14 @@ impl Client {
         let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, &request) {
+        match self.peer.serving.admit(
+            &mut Cx::undated(&self.config.connection, out),
+            kind,
+            &request,
+        ) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
-                let needed_for = self.peer.needed_for(&request);
+                let needed_for = self.peer.serving.calls.needed_for(&request);
                 let request = ClientRequest::new(id, context, call, request);
                 Some(ClientEvent::Request(ClientRequest { needed_for, ..request }))
             }

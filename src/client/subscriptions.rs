@@ -28,7 +28,11 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        self.peer.subscribe(&mut Cx::at(&self.config.connection, now, out), filter, false)
+        self.peer.serving.calls.subscribe(
+            &mut Cx::at(&self.config.connection, now, out),
+            filter,
+            false,
+        )
     }
 
     /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the
@@ -43,9 +47,9 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<Option<CallId>, CallError> {
-        let rules = self.peer.rules();
+        let rules = self.peer.messages().session.rules();
         if rules.log_level_in_requests {
-            self.peer.set_request_level(Some(level));
+            self.peer.messages_mut().session.request_level = Some(level);
         }
         if !rules.log_level_in_session {
             return Ok(None);
@@ -56,6 +60,6 @@ impl Client {
 
     /// The subscriptions that are open or are being opened, in the order they were made.
     pub fn subscriptions(&self) -> impl Iterator<Item = CallId> {
-        self.peer.subscriptions()
+        self.peer.serving.calls.subscriptions()
     }
 }

@@ -7,18 +7,18 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 use smallvec::SmallVec;
 
+use super::ConnectionConfig;
 use super::asked::{Owner, Sent};
 use super::batches::write_array;
 use super::call_options::{CallError, CallOptions};
+use super::calls::Calls;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent};
 use super::notify::{Delivery, Interest, NotifyError, interest, may_notify};
 use super::outlets::{Lane, Observation, Outlets};
 use super::room::{has_room, make_room};
 use super::rules::written;
-use super::{ConnectionConfig, Peer};
 use crate::capability::Capability;
-use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::{Framing, Outbox, Room, Tag};
 use crate::handle::CallId;
@@ -51,11 +51,11 @@ pub enum BatchError {
 /// Calls and notifications that go out as one JSON-RPC batch.
 #[derive(Debug)]
 pub struct Batch<'p> {
-    peer: &'p mut Peer,
+    calls: &'p mut Calls,
     config: &'p ConnectionConfig,
     now: Instant,
     messages: Collected,
-    calls: SmallVec<[CallId; 8]>,
+    made: SmallVec<[CallId; 8]>,
 }
 
 /// The messages of a batch that is being put together, in the place of all outboxes.
@@ -78,7 +78,16 @@ impl Outlets for Collected {
     }
 }
 
-impl Batch<'_> {
+impl<'p> Batch<'p> {
+    /// A batch of these calls, with nothing in it.
+    pub(super) fn new(calls: &'p mut Calls, cx: &Cx<'p, '_>) -> Self {
+        let mut outbox = Outbox::new(Framing::Messages, &cx.config.limits);
+        // Only the outbox that the batch goes to bounds it.
+        outbox.set_limit(usize::MAX);
+        let messages = Collected { outbox, undeclared: Vec::new() };
+        Self { calls, config: cx.config, now: cx.now(), messages, made: SmallVec::new() }
+    }
+
     /// Adds a call. Its one outcome comes as that of any other: the peer may answer the batch at once
     /// or in pieces. Once the batch has been put into the outbox it cannot be taken back, so
     /// cancelling the call always tells the peer.
@@ -106,7 +115,7 @@ impl Batch<'_> {
         options: CallOptions,
     ) -> Result<CallId, CallError> {
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
-        let Peer { messages, index, .. } = &mut *self.peer;
+        let Calls { messages, index, .. } = &mut *self.calls;
         let has_room = has_room(messages, index, cx);
         let mut order = messages.order(cx, method, Owner::Application, options, has_room)?;
         let call = messages.ask(cx, &mut order, method, params)?;
@@ -115,7 +124,7 @@ impl Batch<'_> {
             // It is in no outbox of the carrier yet, and leaves on the lane of the batch.
             (asked.lane, asked.sent) = (Lane::Connection, Sent::Withdrawn);
         }
-        self.calls.push(call);
+        self.made.push(call);
         Ok(call)
     }
 
@@ -140,13 +149,13 @@ impl Batch<'_> {
     ) -> Result<Delivery, NotifyError> {
         let kind = NotificationKind::named(method);
         let cx = &mut Cx::at(self.config, self.now, &mut self.messages);
-        let peer = &self.peer.messages;
-        let clearance = may_notify(peer, cx, method, kind)?;
+        let messages = &self.calls.messages;
+        let clearance = may_notify(messages, cx, method, kind)?;
         let mut is_wanted = Ok(Interest::Yes);
         let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
             write_notification(writer, method, params, clearance.form)?;
-            is_wanted = interest(peer, kind, written(writer.since(start), Member::Params));
+            is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
             // Whoever reads this error looks at the interest first.
             if let Ok(Interest::No) | Err(_) = is_wanted {
                 Err(EncodeError::Payload)
@@ -163,7 +172,7 @@ impl Batch<'_> {
     }
 
     /// Puts everything into the outbox as one array.
-    fn send(&mut self, out: &mut dyn Outlets) -> Result<(), EncodeError> {
+    pub(super) fn send(&mut self, out: &mut dyn Outlets) -> Result<(), EncodeError> {
         let Collected { outbox, undeclared } = &mut self.messages;
         if outbox.is_empty() {
             return Ok(());
@@ -172,8 +181,8 @@ impl Batch<'_> {
         let serial = out
             .lane(lane)
             .append(Room::Limit, Tag::Nothing, |writer| write_array(writer, outbox.messages()))?;
-        for call in self.calls.drain(..) {
-            if let Some(asked) = self.peer.messages.outgoing.get_mut(call.0) {
+        for call in self.made.drain(..) {
+            if let Some(asked) = self.calls.messages.outgoing.get_mut(call.0) {
                 asked.sent = Sent::InBatch(serial);
             }
         }
@@ -188,31 +197,8 @@ impl Batch<'_> {
 /// What was not sent was never asked, whatever happened meanwhile.
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        for call in self.calls.drain(..) {
-            self.peer.messages.outgoing.remove(call.0, Ending::Closed);
+        for call in self.made.drain(..) {
+            self.calls.messages.outgoing.remove(call.0, Ending::Closed);
         }
-    }
-}
-
-impl Peer {
-    /// Sends what `fill` adds as one batch, or nothing at all.
-    pub(crate) fn batch<R, E: From<BatchError>>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
-    ) -> Result<R, E> {
-        let terms = self.messages.session.terms.filter(|_| self.phase().is_ready());
-        if !Feature::Batches.is_in(terms.ok_or(BatchError::NotReady)?.revision) {
-            return Err(BatchError::NotInRevision.into());
-        }
-        let mut outbox = Outbox::new(Framing::Messages, &cx.config.limits);
-        // Only the outbox that the batch goes to bounds it.
-        outbox.set_limit(usize::MAX);
-        let messages = Collected { outbox, undeclared: Vec::new() };
-        let (config, now, calls) = (cx.config, cx.now(), SmallVec::new());
-        let mut batch = Batch { peer: self, config, now, messages, calls };
-        let filled = fill(&mut batch)?;
-        batch.send(cx.out).map_err(BatchError::from)?;
-        Ok(filled)
     }
 }

@@ -16,11 +16,11 @@ use crate::error::ViolationKind;
 use crate::rpc::{Recycle, ResultType};
 
 /// The messages below the patterns.
-pub(super) type Below = Messages<Call>;
+pub(crate) type Below = Messages<Call>;
 
 /// What a call of the application is beyond its request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Call {
+pub(crate) struct Call {
     pub(super) state: CallState,
     /// The peer has required input before it answered.
     pub(super) needed_input: bool,

@@ -9,10 +9,15 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
-use super::Peer;
+use CallState::{
+    Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, SentInBatch, Subscribed, Withdrawn,
+};
+
 use super::asked::{Asked, Owner, Sent};
-use super::call_state::{Call, CallState as Pattern};
+use super::call_index::CallIndex;
+use super::call_state::{Below, Call, CallState as Pattern};
 use crate::handle::{CallId, Place};
+use crate::rpc::Outgoing;
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +43,6 @@ pub(super) enum CallState {
     /// It has ended for the application. Its request may still be answered with a task.
     Abandoned,
 }
-
-use CallState::{
-    Abandoned, AwaitsInput, Ends, IsTask, Queued, Retries, SentInBatch, Subscribed, Withdrawn,
-};
 
 /// How a call begins.
 const BEGINNINGS: &[CallState] = &[Queued, CallState::Sent, SentInBatch, IsTask, Subscribed];
@@ -107,27 +108,27 @@ impl Asked<Call> {
     }
 }
 
-impl Peer {
+impl LastStates {
     /// Checks that what has happened to each call since the last time is a row of the table, and that what is kept of it
     /// fits its state. A connection with very many calls is not looked at: it would take too long.
-    pub(super) fn check_calls(&mut self) {
+    pub(super) fn check(&mut self, messages: &Below, index: &CallIndex) {
         const MOST: u32 = 256;
-        let outgoing = &self.messages.outgoing;
+        let outgoing = &messages.outgoing;
         if MOST < outgoing.len() {
-            self.last_states.0 = None;
+            self.0 = None;
             return;
         }
-        let stuck: BTreeSet<CallId> = self.index.stuck.iter().map(|(call, _)| *call).collect();
+        let stuck: BTreeSet<CallId> = index.stuck.iter().map(|(call, _)| *call).collect();
         let mut states = Vec::new();
         let mut kept = 0;
         for (place, asked) in outgoing.iter() {
             let state = asked.state(stuck.contains(&CallId(place)), outgoing.retries(place));
-            self.check_call(place, asked, state);
+            check_call(outgoing, place, asked, state);
             kept += asked.call.state.bytes();
             states.push((place, state));
         }
-        assert!(kept <= self.messages.incoming.bytes, "{kept} bytes are kept for calls");
-        if let Some(last) = &self.last_states.0 {
+        assert!(kept <= messages.incoming.bytes, "{kept} bytes are kept for calls");
+        if let Some(last) = &self.0 {
             let mut last = last.iter();
             for (place, state) in &states {
                 // Both are in the order in which the calls were made.
@@ -136,24 +137,28 @@ impl Peer {
                 assert!(is_row(before, *state), "{before:?} became {state:?}: {place:?}");
             }
         }
-        self.last_states.0 = Some(states);
+        self.0 = Some(states);
     }
+}
 
-    fn check_call(&self, place: Place, asked: &Asked<Call>, state: CallState) {
-        let outgoing = &self.messages.outgoing;
-        let (is_in_heap, idle_runs, may_pause) = outgoing.checked_timers(place);
-        let pattern = &asked.call.state;
-        assert!(is_in_heap, "{state:?}: {asked:?}");
-        assert!(*pattern != Pattern::Stepping, "{state:?}: {asked:?}");
-        let runs = matches!(state, Queued | CallState::Sent | SentInBatch | Withdrawn | Abandoned);
-        assert!(runs || !idle_runs, "{state:?}: {asked:?}");
-        assert!(state == Retries || !outgoing.retries(place), "{state:?}: {asked:?}");
-        assert_eq!(state == IsTask, pattern.task().is_some(), "{state:?}: {asked:?}");
-        let has_timers = !may_pause || !matches!(state, IsTask | Subscribed | Abandoned);
-        assert!(has_timers, "{state:?}: {asked:?}");
-        let subscribes = pattern.subscription().is_some() && asked.owner == Owner::Subscription;
-        assert!(state != Subscribed || subscribes, "{state:?}: {asked:?}");
-    }
+fn check_call(
+    outgoing: &Outgoing<Asked<Call>>,
+    place: Place,
+    asked: &Asked<Call>,
+    state: CallState,
+) {
+    let (is_in_heap, idle_runs, may_pause) = outgoing.checked_timers(place);
+    let pattern = &asked.call.state;
+    assert!(is_in_heap, "{state:?}: {asked:?}");
+    assert!(*pattern != Pattern::Stepping, "{state:?}: {asked:?}");
+    let runs = matches!(state, Queued | CallState::Sent | SentInBatch | Withdrawn | Abandoned);
+    assert!(runs || !idle_runs, "{state:?}: {asked:?}");
+    assert!(state == Retries || !outgoing.retries(place), "{state:?}: {asked:?}");
+    assert_eq!(state == IsTask, pattern.task().is_some(), "{state:?}: {asked:?}");
+    let has_timers = !may_pause || !matches!(state, IsTask | Subscribed | Abandoned);
+    assert!(has_timers, "{state:?}: {asked:?}");
+    let subscribes = pattern.subscription().is_some() && asked.owner == Owner::Subscription;
+    assert!(state != Subscribed || subscribes, "{state:?}: {asked:?}");
 }
 
 #[cfg(test)]

@@ -5,13 +5,14 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::Peer;
 use super::asked::{Asked, Owner, PollKind, Sent};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
 use super::call_state::{Call, CallState};
+use super::calls::Calls;
 use super::cancel::{CancelError, Cancellation};
 use super::cx::Cx;
+use super::messages::Messages;
 use super::pages::{PageParams, Pages, Paging};
 use super::remote_task::RemoteTask;
 use super::room::{has_room, make_room};
@@ -19,7 +20,9 @@ use super::subscribe::ListenParams;
 use super::subscription::Subscription;
 use super::task_messages::poll;
 use super::task_update::TaskTicket;
+use super::{Batch, BatchError};
 use crate::dialect::NotAllowed;
+use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::handle::{CallId, InboundId};
 use crate::json::Raw;
@@ -27,7 +30,7 @@ use crate::rpc::{Ending, GivenUp, Patience};
 use crate::subscription::Filter;
 
 /// # Commands about calls
-impl Peer {
+impl Calls {
     /// Makes a call.
     pub(crate) fn call<T: Serialize + ?Sized>(
         &mut self,
@@ -116,6 +119,23 @@ impl Peer {
         self.index.subscriptions.push_back(call);
         self.in_sessions().begin(cx, call);
         Ok(call)
+    }
+
+    /// Sends what `fill` adds as one batch, or nothing at all.
+    pub(crate) fn batch<R, E: From<BatchError>>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let Messages { session, lifecycle, .. } = &self.messages;
+        let terms = session.terms.filter(|_| lifecycle.phase.is_ready());
+        if !Feature::Batches.is_in(terms.ok_or(BatchError::NotReady)?.revision) {
+            return Err(BatchError::NotInRevision.into());
+        }
+        let mut batch = Batch::new(self, cx);
+        let filled = fill(&mut batch)?;
+        batch.send(cx.out).map_err(BatchError::from)?;
+        Ok(filled)
     }
 
     /// Ends a call because its answer is not wanted any more.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::limits::Limits;
+use crate::rpc::Versions;
 
 /// How a connection behaves. The defaults are what the specification asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -259,5 +260,12 @@ impl RepliesWithoutId {
     /// At most so many answers in a period.
     pub const fn at_most(count: u32, per: Duration) -> Self {
         Self { count, per }
+    }
+}
+
+impl ConnectionConfig {
+    /// How strictly the member `jsonrpc` is read.
+    pub(super) const fn versions(&self) -> Versions {
+        if self.lenient_version { Versions::Any } else { Versions::Exact }
     }
 }

@@ -15,22 +15,22 @@ macro_rules! peer_face {
 
             /// The number of the connection, which every handle carries.
             pub fn connection(&self) -> ConnectionNumber {
-                self.peer.connection()
+                self.peer.messages().connection()
             }
 
             /// The revision of the session; `None` before there is one.
             pub fn revision(&self) -> Option<Revision> {
-                self.peer.session().map(|session| session.revision)
+                self.peer.messages().session.terms.map(|session| session.revision)
             }
 
             /// What the peer offers, as far as the revision knows it; empty before the session.
             pub fn peer_capabilities(&self) -> CapabilitySet {
-                self.peer.session().map(|session| session.theirs).unwrap_or_default()
+                self.peer.messages().session.terms.map(|session| session.theirs).unwrap_or_default()
             }
 
             /// How much is going on.
             pub fn counts(&self) -> Counts {
-                self.peer.counts()
+                self.peer.messages().counts()
             }
 
             /// Whether a request in this frame would be taken in now, while its outbox holds `unsent` bytes. Also true
@@ -43,32 +43,32 @@ macro_rules! peer_face {
             /// [`Inbox::peek`](crate::Inbox::peek) gives the frame. Ask again after an answer, after a cancellation, and
             /// when something has left the outbox.
             pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
-                self.peer.has_room_for(&self.config.connection.limits, frame, unsent)
+                self.peer.serving.has_room_for(&self.config.connection.limits, frame, unsent)
             }
 
             /// The requests of the peer that can still be answered, in the order they came.
             pub fn open_requests(&self) -> impl Iterator<Item = InboundId> {
-                self.peer.open_requests()
+                self.peer.serving.open_requests()
             }
 
             /// The rules of a request; `None` if it cannot be answered any more.
             pub fn context(&self, request: InboundId) -> Option<RequestContext> {
-                self.peer.context(request)
+                self.peer.serving.context(request)
             }
 
             /// The calls of this side that have not ended, in the order they were made.
             pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
-                self.peer.pending_calls()
+                self.peer.serving.calls.pending_calls()
             }
 
             /// Those of them that were made because of a request.
             pub fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
-                self.peer.calls_made_for(request)
+                self.peer.serving.calls.calls_made_for(request)
             }
 
             /// Whether a call has not ended.
             pub fn is_pending(&self, call: CallId) -> bool {
-                self.peer.is_pending(call)
+                self.peer.serving.calls.is_pending(call)
             }
 
             /// When to call [`handle_timeout`](Self::handle_timeout) next: in the past if outcomes
@@ -108,7 +108,11 @@ macro_rules! peer_face {
                 result: &T,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond(&mut Cx::undated(&self.config.connection, out), request, result)
+                self.peer.serving.respond(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    result,
+                )
             }
 
             /// Answers a request with a result that was prepared, which is copied if it was prepared for
@@ -123,7 +127,7 @@ macro_rules! peer_face {
                 result: &Prepared,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond_prepared(
+                self.peer.serving.respond_prepared(
                     &mut Cx::undated(&self.config.connection, out),
                     request,
                     result,
@@ -141,7 +145,7 @@ macro_rules! peer_face {
                 result: &WrittenResult<'_>,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.respond_written(
+                self.peer.serving.respond_written(
                     &mut Cx::undated(&self.config.connection, out),
                     request,
                     result,
@@ -160,7 +164,7 @@ macro_rules! peer_face {
                 message: &str,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.reject(
+                self.peer.serving.reject(
                     &mut Cx::undated(&self.config.connection, out),
                     request,
                     Fault::plain(code, &message),
@@ -181,7 +185,11 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
                 let fault = Fault { code, message: &message, data: Some(data) };
-                self.peer.reject(&mut Cx::undated(&self.config.connection, out), request, fault)
+                self.peer.serving.reject(
+                    &mut Cx::undated(&self.config.connection, out),
+                    request,
+                    fault,
+                )
             }
 
             /// Answers a request with an error as it came from elsewhere: code, message and data. For gateways.
@@ -195,7 +203,7 @@ macro_rules! peer_face {
                 error: &ErrorObject<'_>,
                 out: &mut impl Outlets,
             ) -> Result<(), RespondError> {
-                self.peer.reject(
+                self.peer.serving.reject(
                     &mut Cx::undated(&self.config.connection, out),
                     request,
                     Fault::of(error),
@@ -214,7 +222,7 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<ProgressReport, RespondError> {
-                self.peer.report_progress(
+                self.peer.serving.report_progress(
                     &mut Cx::at(&self.config.connection, now, out),
                     request,
                     progress,
@@ -257,7 +265,7 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
-                self.peer.call(
+                self.peer.serving.calls.call(
                     &mut Cx::at(&self.config.connection, now, out),
                     method,
                     params,
@@ -280,7 +288,7 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
                 let method = (M::NAME, M::ITEMS);
-                self.peer.list(
+                self.peer.serving.calls.list(
                     &mut Cx::at(&self.config.connection, now, out),
                     method,
                     paging,
@@ -299,7 +307,7 @@ macro_rules! peer_face {
                 out: &mut impl Outlets,
                 fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
             ) -> Result<R, E> {
-                self.peer.batch(&mut Cx::at(&self.config.connection, now, out), fill)
+                self.peer.serving.calls.batch(&mut Cx::at(&self.config.connection, now, out), fill)
             }
 
             /// Ends a call because its answer is not wanted any more. It is over at once, without an
@@ -314,7 +322,11 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> Result<Cancellation, CancelError> {
-                self.peer.cancel(&mut Cx::undated(&self.config.connection, out), call, reason)
+                self.peer.serving.calls.cancel(
+                    &mut Cx::undated(&self.config.connection, out),
+                    call,
+                    reason,
+                )
             }
 
             /// Ends every call that was made because of a request
@@ -326,7 +338,7 @@ macro_rules! peer_face {
                 reason: Option<&str>,
                 out: &mut impl Outlets,
             ) -> usize {
-                self.peer.cancel_calls_made_for(
+                self.peer.serving.calls.cancel_calls_made_for(
                     &mut Cx::undated(&self.config.connection, out),
                     request,
                     reason,
@@ -346,7 +358,7 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<CallId, CallError> {
-                self.peer.resume_task(
+                self.peer.serving.calls.resume_task(
                     &mut Cx::at(&self.config.connection, now, out),
                     ticket,
                     options,
@@ -368,7 +380,10 @@ macro_rules! peer_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<(), CallError> {
-                self.peer.cancel_task(&mut Cx::at(&self.config.connection, now, out), call)
+                self.peer
+                    .serving
+                    .calls
+                    .cancel_task(&mut Cx::at(&self.config.connection, now, out), call)
             }
 
             /// Stops the timers of all calls, for as long as
@@ -376,12 +391,12 @@ macro_rules! peer_face {
             /// something. On a client this happens by itself while a request that asks a person is
             /// open.
             pub fn pause(&mut self, now: Instant) {
-                self.peer.set_paused(true, now);
+                self.peer.messages_mut().set_paused(true, now);
             }
 
             /// Lets the timers go on that [`pause`](Self::pause) has stopped.
             pub fn resume(&mut self, now: Instant) {
-                self.peer.set_paused(false, now);
+                self.peer.messages_mut().set_paused(false, now);
             }
 
             /// Sends a notification. Before the session is open it is held; only log messages go out as soon as a server has answered `initialize`.
@@ -428,7 +443,7 @@ macro_rules! peer_face {
             ) -> Result<Delivery, NotifyError> {
                 let change = None;
                 let notice = Notice { method, params, related, wanted: None, change };
-                self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
+                self.peer.serving.notify(&mut Cx::undated(&self.config.connection, out), notice)
             }
         }
 

@@ -11,7 +11,7 @@ use crate::time::Instant;
 ///
 /// Its methods only mark: what was in flight is handed out later, one outcome at a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Lifecycle {
+pub(crate) struct Lifecycle {
     pub(super) phase: Phase,
     /// The phase that was last observed.
     observed: Phase,
@@ -46,7 +46,7 @@ impl Default for Lifecycle {
 
 impl Lifecycle {
     /// Takes a step. Returns whether the phase allows it.
-    pub(super) fn step(&mut self, step: Step) -> bool {
+    pub(crate) fn step(&mut self, step: Step) -> bool {
         let after = self.phase.after(step);
         if let Ok(phase) = after {
             self.phase = phase;
@@ -89,7 +89,7 @@ impl Lifecycle {
     }
 
     /// Observes a change of the phase.
-    pub(super) fn observe(&mut self, out: &mut dyn Outlets) {
+    pub(crate) fn observe(&mut self, out: &mut dyn Outlets) {
         if self.observed != self.phase {
             out.observe(&Observation::Phase { from: self.observed, to: self.phase });
             self.observed = self.phase;

@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::model::LoggingLevel;
 use crate::rpc::{Id, Lookup, Outgoing, Recycle};
 use crate::subscription::Interests;
+use crate::time::Instant;
 use crate::version::RevisionSet;
 
 /// The layer of single messages.
@@ -27,9 +28,9 @@ use crate::version::RevisionSet;
 /// The patterns above it use its verbs: `ask`, `ask_again`, `retire`, `drop`, `reply`, `tell`, and `wait` of
 /// [`Outgoing`]. `C` is what a call is beyond its request; this layer keeps it and never looks at it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Messages<C> {
-    pub(super) session: Session,
-    pub(super) lifecycle: Lifecycle,
+pub(crate) struct Messages<C> {
+    pub(crate) session: Session,
+    pub(crate) lifecycle: Lifecycle,
     /// Requests of ours.
     pub(super) outgoing: Outgoing<Asked<C>>,
     /// Requests of the peer.
@@ -38,7 +39,7 @@ pub(super) struct Messages<C> {
     pub(super) queue: LazyBox<PreSessionQueue>,
     pub(super) violations: Violations,
     /// What the peer wants to be notified of.
-    pub(super) interests: Interests,
+    pub(crate) interests: Interests,
     pub(super) elicitations: Elicitations,
     /// How often the lists of the peer have changed.
     pub(super) list_versions: ListVersions,
@@ -72,8 +73,13 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    pub(super) fn connection(&self) -> ConnectionNumber {
+    pub(crate) fn connection(&self) -> ConnectionNumber {
         self.outgoing.connection()
+    }
+
+    /// Stops the clock of the calls, or lets it go on.
+    pub(crate) fn set_paused(&mut self, paused: bool, now: Instant) {
+        self.outgoing.clock_mut().set_stopped(paused, now);
     }
 
     /// How many bytes are kept of the peer, apart from what the tables take themselves: its requests that have
@@ -111,7 +117,7 @@ impl<C: Recycle> Messages<C> {
         self.session.must_hold(self.lifecycle.phase, method)
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts {
             inbound: self.incoming.table.len() as usize,
             outbound: self.outgoing.len() as usize,

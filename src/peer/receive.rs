@@ -1,24 +1,31 @@
 //! Frames in: told apart, and handed to whatever deals with their kind of message.
 
+use core::ops::ControlFlow;
+
+use super::asked::Owner;
 use super::call_cx::Answer;
+use super::call_state::CallState;
+use super::carrier_failure::ExchangeEnd;
+use super::check_result::judged;
 use super::context::RequestContext;
 use super::cx::Cx;
-use super::event::{Outcome, Violation};
+use super::event::{Outcome, Stray, Violation};
 use super::exchanges::Said;
 use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
+use super::late_probe::LateProbe;
 use super::noise::{defective as defective_frame, report_and_answer};
-use super::outlets::{Arrival, Observation};
+use super::outlets::{Arrival, Lane, Observation};
 use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
-use super::{ConnectionConfig, Peer};
-use crate::dialect::features::Feature;
+use super::{Peer, intake};
 use crate::error::ViolationKind;
-use crate::frame::{Element, Frame, Origin};
+use crate::frame::Frame;
+use crate::handle::CallId;
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
 use crate::rpc::{
-    Defective, Intent, Message, ResultType, Versions, classify, defect_kind, write_success,
+    Defective, ErrorObject, Id, Intent, Message, ResultType, classify, write_success,
 };
 use crate::session::Phase;
 
@@ -33,136 +40,30 @@ impl Peer {
         arrival: Arrival,
         scanned: &'e mut ScannedFrame<'a>,
     ) -> Option<ForRole<'e, 'a>> {
-        if self.messages.lifecycle.phase == Phase::Closed {
+        if self.messages().lifecycle.phase == Phase::Closed {
             return None;
         }
         #[cfg(any(call_table, fuzzing))]
-        self.check_calls();
-        self.messages.outgoing.clock_mut().tick(arrival.now);
+        self.serving.calls.check_calls();
+        self.messages_mut().outgoing.clock_mut().tick(arrival.now);
         self.heard(cx.config, arrival.now);
-        self.messages.violations.begin_frame();
-        let reception = Reception::from(arrival);
-        if let Origin::Element(element) = frame.origin() {
-            return self.element(cx, frame, element, scanned, &reception);
-        }
-        // A batch whose last element never came has ended.
-        self.end_batch(cx);
-        match self.framing_fault(cx, frame) {
-            None => self.message(cx, frame, scanned, &reception),
-            Some(kind) => self.faulty_frame(cx, frame, kind, &reception),
+        self.messages_mut().violations.begin_frame();
+        let mut reception = Reception::from(arrival);
+        match intake::take_in(&mut self.serving.calls.messages, cx, frame, &mut reception) {
+            ControlFlow::Continue(()) => self.message(cx, frame, scanned, &reception),
+            ControlFlow::Break(event) => event.map(ForRole::Event),
         }
     }
 
     /// The frame has been dealt with, by the role as well.
     pub(crate) fn end_reception(&mut self, cx: &mut Cx<'_, '_>) {
-        if self.messages.incoming.batches.has_all_elements() {
-            self.end_batch(cx);
+        if self.messages().incoming.batches.has_all_elements() {
+            intake::end_batch(&mut self.serving.calls.messages, cx);
         }
-        self.flush_listens(cx);
-        self.messages.lifecycle.observe(cx.out);
+        self.serving.flush_listens(cx);
+        self.messages_mut().lifecycle.observe(cx.out);
         #[cfg(any(call_table, fuzzing))]
-        self.check_calls();
-    }
-
-    /// No more elements of a batch come in.
-    fn end_batch(&mut self, cx: &mut Cx<'_, '_>) {
-        let batches = &mut self.messages.incoming.batches;
-        if batches.has_current() && batches.end_current(cx.out) {
-            self.messages.violations.note(ViolationKind::MixedBatch);
-        }
-    }
-
-    /// What was wrong before anybody looked at the text.
-    fn framing_fault(&self, cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
-        match frame.origin() {
-            // A frame that came without an inbox can be too long, too.
-            Origin::Message | Origin::LastLine => (cx.config.limits.frame_bytes
-                < frame.bytes().len())
-            .then_some(ViolationKind::TooLong),
-            Origin::Element(_) => None,
-            Origin::TooLong { .. } => Some(ViolationKind::TooLong),
-            Origin::EmptyBatch => Some(ViolationKind::EmptyBatch),
-            Origin::LongBatch => Some(ViolationKind::LongBatch),
-            Origin::BrokenBatch(error) => Some(defect_kind(error.kind())),
-        }
-    }
-
-    fn faulty_frame<'e, 'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        frame: Frame<'a>,
-        kind: ViolationKind,
-        reception: &Reception,
-    ) -> Option<ForRole<'e, 'a>> {
-        let defective = Defective { kind, id: None, meant: true, intent: Intent::Other };
-        let mut event = defective_frame(&mut self.messages, cx, defective, frame, reception);
-        if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
-            (&mut event, frame.origin())
-        {
-            violation.length = length;
-        }
-        event.map(ForRole::Event)
-    }
-
-    /// An element of a batch: a message if the session has batches.
-    fn element<'e, 'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        frame: Frame<'a>,
-        element: Element,
-        scanned: &'e mut ScannedFrame<'a>,
-        reception: &Reception,
-    ) -> Option<ForRole<'e, 'a>> {
-        let Some(session) = self.messages.session.terms else {
-            return self.early_element(cx, frame, element, reception);
-        };
-        if !Feature::Batches.is_in(session.revision) {
-            // One array is one offence, and its elements are not looked at.
-            return self.forbidden_batch(cx, frame, element, reception);
-        }
-        if element.index == 0 {
-            self.end_batch(cx);
-        }
-        let mut reception = *reception;
-        reception.arrival.batch =
-            self.messages.incoming.batches.begin_element(element, reception.arrival.lane);
-        self.message(cx, frame, scanned, &reception)
-    }
-
-    /// An element of a batch while nothing is agreed: each request is told by its id.
-    fn early_element<'e, 'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        frame: Frame<'a>,
-        element: Element,
-        reception: &Reception,
-    ) -> Option<ForRole<'e, 'a>> {
-        let config = cx.config;
-        let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
-        match classify(&envelope, &config.limits, config.versions()) {
-            Ok(Message::Request { id, .. }) => {
-                let kind = ViolationKind::BatchNotAllowed;
-                let violation = Violation::of(kind, Some(id), frame.bytes());
-                report_and_answer(&mut self.messages, cx, violation, None, reception)
-                    .map(ForRole::Event)
-            }
-            _ => self.forbidden_batch(cx, frame, element, reception),
-        }
-    }
-
-    fn forbidden_batch<'e, 'a>(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        frame: Frame<'a>,
-        element: Element,
-        reception: &Reception,
-    ) -> Option<ForRole<'e, 'a>> {
-        if 0 < element.index {
-            self.messages.violations.pass_over();
-            return None;
-        }
-        let violation = Violation::of(ViolationKind::BatchNotAllowed, None, frame.bytes());
-        report_and_answer(&mut self.messages, cx, violation, None, reception).map(ForRole::Event)
+        self.serving.calls.check_calls();
     }
 
     #[inline]
@@ -187,7 +88,7 @@ impl Peer {
         cx.out.observe(&Observation::Received { method, id, bytes: bytes.len() });
         match classified {
             Ok(message) => {
-                self.messages.violations.is_message();
+                self.messages_mut().violations.is_message();
                 self.well_formed(cx, message, bytes, reception)
             }
             Err(defective) => self.ill_formed(cx, defective, frame, reception),
@@ -204,7 +105,7 @@ impl Peer {
     ) -> Option<ForRole<'e, 'a>> {
         if reception.arrival.batch.is_some() {
             let asks = matches!(message, Message::Request { .. } | Message::Notification { .. });
-            self.messages.incoming.batches.note(asks);
+            self.messages_mut().incoming.batches.note(asks);
         }
         match message {
             Message::Request { id, method, params, meta } => {
@@ -223,7 +124,7 @@ impl Peer {
                 self.request(cx, request)
             }
             Message::Notification { method, params, .. } => {
-                self.notification(cx, method, params, bytes, reception)
+                self.serving.notification(cx, (method, params), (bytes, reception))
             }
             Message::Result { id, result, result_type } => {
                 let outcome = Outcome::Result(Raw::trusted(result.text()));
@@ -245,14 +146,16 @@ impl Peer {
     ) -> Option<ForRole<'e, 'a>> {
         let config = cx.config;
         let admission = Admission {
-            messages: &self.messages,
-            listens: self.listens.len(),
-            is_probing: self.opening.is_probing(&self.messages),
+            messages: &self.serving.calls.messages,
+            listens: self.serving.listens.len(),
+            is_probing: self.serving.calls.opening.is_probing(&self.serving.calls.messages),
         };
         match admission.admissible(cx, &request) {
             Ok(Admitted::Ping) => {
                 let to = (request.arrival.batch, request.arrival.lane);
-                self.messages
+                self.serving
+                    .calls
+                    .messages
                     .answer_into(cx, to, Said::Result, |writer| write_success(writer, &request.id));
                 None
             }
@@ -276,7 +179,13 @@ impl Peer {
         let Refusal { kind, misfit, detail } = refusal.into();
         let IncomingRequest { id, bytes, arrival, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
-        report_and_answer(&mut self.messages, cx, violation, detail.as_ref(), &arrival.into())
+        report_and_answer(
+            &mut self.serving.calls.messages,
+            cx,
+            violation,
+            detail.as_ref(),
+            &arrival.into(),
+        )
     }
 
     /// A frame that is no message. If it was going to be the answer to a call, it ends the call.
@@ -291,9 +200,9 @@ impl Peer {
         if matches!(defective.intent, Intent::Response | Intent::Either)
             && let Some(id) = &defective.id
         {
-            if let Some(call) = self.pending(cx, id) {
+            if let Some(call) = self.serving.calls.pending(cx, id) {
                 if defective.kind == ViolationKind::SplitOverLines {
-                    self.messages.violations.begins_split_text(bytes);
+                    self.messages_mut().violations.begins_split_text(bytes);
                 }
                 let outcome = Outcome::Malformed { kind: defective.kind, message: bytes.into() };
                 return self.answer(
@@ -302,12 +211,150 @@ impl Peer {
                     Answer { outcome, bytes, result_type: reception.result_type },
                 );
             }
-            if self.was_given_up(cx, id) {
+            if self.serving.calls.was_given_up(cx, id) {
                 // Late and broken, but an answer, which is never answered.
                 defective.intent = Intent::Response;
             }
         }
-        defective_frame(&mut self.messages, cx, defective, frame, reception).map(ForRole::Event)
+        defective_frame(&mut self.serving.calls.messages, cx, defective, frame, reception)
+            .map(ForRole::Event)
+    }
+}
+
+/// # Responses
+impl Peer {
+    pub(super) fn response<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: Id<'a>,
+        answer: Answer<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        match self.serving.calls.pending(cx, &id) {
+            Some(call) => self.answer(cx, call, answer),
+            None if self
+                .serving
+                .calls
+                .opening
+                .is_late_probe(&id, cx.config.match_stringified_ids) =>
+            {
+                Some(ForRole::LateProbe(LateProbe { outcome: answer.outcome, id }))
+            }
+            None => {
+                let cause = self.serving.calls.stray_cause(cx, &id);
+                Some(ForRole::Event(PeerEvent::Stray(Stray { id, cause })))
+            }
+        }
+    }
+
+    /// An error that names no request. If the carrier knows which call it answers, it ends that
+    /// call; before the session is open it can only mean `initialize`.
+    pub(super) fn idless_error<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        error: ErrorObject<'a>,
+        bytes: &'a [u8],
+        reception: &Reception,
+    ) -> Option<ForRole<'e, 'a>> {
+        let lane = reception.arrival.lane;
+        let by_lane = match lane {
+            Lane::Call(call) if self.serving.calls.awaits_answer(call) => Some(call),
+            _ => None,
+        };
+        let is_of_another =
+            matches!(lane, Lane::Call(call) if Some(call) != self.serving.calls.opening.call);
+        match by_lane.or_else(|| self.serving.calls.opening.call.filter(|_| !is_of_another)) {
+            Some(call) => {
+                let outcome = Outcome::PeerError(error);
+                self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })
+            }
+            None => Some(ForRole::Event(PeerEvent::PeerFault(error))),
+        }
+    }
+
+    /// The exchange that carried a call has ended.
+    pub(crate) fn exchange_ended<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        end: ExchangeEnd<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let asked = self.messages().outgoing.get(call.0);
+        let may_be_known = asked.is_some_and(|asked| asked.sent.awaits_answer());
+        if self.messages().lifecycle.phase == Phase::Closed || !may_be_known {
+            return None;
+        }
+        #[cfg(any(call_table, fuzzing))]
+        self.serving.calls.check_calls();
+        self.messages_mut().outgoing.clock_mut().tick(cx.now());
+        let (outcome, status) = match end {
+            ExchangeEnd::Error { is_mended: true, .. }
+                if self.serving.calls.is_sent_again(cx, call) =>
+            {
+                return None;
+            }
+            ExchangeEnd::Error { error, status, .. } => (Outcome::PeerError(error), Some(status)),
+            ExchangeEnd::Failure(failure) => {
+                let status = failure.status;
+                (Outcome::Undelivered(failure), status)
+            }
+        };
+        let answer = Answer { outcome, bytes: b"", result_type: ResultType::Absent };
+        let mut for_role = self.answer(cx, call, answer);
+        if let Some(ForRole::Event(PeerEvent::CallEnded(ended))) = &mut for_role {
+            ended.status = status;
+        }
+        for_role
+    }
+
+    /// The answer to a request of ours has come.
+    pub(super) fn answer<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        answer: Answer<'a>,
+    ) -> Option<ForRole<'e, 'a>> {
+        match self.messages().outgoing.get(call.0)?.owner {
+            Owner::Application | Owner::Subscription => {
+                self.serving.calls.step(cx, (call, true), |state, at| state.answered(at, answer))
+            }
+            Owner::Initialize | Owner::Probe => {
+                _ = self.serving.calls.take_out(call);
+                Some(ForRole::HandshakeEnded(answer.outcome))
+            }
+            Owner::KeepAlive => {
+                self.keep_alive.answered(&answer.outcome);
+                _ = self.serving.calls.take_out(call);
+                None
+            }
+            Owner::Input(id) => {
+                let Answer { outcome, bytes, .. } = answer;
+                let outcome = judged(&mut self.serving.calls.messages, cx, call, outcome, bytes);
+                _ = self.serving.calls.take_out(call);
+                self.serving.input_answered(cx, (id, call), &outcome)
+            }
+            Owner::Interest => {
+                _ = self.serving.calls.take_out(call);
+                let is_granted = matches!(answer.outcome, Outcome::Result(_));
+                self.serving.calls.in_sessions().request_ended(call, is_granted);
+                None
+            }
+            Owner::TaskInput(_) => {
+                let Answer { outcome, bytes, .. } = answer;
+                let outcome = judged(&mut self.serving.calls.messages, cx, call, outcome, bytes);
+                let left = self.serving.calls.take_out(call)?;
+                Some(ForRole::Event(self.serving.calls.ended(left, outcome, false)))
+            }
+            Owner::Poll { of, kind } => {
+                _ = self.serving.calls.take_out(call);
+                self.serving.calls.step(cx, (of, false), |state, at| match state {
+                    CallState::Task(task) => task.polled(at, kind, answer),
+                    _ => super::call_cx::Next::On(None),
+                })
+            }
+            Owner::Abandoned => {
+                self.serving.calls.abandoned_answered(cx, call, &answer).map(ForRole::Event)
+            }
+        }
     }
 }
 
@@ -317,10 +364,4 @@ fn shown_members<'a>(envelope: &Envelope<'a>) -> (Option<&'a str>, Option<&'a st
     let member = |member| envelope.get(member).and_then(shown);
     let unquoted = |text: &'a str| text.strip_prefix('"')?.strip_suffix('"');
     (member(Member::Method).and_then(unquoted), member(Member::Id))
-}
-
-impl ConnectionConfig {
-    const fn versions(&self) -> Versions {
-        if self.lenient_version { Versions::Any } else { Versions::Exact }
-    }
 }

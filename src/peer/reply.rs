@@ -9,7 +9,6 @@ use super::detail::Detail;
 use super::event::Cause;
 use super::exchange::Exchange;
 use super::exchanges::{Said, observe_bytes, send};
-use super::identity::Identity;
 use super::incoming::{Incoming, Taken};
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
@@ -217,10 +216,9 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Answers `server/discover`, which is in no table. Returns whether it could.
-    pub(super) fn answer_discovery<T: Serialize>(
+    pub(crate) fn answer_discovery<T: Serialize>(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        own: Option<&Identity>,
         request: &IncomingRequest<'_, '_>,
         result: &T,
     ) -> bool {
@@ -229,8 +227,9 @@ impl<C: Recycle> Messages<C> {
         let exchange =
             Exchange { context: request.context, kind: Some(kind), ..Exchange::default() };
         let to = (request.arrival.batch, request.arrival.lane);
+        let own = self.session.identity.clone();
         self.answer_into(cx, to, Said::Result, |writer| {
-            stamped(own, &exchange, (&request.id, ReplyKind::Result), |additions| {
+            stamped(own.as_deref(), &exchange, (&request.id, ReplyKind::Result), |additions| {
                 write_result(writer, &request.id, result, additions, form)
             })
         })
@@ -240,7 +239,7 @@ impl<C: Recycle> Messages<C> {
     ///
     /// It may use the reserve of the outbox; a peer that fills that too does not read, and loses the
     /// connection. What does not even fit an empty outbox is no fault of the peer.
-    pub(super) fn send_own(
+    pub(crate) fn send_own(
         &mut self,
         cx: &mut Cx<'_, '_>,
         lane: Lane,

@@ -5,7 +5,6 @@ use core::fmt;
 
 use serde::ser::Serialize;
 
-use super::Peer;
 use super::bridge::InputResult;
 use super::call_cx::Next;
 use super::call_state::CallState;
@@ -21,11 +20,13 @@ use super::notify::{
 };
 use super::peer_event::PeerEvent;
 use super::route::Role;
+use super::serving::Serving;
 use super::stamp::ReplyKind;
 use super::wanted_inputs::answer_text;
 use crate::capability::{Capability, CapabilitySet, Owner};
+use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::dialect::{Inputs, NotAllowed, RespondError, code_in, features::Feature, shapes};
+use crate::dialect::{Inputs, NotAllowed, RespondError, code_in, shapes};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
 use crate::json::shape::Form;
@@ -37,7 +38,7 @@ use crate::rpc::{Ending, Fault};
 const NOT_GIVEN: &str = "the client did not give what was needed for this";
 
 /// # Commands about requests
-impl Peer {
+impl Serving {
     /// Answers a request.
     pub(crate) fn respond<T: Serialize + ?Sized>(
         &mut self,
@@ -45,7 +46,7 @@ impl Peer {
         id: InboundId,
         result: &T,
     ) -> Result<(), RespondError> {
-        if let Some(need) = self.messages.answerable(id)?.need {
+        if let Some(need) = self.calls.messages.answerable(id)?.need {
             return self.give_input(cx, id, need, result);
         }
         self.reply(cx, id, |payload| result.serialize(payload))
@@ -58,7 +59,7 @@ impl Peer {
         id: InboundId,
         result: &Prepared,
     ) -> Result<(), RespondError> {
-        if let Some(need) = self.messages.answerable(id)?.need {
+        if let Some(need) = self.calls.messages.answerable(id)?.need {
             return self.give_input(cx, id, need, result);
         }
         self.reply(cx, id, |payload| payload.prepared(result))
@@ -71,7 +72,7 @@ impl Peer {
         id: InboundId,
         result: &WrittenResult<'_>,
     ) -> Result<(), RespondError> {
-        if let Some(need) = self.messages.answerable(id)?.need {
+        if let Some(need) = self.calls.messages.answerable(id)?.need {
             return self.give_input(cx, id, need, result);
         }
         self.reply(cx, id, |payload| payload.written(result))
@@ -85,9 +86,9 @@ impl Peer {
         body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
     ) -> Result<(), RespondError> {
         if !self.listens.is_empty() {
-            self.listens.flush(&mut self.messages.incoming, id, cx.out);
+            self.listens.flush(&mut self.calls.messages.incoming, id, cx.out);
         }
-        let taken = self.messages.reply(cx, id, ReplyKind::Result, body)?;
+        let taken = self.calls.messages.reply(cx, id, ReplyKind::Result, body)?;
         self.finish(cx, taken);
         Ok(())
     }
@@ -97,23 +98,23 @@ impl Peer {
     pub(super) fn finish(&mut self, cx: &mut Cx<'_, '_>, taken: Taken) {
         let Taken { id, batch, is_subscription, .. } = taken;
         if !self.bridges.is_empty() {
-            self.bridges.end(&mut self.messages, cx, id);
+            self.bridges.end(&mut self.calls.messages, cx, id);
         }
         if is_subscription {
             self.listens.remove(id.0);
         }
         if let Some(batch) = batch {
-            self.messages.incoming.batches.settle(batch, cx.out);
+            self.calls.messages.incoming.batches.settle(batch, cx.out);
         }
     }
 
     /// Takes back everything about a request that is not to be answered, with the request.
     pub(super) fn withdraw_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
-        self.messages.incoming.withdraw_about(id, cx.out);
+        self.calls.messages.incoming.withdraw_about(id, cx.out);
         if mutant!("a_cancelled_request_stays_open") {
             return;
         }
-        if let Some(taken) = self.messages.take(id, Ending::Cancelled) {
+        if let Some(taken) = self.calls.messages.take(id, Ending::Cancelled) {
             self.finish(cx, taken);
         }
     }
@@ -125,9 +126,9 @@ impl Peer {
         id: InboundId,
         fault: Fault<'_, T>,
     ) -> Result<(), RespondError> {
-        let exchange = self.messages.answerable(id)?;
+        let exchange = self.calls.messages.answerable(id)?;
         if let Some(need) = exchange.need {
-            self.refuse_input(id, need, fault.code);
+            self.calls.refuse_input(id, need, fault.code);
             return Ok(());
         }
         let asks_for_urls = fault.code == ErrorCode::URL_ELICITATION_REQUIRED;
@@ -148,7 +149,7 @@ impl Peer {
         fault: Fault<'_, T>,
         form: Option<Form>,
     ) -> Result<(), RespondError> {
-        let taken = self.messages.reply_error(cx, id, fault, form)?;
+        let taken = self.calls.messages.reply_error(cx, id, fault, form)?;
         self.finish(cx, taken);
         Ok(())
     }
@@ -160,7 +161,7 @@ impl Peer {
         id: InboundId,
         needed: CapabilitySet,
     ) -> Result<(), RespondError> {
-        let exchange = self.messages.answerable(id)?;
+        let exchange = self.calls.messages.answerable(id)?;
         let missing = needed.minus(exchange.context.capabilities);
         let message = ViolationKind::MissingCapability.text();
         if exchange.rules().has_missing_capability_code {
@@ -190,8 +191,8 @@ impl Peer {
         id: InboundId,
         name: &'static str,
     ) -> Result<(), RespondError> {
-        self.messages.answerable(id)?;
-        if self.messages.session.identity().and_then(|own| own.extension(name)).is_none() {
+        self.calls.messages.answerable(id)?;
+        if self.calls.messages.session.identity().and_then(|own| own.extension(name)).is_none() {
             return Err(NotAllowed::Revision.into());
         }
         let detail = Detail::extension(name);
@@ -203,8 +204,8 @@ impl Peer {
     /// Whether a request may be refused because the user has to visit a URL first. Gives the form of
     /// the data.
     fn clear_url_error(&self, cx: &Cx<'_, '_>, id: InboundId) -> Result<Form, RespondError> {
-        let context = self.messages.answerable(id)?.context;
-        if self.messages.session.role != Role::Server {
+        let context = self.calls.messages.answerable(id)?.context;
+        if self.calls.messages.session.role != Role::Server {
             return Err(NotAllowed::Direction.into());
         }
         if !Feature::ElicitationIds.is_in(context.revision) {
@@ -224,7 +225,7 @@ impl Peer {
         (id, params): (InboundId, Option<&str>),
         required: &InputRequired<'_>,
     ) -> Result<(), RespondError> {
-        let exchange = self.messages.answerable(id)?;
+        let exchange = self.calls.messages.answerable(id)?;
         if !exchange.kind.is_some_and(RequestKind::may_need_input) {
             return Err(NotAllowed::Method.into());
         }
@@ -234,8 +235,8 @@ impl Peer {
             let nothing = Misfit::at("inputRequests", Problem::Missing);
             return Err(EncodeError::from(nothing).into());
         }
-        let connection = self.messages.connection().get();
-        let first = self.messages.outgoing.next_id();
+        let connection = self.calls.messages.connection().get();
+        let first = self.calls.messages.outgoing.next_id();
         let has_ids = Feature::ElicitationIds.is_in(context.revision);
         let inputs = Inputs::prepare(required, context.revision, |index| {
             has_ids.then(|| alloc::format!("\"{connection}-{}\"", first + index as u64))
@@ -247,15 +248,16 @@ impl Peer {
         if context.revision.rules().input_by_rounds {
             let result = InputResult { inputs: &inputs, required };
             let kind = ReplyKind::InputRequired;
-            let taken = self.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+            let taken =
+                self.calls.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
             self.finish(cx, taken);
             return Ok(());
         }
         let state = required.state.as_ref().map(|state| String::from(state.as_str()));
-        let tables = (&mut self.messages, &mut self.index);
+        let tables = (&mut self.calls.messages, &mut self.calls.index);
         let asked = self.bridges.ask(tables, cx, id, &inputs)?;
         // What was asked for before is not needed any more.
-        self.bridges.withdraw(&mut self.messages, cx, id);
+        self.bridges.withdraw(&mut self.calls.messages, cx, id);
         self.bridges.wait_for(id, params, state, asked);
         Ok(())
     }
@@ -266,7 +268,7 @@ impl Peer {
         cx: &mut Cx<'_, '_>,
         id: InboundId,
     ) -> Option<PeerEvent<'static>> {
-        let kind = self.messages.incoming.table.get(id.0)?.kind;
+        let kind = self.calls.messages.incoming.table.get(id.0)?.kind;
         let answered = if kind == Some(RequestKind::CallTool) {
             self.respond(cx, id, &CallToolResult::error(NOT_GIVEN))
         } else {
@@ -275,12 +277,12 @@ impl Peer {
         let ending = match answered {
             Ok(()) => None,
             Err(RespondError::Encode(_)) => {
-                self.messages.refuse_in_reserve(cx, id, &NOT_GIVEN);
+                self.calls.messages.refuse_in_reserve(cx, id, &NOT_GIVEN);
                 Some(Ending::Answered)
             }
             Err(_) => Some(Ending::Closed),
         };
-        if let Some(taken) = ending.and_then(|ending| self.messages.take(id, ending)) {
+        if let Some(taken) = ending.and_then(|ending| self.calls.messages.take(id, ending)) {
             self.finish(cx, taken);
         }
         let cause = CancelCause::InputFailed;
@@ -295,13 +297,14 @@ impl Peer {
         need: Need,
         result: &T,
     ) -> Result<(), RespondError> {
-        let exchange = self.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
+        let exchange = self.calls.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
         let answer = answer_text(exchange, result)?;
         // Nothing was begun on behalf of a request for input.
-        _ = self.messages.take(id, Ending::Answered);
-        let next = self.step(cx, (need.call, false), |state, at| -> Next<'static, CallState> {
-            state.given(at, need.index, answer)
-        });
+        _ = self.calls.messages.take(id, Ending::Answered);
+        let next =
+            self.calls.step(cx, (need.call, false), |state, at| -> Next<'static, CallState> {
+                state.given(at, need.index, answer)
+            });
         debug_assert!(next.is_none(), "an input that is given is no event");
         Ok(())
     }
@@ -312,7 +315,7 @@ impl Peer {
         cx: &mut Cx<'_, '_>,
         notice: Notice<'_, T>,
     ) -> Result<Delivery, NotifyError> {
-        let messages = &mut self.messages;
+        let messages = &mut self.calls.messages;
         let to = audience(messages, notice.related);
         match to {
             Audience::Exchange(id) => return notify_alone(messages, cx, id, &notice),
@@ -344,9 +347,9 @@ impl Peer {
 
     /// Sends all subscriptions of the peer what has found no room before, as far as there is room now.
     pub(super) fn flush_listens(&mut self, cx: &mut Cx<'_, '_>) {
-        let is_closed = self.messages.lifecycle.phase == crate::session::Phase::Closed;
+        let is_closed = self.calls.messages.lifecycle.phase == crate::session::Phase::Closed;
         if self.listens.has_pending() && !is_closed {
-            self.listens.flush_all(&mut self.messages.incoming, cx.out);
+            self.listens.flush_all(&mut self.calls.messages.incoming, cx.out);
         }
     }
 }

@@ -16,21 +16,21 @@ use crate::version::{Revision, RevisionSet};
 /// `terms` are those of the session that a handshake has opened; on a client without sessions they are those of every
 /// request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Session {
-    pub(super) role: Role,
-    pub(super) terms: Option<Terms>,
+pub(crate) struct Session {
+    pub(crate) role: Role,
+    pub(crate) terms: Option<Terms>,
     /// The revisions that this side speaks.
     pub(super) spoken: RevisionSet,
     /// What this side offers.
-    pub(super) offered: CapabilitySet,
+    pub(crate) offered: CapabilitySet,
     /// What this side says of itself where there are no sessions.
     pub(super) identity: Option<Arc<Identity>>,
     /// The level of log messages that requests of ours ask for.
-    pub(super) request_level: Option<LoggingLevel>,
+    pub(crate) request_level: Option<LoggingLevel>,
     /// A request that belongs to no session has been served.
     pub(super) has_served_alone: bool,
     /// The identity was released to save memory, and has to be set again before a message is received.
-    pub(super) is_anonymous: bool,
+    pub(crate) is_anonymous: bool,
 }
 
 impl Session {
@@ -49,19 +49,19 @@ impl Session {
     }
 
     /// The rules of the era that both sides have found, [`EraRules::UNDECIDED`] before.
-    pub(super) fn rules(&self) -> &'static EraRules {
+    pub(crate) fn rules(&self) -> &'static EraRules {
         self.terms.map_or(&EraRules::UNDECIDED, |terms| terms.revision.rules())
     }
 
     /// Opens the session that a handshake has settled, or what stands for it on a client where there
     /// are none.
-    pub(super) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
+    pub(crate) fn open(&mut self, revision: Revision, theirs: CapabilitySet) {
         let ours = self.offered.known_to(revision);
         self.terms = Some(Terms { revision, ours, theirs: theirs.known_to(revision) });
     }
 
     /// Goes on without a session. A server that has not said what it offers may offer everything.
-    pub(super) fn open_stateless(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
+    pub(crate) fn open_stateless(&mut self, revision: Revision, theirs: Option<CapabilitySet>) {
         let all = || Capability::ALL.iter().copied().filter(|one| one.owner() == Owner::Server);
         self.open(revision, theirs.unwrap_or_else(|| all().collect()));
     }
@@ -74,12 +74,17 @@ impl Session {
         }
     }
 
-    pub(super) fn identity(&self) -> Option<&Identity> {
+    pub(crate) fn identity(&self) -> Option<&Identity> {
         self.identity.as_deref()
     }
 
+    /// Replaces who this side says it is.
+    pub(crate) fn identify(&mut self, identity: Option<Identity>) {
+        self.identity = identity.map(Arc::new);
+    }
+
     /// Sets who this side is where there are no sessions.
-    pub(super) fn set_identity(&mut self, identity: Arc<Identity>) {
+    pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
         self.identity = Some(identity);
         self.is_anonymous = false;
     }

@@ -2,25 +2,28 @@
 
 use core::time::Duration;
 
-use super::Peer;
-use super::asked::{Owner, PollKind};
+use super::asked::{Owner, PollKind, Sent};
 use super::call_cx::{Answer, CallCx, CallNews, Next};
 use super::call_index::Stuck;
 use super::call_state::{Call, CallState};
+use super::calls::Calls;
 use super::cx::Cx;
-use super::event::{CallEnded, CancelCause, Cause, Outcome, TaskAnswer};
+use super::event::{CallEnded, CancelCause, Cause, Expiry, Outcome, TaskAnswer};
 use super::for_role::ForRole;
-use super::inputs::Need;
+use super::inputs::{InputRequested, Need};
+use super::notify::release_notification;
 use super::peer_event::PeerEvent;
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
-use super::subscribe::{end_of, ended};
+use super::subscribe::{end_of, ended, next_early};
 use super::subscription::SubscriptionEnd;
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{OrphanTask, TaskTicket};
 use super::wanted_inputs::withdraw;
 use crate::error::ErrorCode;
 use crate::handle::{CallId, InboundId};
+use crate::json::{Envelope, Member, Str};
+use crate::lazy_box::LazyBox;
 use crate::rpc::{Ending, GivenUp, Wait};
 
 /// How long a call that was given up is remembered because it may become a task.
@@ -43,7 +46,7 @@ impl Left {
 }
 
 /// # Steps
-impl Peer {
+impl Calls {
     /// Takes a step of a call. `is_answer` says that the call may end with an answer to its own request.
     #[inline]
     pub(super) fn step<'e, 'a>(
@@ -296,12 +299,124 @@ impl Peer {
         let asked = below.outgoing.get(call.0)?;
         // One that was about to be sent again, with what was given for it, has been seen before.
         let is_input = matches!(asked.call.state, CallState::Input(_));
-        let was_answered = asked.sent == super::asked::Sent::Nowhere || is_input;
+        let was_answered = asked.sent == Sent::Nowhere || is_input;
         let is_unsent = below.take_back(call, cx.out) && !was_answered;
         let outcome = if is_unsent { Outcome::Unsent } else { Outcome::Closed(cause) };
         let method = method_of(below, call);
         let left_task = self.task_of(call).map(|task| task.left(method));
         let left = self.take_out(call)?;
         Some(self.ended(left, left_task.unwrap_or(outcome), false))
+    }
+}
+
+/// # What time and the handshake bring about
+impl Calls {
+    /// Asks about every task whose time for it has come. Gives one that is lost.
+    pub(super) fn next_poll(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        while let Some(place) = self.messages.outgoing.take_poll(cx.now()) {
+            let due = self.step(cx, (CallId(place), false), |state, at| match state {
+                CallState::Task(task) => task.due(at),
+                _ => Next::On(None),
+            });
+            if let Some(ForRole::Event(event)) = due {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    pub(super) fn expire(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        call: CallId,
+        expiry: Expiry,
+    ) -> Option<PeerEvent<'static>> {
+        let outcome = Outcome::TimedOut(expiry);
+        if mutant!("an_expired_call_goes_on") {
+            return Some(PeerEvent::CallEnded(CallEnded::new(call, outcome)));
+        }
+        let may_become_task = self.may_become_task(cx, call);
+        let left = self.leave(call)?;
+        if may_become_task {
+            self.abandon(cx, call, GivenUp::TimedOut);
+        } else {
+            self.messages.drop(cx, call, GivenUp::TimedOut, Some("the request timed out"));
+        }
+        Some(self.ended(left, outcome, false))
+    }
+
+    /// The next input that any call needs.
+    pub(super) fn next_input(&mut self) -> Option<InputRequested> {
+        while let Some((id, need)) = self.messages.incoming.next_untold() {
+            let context = self.messages.incoming.table.get(id.0)?.context;
+            let asked = self.messages.outgoing.get(need.call.0);
+            let inputs = asked.and_then(|asked| match &asked.call.state {
+                CallState::Input(rounds) => Some(&rounds.inputs),
+                CallState::Task(task) => Some(&task.inputs),
+                _ => None,
+            });
+            if let Some(requested) = inputs.and_then(|inputs| inputs.requested((id, need), context))
+            {
+                return Some(requested);
+            }
+        }
+        None
+    }
+
+    pub(super) fn next_early(&mut self) -> Option<PeerEvent<'static>> {
+        if self.index.early.is_empty() {
+            return None;
+        }
+        next_early(&mut self.messages, &mut self.index)
+    }
+
+    /// Sends what was held, now that the handshake is complete and says what may be sent. It may
+    /// exceed the limit of the outbox, because it has a limit of its own: so nothing is left that
+    /// could be overtaken.
+    pub(crate) fn flush_held(&mut self, cx: &mut Cx<'_, '_>) {
+        if self.messages.queue.is_empty() {
+            return;
+        }
+        let mut queue = self.messages.queue.take_queue();
+        for (message, waiting) in queue.drain() {
+            let envelope = Envelope::scan(message, u8::MAX);
+            let method = envelope.get(Member::Method).and_then(Str::from_literal);
+            let method = method.as_ref().map(Str::to_str).unwrap_or_default();
+            let params = envelope.get(Member::Params);
+            let Some(call) = waiting.call else {
+                release_notification(&mut self.messages, cx, waiting, &method, params);
+                continue;
+            };
+            if self.is_for_session(cx, call) {
+                self.in_sessions().begin(cx, call);
+                continue;
+            }
+            let sent = match self.messages.release_request(cx, call, &method, params) {
+                Ok(serial) => Sent::Outbox(serial),
+                Err(error) => {
+                    self.messages.queue.refuse(call, error);
+                    Sent::Withdrawn
+                }
+            };
+            if let Some(asked) = self.messages.outgoing.get_mut(call.0) {
+                asked.sent = sent;
+            }
+        }
+        if !self.messages.queue.has_refused() {
+            self.messages.queue = LazyBox::EMPTY;
+        }
+    }
+
+    /// Whether a call that was held is a subscription, and there is a session to stand for it.
+    fn is_for_session(&mut self, cx: &Cx<'_, '_>, call: CallId) -> bool {
+        let subscribes = self.messages.session.rules().session_subscribes;
+        let outgoing = &mut self.messages.outgoing;
+        let Some(asked) = outgoing.get_mut(call.0).filter(|_| subscribes) else { return false };
+        if asked.owner != Owner::Subscription {
+            return false;
+        }
+        asked.sent = Sent::Nowhere;
+        outgoing.wait(call.0, Wait::Forever, cx.now);
+        true
     }
 }

@@ -21,9 +21,8 @@ macro_rules! task_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) -> Result<TaskKey, TaskError> {
-                self.peer.begin_task(
+                TaskHost::new(&mut self.peer.serving, tasks).begin_task(
                     &mut Cx::at(&self.config.connection, now, out),
-                    tasks,
                     request,
                     new,
                 )
@@ -43,7 +42,7 @@ macro_rules! task_face {
                 tasks: &mut Tasks,
                 now: Instant,
             ) -> Result<TaskKey, TaskError> {
-                self.peer.create_task(tasks, request, new, now)
+                create_task(&self.peer.serving, tasks, request, new, now)
             }
 
             /// Answers a request with the task that has been begun for it. `immediate_response` is what the
@@ -62,9 +61,8 @@ macro_rules! task_face {
             ) -> Result<(), TaskError> {
                 let about = (request, task);
                 let config = &self.config.connection;
-                self.peer.announce_task(
+                TaskHost::new(&mut self.peer.serving, tasks).announce_task(
                     &mut Cx::undated(config, out),
-                    tasks,
                     about,
                     immediate_response,
                 )
@@ -87,9 +85,10 @@ macro_rules! task_face {
                 out: &mut impl Outlets,
             ) -> Result<Option<TaskNews>, RespondError> {
                 let config = &self.config.connection;
-                let news =
-                    self.peer.serve_task(&mut Cx::at(config, now, out), tasks, (request, call))?;
-                self.peer.settle_tasks(&mut Cx::at(config, now, out), tasks);
+                let news = TaskHost::new(&mut self.peer.serving, tasks)
+                    .serve_task(&mut Cx::at(config, now, out), (request, call))?;
+                TaskHost::new(&mut self.peer.serving, tasks)
+                    .settle_tasks(&mut Cx::at(config, now, out));
                 Ok(news)
             }
 
@@ -103,7 +102,11 @@ macro_rules! task_face {
                 now: Instant,
                 out: &mut impl Outlets,
             ) {
-                self.peer.settle_tasks(&mut Cx::at(&self.config.connection, now, out), tasks);
+                TaskHost::new(&mut self.peer.serving, tasks).settle_tasks(&mut Cx::at(
+                    &self.config.connection,
+                    now,
+                    out,
+                ));
             }
 
             /// Says how far the work on a task is, if whoever asked for it wants to know, is connected here,
@@ -119,9 +122,8 @@ macro_rules! task_face {
                 tasks: &mut Tasks,
                 out: &mut impl Outlets,
             ) -> Result<ProgressReport, TaskError> {
-                self.peer.report_task_progress(
+                TaskHost::new(&mut self.peer.serving, tasks).report_task_progress(
                     &mut Cx::undated(&self.config.connection, out),
-                    tasks,
                     task,
                     progress,
                 )

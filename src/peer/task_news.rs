@@ -2,19 +2,18 @@
 
 use alloc::string::String;
 
-use super::Peer;
 use super::asked::Owner;
 use super::call_options::{CallError, CallOptions};
 use super::cx::Cx;
 use super::event::{Outcome, TaskAnswer};
 use super::exchanges::{Said, observe_sent};
-use super::hosting::NO_SUCH_TASK;
 use super::identity::key;
 use super::listens::tell;
 use super::outlets::{Lane, Outlets};
 use super::progress::ProgressParams;
 use super::progress_report::{Progress, ProgressReport};
 use super::room::{has_room, make_room};
+use super::task_host::{NO_SUCH_TASK, TaskHost};
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
@@ -36,44 +35,44 @@ fn has_room_later(lane: Lane, out: &mut dyn Outlets) -> bool {
     !out.lane(lane).is_empty()
 }
 
-impl Peer {
+impl TaskHost<'_> {
     /// Tells on this connection what there is to tell of tasks, as far as there is room. The rest stays
     /// for the next time.
-    pub(crate) fn settle_tasks(&mut self, cx: &mut Cx<'_, '_>, tasks: &mut Tasks) {
-        let connection = self.connection();
-        if self.messages.lifecycle.phase == Phase::Closed {
-            return tasks.disconnected(connection);
+    pub(crate) fn settle_tasks(&mut self, cx: &mut Cx<'_, '_>) {
+        let connection = self.messages().connection();
+        if self.messages().lifecycle.phase == Phase::Closed {
+            return self.tasks.disconnected(connection);
         }
         let mut failures = 0;
-        while let Some(notice) = tasks.next_notice(connection) {
+        while let Some(notice) = self.tasks.next_notice(connection) {
             let told = match notice {
-                Notice::Changed(key) => self.tell_change(cx, tasks, key),
-                Notice::Watched(listen, key) => self.tell_watcher(cx, tasks, listen, key),
+                Notice::Changed(key) => self.tell_change(cx, key),
+                Notice::Watched(listen, key) => self.tell_watcher(cx, listen, key),
                 Notice::Answer(waiter, key) => {
-                    let answered = self.give_result(cx, tasks, (waiter, key));
+                    let answered = self.give_result(cx, (waiter, key));
                     self.release(cx, waiter, answered)
                 }
                 Notice::Gone(waiter) => {
-                    let answered = self.refuse_about_task(cx, waiter, NO_SUCH_TASK);
+                    let answered = self.serving.refuse_about_task(cx, waiter, NO_SUCH_TASK);
                     self.release(cx, waiter, answered)
                 }
                 Notice::Dismiss(call) => {
-                    if self.messages.outgoing.get(call.0).is_some() {
+                    if self.serving.calls.messages.outgoing.get(call.0).is_some() {
                         let reason = Some("the task does not need it any more");
                         // Nothing is begun on behalf of a question for a task.
-                        _ = self.leave(call);
-                        self.messages.drop(cx, call, GivenUp::Cancelled, reason);
+                        _ = self.serving.calls.leave(call);
+                        self.serving.calls.messages.drop(cx, call, GivenUp::Cancelled, reason);
                     }
                     Ok(())
                 }
             };
             if told.is_ok() {
-                tasks.has_told(connection);
+                self.tasks.has_told(connection);
                 continue;
             }
             // A stream that nobody reads holds up no other one.
             failures += 1;
-            if !tasks.tell_later(connection, failures) {
+            if !self.tasks.tell_later(connection, failures) {
                 return;
             }
         }
@@ -94,35 +93,27 @@ impl Peer {
         let text = "the result cannot be sent on this connection";
         let fault = Fault::plain(ErrorCode::INTERNAL_ERROR, &text);
         // If there is no room for that either, the deadline of its sender ends it.
-        _ = self.reject_as_is(cx, waiter, fault, None);
+        _ = self.serving.reject_as_is(cx, waiter, fault, None);
         Ok(())
     }
 
     /// Tells whoever asked for a task that it has changed, and asks for what it needs.
-    fn tell_change(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        tasks: &mut Tasks,
-        key: TaskKey,
-    ) -> Result<(), Later> {
-        let notify = tasks.config().notify;
-        let has_tasks = self
-            .messages
-            .session
-            .terms
-            .is_some_and(|session| Feature::Tasks.is_in(session.revision));
-        let Some(task) = tasks.record(key) else { return Ok(()) };
-        let is_here = task.links.home == Some(self.connection());
+    fn tell_change(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
+        let notify = self.tasks.config().notify;
+        let terms = self.messages().session.terms;
+        let has_tasks = terms.is_some_and(|session| Feature::Tasks.is_in(session.revision));
+        let Some(task) = self.tasks.record(key) else { return Ok(()) };
+        let is_here = task.links.home == Some(self.messages().connection());
         if is_here && has_tasks {
             if notify && task.is_of_session() && !task.links.is_told {
                 self.notify_status(cx, &InSession(task))?;
             }
-            if let Some(links) = tasks.links_mut(key) {
+            if let Some(links) = self.tasks.links_mut(key) {
                 links.is_told = true;
             }
-            self.ask_for_task(cx, tasks, key)?;
+            self.ask_for_task(cx, key)?;
         }
-        if let Some(links) = tasks.links_mut(key).filter(|_| is_here) {
+        if let Some(links) = self.tasks.links_mut(key).filter(|_| is_here) {
             links.is_posted = false;
         }
         Ok(())
@@ -131,7 +122,7 @@ impl Peer {
     fn notify_status(&self, cx: &mut Cx<'_, '_>, task: &InSession<'_>) -> Result<(), Later> {
         let method = NotificationKind::TaskChanged.rule().name;
         // Nobody may rely on it, so it need not be told later either.
-        if self.messages.must_hold(method) {
+        if self.messages().must_hold(method) {
             return Ok(());
         }
         let sent = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
@@ -149,19 +140,14 @@ impl Peer {
     }
 
     /// Asks for what a task needs, each thing by a request of its own.
-    fn ask_for_task(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        tasks: &mut Tasks,
-        key: TaskKey,
-    ) -> Result<(), Later> {
-        let at_once = tasks.config().ask_at_once;
-        while let Some(task) = tasks.record(key) {
-            let Some(wanted) = tasks.next_wanted(key) else { break };
-            let connection = self.connection();
+    fn ask_for_task(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
+        let at_once = self.tasks.config().ask_at_once;
+        while let Some(task) = self.tasks.record(key) {
+            let Some(wanted) = self.tasks.next_wanted(key) else { break };
+            let connection = self.messages().connection();
             let is_open = |waiter: &&InboundId| {
                 waiter.connection() == connection
-                    && self.messages.incoming.table.get(waiter.0).is_some()
+                    && self.messages().incoming.table.get(waiter.0).is_some()
             };
             let waiter = task.links.waiters.iter().find(is_open).copied();
             // One that was begun without a session shows what it asks for, unless somebody waits here.
@@ -172,7 +158,8 @@ impl Peer {
             let lane = waiter.map_or(Lane::Connection, Lane::Exchange);
             let options = CallOptions { parent: waiter, ..CallOptions::new() };
             let related = related(&task.id);
-            let (messages, index) = (&mut self.messages, &mut self.index);
+            let (messages, index) =
+                (&mut self.serving.calls.messages, &mut self.serving.calls.index);
             let has_room = has_room(messages, index, cx);
             let owner = Owner::TaskInput(key);
             let asked = messages.order(cx, method, owner, options, has_room);
@@ -188,10 +175,10 @@ impl Peer {
             });
             let input = wanted.key.clone();
             match asked {
-                Ok(call) => tasks.asked(key, &input, call),
+                Ok(call) => self.tasks.asked(key, &input, call),
                 Err(CallError::TooManyCalls) => return Err(Later),
                 Err(CallError::Encode(EncodeError::Full))
-                    if self.messages.must_hold(method) || has_room_later(lane, cx.out) =>
+                    if self.messages().must_hold(method) || has_room_later(lane, cx.out) =>
                 {
                     return Err(Later);
                 }
@@ -206,15 +193,21 @@ impl Peer {
     fn tell_watcher(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        tasks: &mut Tasks,
         listen: InboundId,
         key: TaskKey,
     ) -> Result<(), Later> {
         // Two connections with one number would otherwise be told of each other's tasks.
-        let is_granted = |id: &String| self.listens.tasks_of(listen).binary_search(id).is_ok();
-        if let Some(task) = tasks.record(key).filter(|task| is_granted(&task.id))
-            && let Some(exchange) =
-                self.messages.incoming.table.get_mut(listen.0).filter(|listen| !listen.marked)
+        let is_granted =
+            |id: &String| self.serving.listens.tasks_of(listen).binary_search(id).is_ok();
+        if let Some(task) = self.tasks.record(key).filter(|task| is_granted(&task.id))
+            && let Some(exchange) = self
+                .serving
+                .calls
+                .messages
+                .incoming
+                .table
+                .get_mut(listen.0)
+                .filter(|listen| !listen.marked)
         {
             let params = Alone { task, detailed: true };
             let told =
@@ -224,7 +217,7 @@ impl Peer {
                 return Err(Later);
             }
         }
-        if let Some(links) = tasks.links_mut(key) {
+        if let Some(links) = self.tasks.links_mut(key) {
             links
                 .watchers
                 .iter_mut()
@@ -236,21 +229,20 @@ impl Peer {
 }
 
 /// # Reporting
-impl Peer {
+impl TaskHost<'_> {
     /// Says how far the work on a task is, to whoever asked for it with a progress token in a session.
     pub(crate) fn report_task_progress(
-        &self,
+        &mut self,
         cx: &mut Cx<'_, '_>,
-        tasks: &mut Tasks,
         key: TaskKey,
         report: Progress<'_>,
     ) -> Result<ProgressReport, TaskError> {
-        let task = tasks.record(key).ok_or(TaskError::Unknown)?;
+        let task = self.tasks.record(key).ok_or(TaskError::Unknown)?;
         if task.status().is_final() {
             return Err(TaskError::Final(task.status()));
         }
-        let is_here = task.links.token_of == Some(self.connection())
-            && self.messages.lifecycle.phase != Phase::Closed;
+        let is_here = task.links.token_of == Some(self.messages().connection())
+            && self.messages().lifecycle.phase != Phase::Closed;
         // Nor is anybody told of one that has not been announced.
         if task.links.token.is_empty() || task.links.home.is_none() || !is_here {
             return Ok(ProgressReport::NotWanted);
@@ -268,7 +260,7 @@ impl Peer {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
         observe_sent(cx.out, Lane::Connection, Said::Method(rule.name));
-        if let Some(links) = tasks.links_mut(key) {
+        if let Some(links) = self.tasks.links_mut(key) {
             links.progress = Some(report.progress);
         }
         Ok(ProgressReport::Sent)
@@ -278,24 +270,24 @@ impl Peer {
     pub(crate) fn grant_with_tasks(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        tasks: &mut Tasks,
         id: InboundId,
         granted: Option<&crate::subscription::Filter<()>>,
     ) -> Result<(), EncodeError> {
         let Some(owner) =
-            self.messages.incoming.table.get(id.0).map(|exchange| exchange.context.requestor)
+            self.messages().incoming.table.get(id.0).map(|exchange| exchange.context.requestor)
         else {
             return Ok(());
         };
         // Who has been granted it already is told of each task as it is.
-        if self.listens.is_acknowledged(id) {
+        if self.serving.listens.is_acknowledged(id) {
             return Ok(());
         }
-        self.acknowledge(cx, id, granted, |name| tasks.find_own(name, owner).is_some())?;
-        let inbound = &self.messages.incoming.table;
-        for name in self.listens.tasks_of(id) {
-            if let Some(key) = tasks.find_own(name, owner) {
-                tasks.watch(key, id, |listen| inbound.get(listen.0).is_some());
+        self.serving
+            .acknowledge(cx, id, granted, |name| self.tasks.find_own(name, owner).is_some())?;
+        let inbound = &self.serving.calls.messages.incoming.table;
+        for name in self.serving.listens.tasks_of(id) {
+            if let Some(key) = self.tasks.find_own(name, owner) {
+                self.tasks.watch(key, id, |listen| inbound.get(listen.0).is_some());
             }
         }
         Ok(())

@@ -84,6 +84,16 @@ impl Violations {
         self.in_a_row <= most_in_a_row
     }
 
+    /// Reports a notification that is wrong. It is never answered.
+    pub(super) fn report_notification<'a>(
+        &mut self,
+        cx: &Cx<'_, '_>,
+        kind: ViolationKind,
+        bytes: &'a [u8],
+    ) -> Option<PeerEvent<'a>> {
+        self.report(cx, Violation::of(kind, None, bytes))
+    }
+
     /// Whether an answer without an id may be given now. If so it counts.
     pub(super) fn may_reply(&mut self, policy: RepliesWithoutId, now: Instant) -> bool {
         let (since, given) =

@@ -53,7 +53,11 @@ impl Server {
         needed: CapabilitySet,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.reject_missing(&mut Cx::undated(&self.config.connection, out), request, needed)
+        self.peer.serving.reject_missing(
+            &mut Cx::undated(&self.config.connection, out),
+            request,
+            needed,
+        )
     }
 
     /// Answers a `tools/call` whose arguments do not fit the tool, as

@@ -72,7 +72,7 @@ impl Server {
     /// Says who the server is, which takes memory.
     pub(super) fn identify(&mut self) {
         if let Some(identity) = self.config.identity() {
-            self.peer.set_identity(Arc::new(identity));
+            self.peer.messages_mut().session.set_identity(Arc::new(identity));
         }
     }
 
@@ -87,7 +87,7 @@ impl Server {
             capabilities: &config.capabilities,
             instructions: config.instructions.as_deref(),
         };
-        let sent = self.peer.answer_discovery(
+        let sent = self.peer.messages_mut().answer_discovery(
             &mut Cx::undated(&config.connection, out),
             &request,
             &discovery,

@@ -75,7 +75,7 @@ impl Server {
             meta: None,
         };
         let form = RequestKind::Initialize.rule().result(revision);
-        let sent = self.peer.send_own(
+        let sent = self.peer.messages_mut().send_own(
             &mut Cx::undated(&self.config.connection, out),
             request.arrival.lane,
             Said::Result,
@@ -86,10 +86,10 @@ impl Server {
             return self.refuse(ViolationKind::AnswerTooLong, request, out);
         }
         // The route leads here only while there is no session, so the step makes sense.
-        if !self.peer.take_step(Step::Begin) {
+        if !self.peer.messages_mut().lifecycle.step(Step::Begin) {
             return None;
         }
-        self.peer.open_session(revision, params.capabilities);
+        self.peer.messages_mut().session.open(revision, params.capabilities);
         let raw = Raw::trusted(request.params_text()?);
         if self.config.connection.keep_handshake {
             self.client = Some(raw.clone().into_owned());
@@ -109,7 +109,7 @@ impl Server {
         let message = "Unsupported protocol version";
         let code = ErrorCode::INVALID_PARAMS;
         let fault = Fault { code, message: &message, data: Some(&data) };
-        self.peer.send_own(
+        self.peer.messages_mut().send_own(
             &mut Cx::undated(&self.config.connection, out),
             request.arrival.lane,
             Said::Error(code),

@@ -41,7 +41,11 @@ impl Server {
     ) -> Result<(), RespondError> {
         let params = request.params.as_ref().map(Raw::as_json);
         let request = (request.id, params);
-        self.peer.require_input(&mut Cx::at(&self.config.connection, now, out), request, required)
+        self.peer.serving.require_input(
+            &mut Cx::at(&self.config.connection, now, out),
+            request,
+            required,
+        )
     }
 
     /// A request comes again.

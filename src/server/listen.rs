@@ -8,7 +8,7 @@ use crate::error::ViolationKind;
 use crate::handle::InboundId;
 use crate::json::Raw;
 use crate::model::SubscriptionFilter;
-use crate::peer::{Cx, IncomingRequest, Outlets};
+use crate::peer::{Cx, IncomingRequest, Outlets, TaskHost};
 use crate::subscription::Filter;
 use crate::task::Tasks;
 use crate::time::Instant;
@@ -40,12 +40,16 @@ impl Server {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let kind = Some(crate::dialect::methods::RequestKind::Listen);
-        let (id, context) =
-            match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, &request) {
-                Ok(admitted) => admitted,
-                Err(kind) => return self.refuse(kind, request, out),
-            };
-        let has_topics = self.peer.open_listen(id, request.params_text().unwrap_or_default());
+        let (id, context) = match self.peer.serving.admit(
+            &mut Cx::undated(&self.config.connection, out),
+            kind,
+            &request,
+        ) {
+            Ok(admitted) => admitted,
+            Err(kind) => return self.refuse(kind, request, out),
+        };
+        let has_topics =
+            self.peer.serving.open_listen(id, request.params_text().unwrap_or_default());
         if has_topics && self.config.listening == Listening::Asked {
             return Some(ServerEvent::Request(Request::new(id, context, call, &request)));
         }
@@ -53,10 +57,11 @@ impl Server {
         // Without room for it there would be none for what it is about either.
         if self
             .peer
+            .serving
             .acknowledge(&mut Cx::undated(&self.config.connection, out), id, None, |_| false)
             .is_err()
         {
-            self.peer.abandon_request(&mut Cx::undated(&self.config.connection, out), id);
+            self.peer.serving.abandon_request(&mut Cx::undated(&self.config.connection, out), id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
         Some(ServerEvent::Subscribed(Subscribed { id, context, requested: Raw::trusted(text) }))
@@ -78,10 +83,10 @@ impl Server {
         filter: Option<&SubscriptionFilter<'_>>,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.check_answerable(request)?;
+        self.peer.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        Ok(self.peer.acknowledge(
+        Ok(self.peer.serving.acknowledge(
             &mut Cx::undated(&self.config.connection, out),
             request,
             filter.as_ref(),
@@ -103,16 +108,13 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.check_answerable(request)?;
+        self.peer.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        self.peer.grant_with_tasks(
-            &mut Cx::undated(&self.config.connection, out),
-            tasks,
-            request,
-            filter.as_ref(),
-        )?;
-        self.peer.settle_tasks(&mut Cx::at(&self.config.connection, now, out), tasks);
+        let config = &self.config.connection;
+        let mut host = TaskHost::new(&mut self.peer.serving, tasks);
+        host.grant_with_tasks(&mut Cx::undated(config, out), request, filter.as_ref())?;
+        host.settle_tasks(&mut Cx::at(config, now, out));
         Ok(())
     }
 }

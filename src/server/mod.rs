@@ -39,8 +39,8 @@ use crate::peer::Identity;
 use crate::peer::{
     Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
     Cx, Delivery, Elapsed, ForRole, IncomingRequest, Notice, Notification, NotifyError, Outlets,
-    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskOptions, TaskTicket,
-    peer_face, task_face,
+    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskHost, TaskOptions,
+    TaskTicket, create_task, peer_face, task_face,
 };
 use crate::rpc::{ErrorObject, Fault};
 use crate::session::{Phase, Step};
@@ -112,7 +112,7 @@ impl Server {
         let offered = CapabilitySet::from(&config.capabilities);
         let spoken = config.revisions;
         let mut peer = Peer::new(Role::Server, (spoken, offered), number, &config.connection);
-        peer.set_log_level(config.log_level);
+        peer.messages_mut().interests.set_level(config.log_level);
         let mut server = Self { config, peer, client: None };
         server.identify();
         server
@@ -124,9 +124,9 @@ impl Server {
         let ServerTemplate { config, offered, identity } = template;
         let (config, own) = (Arc::clone(config), (config.revisions, *offered));
         let mut peer = Peer::new(Role::Server, own, number, &config.connection);
-        peer.set_log_level(config.log_level);
+        peer.messages_mut().interests.set_level(config.log_level);
         if let Some(identity) = identity {
-            peer.set_identity(Arc::clone(identity));
+            peer.messages_mut().session.set_identity(Arc::clone(identity));
         }
         Self { config, peer, client: None }
     }
@@ -218,7 +218,7 @@ impl Server {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        if self.peer.is_anonymous() {
+        if self.peer.messages().session.is_anonymous {
             self.identify();
         }
         let config = &self.config.connection;
@@ -267,7 +267,8 @@ impl Server {
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        match self.peer.admit(&mut Cx::undated(&self.config.connection, out), kind, request) {
+        match self.peer.serving.admit(&mut Cx::undated(&self.config.connection, out), kind, request)
+        {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
@@ -285,11 +286,11 @@ impl Server {
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
         }
-        if !self.peer.take_step(Step::Complete) {
+        if !self.peer.messages_mut().lifecycle.step(Step::Complete) {
             // It has been received before.
             return None;
         }
-        self.peer.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
         Some(ServerEvent::Ready)
     }
 

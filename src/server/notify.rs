@@ -154,13 +154,13 @@ impl Server {
             Some(context) if context.revision.rules().log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
-            _ => self.peer.interests().wants_level(log.level),
+            _ => self.peer.messages().interests.wants_level(log.level),
         }
     }
 
     /// The level of log messages that the session wants, and of all that are more severe.
     pub const fn log_level(&self) -> LoggingLevel {
-        self.peer.interests().level()
+        self.peer.messages().interests.level()
     }
 
     /// Says that a resource has changed, if the client has subscribed to it.
@@ -175,7 +175,7 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let params = ResourceUpdatedParams::new(uri);
         // What is wanted now may be held, and is looked at again when it leaves.
-        let wanted = (!self.peer.interests().wants_resource(uri)).then_some(false);
+        let wanted = (!self.peer.messages().interests.wants_resource(uri)).then_some(false);
         self.tell_of_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
@@ -190,14 +190,14 @@ impl Server {
         uri: &str,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let wanted = Some(self.peer.interests().wants_resource(subscribed));
+        let wanted = Some(self.peer.messages().interests.wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
         self.tell_of_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
     /// The URIs that the client has subscribed to, in order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
-        self.peer.interests().iter()
+        self.peer.messages().interests.iter()
     }
 
     /// Says that a list has changed. Say it after the change, so that whoever asks again sees it.
@@ -243,7 +243,7 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
-        self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
+        self.peer.serving.notify(&mut Cx::undated(&self.config.connection, out), notice)
     }
 
     fn tell<T: Serialize + ?Sized>(
@@ -255,6 +255,6 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
-        self.peer.notify(&mut Cx::undated(&self.config.connection, out), notice)
+        self.peer.serving.notify(&mut Cx::undated(&self.config.connection, out), notice)
     }
 }

@@ -45,7 +45,7 @@ impl Server {
         support: &TaskSupport<'_>,
         out: &mut impl Outlets,
     ) -> Result<Option<TaskMode>, RespondError> {
-        self.peer.check_answerable(request)?;
+        self.peer.serving.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
         let in_session = context.revision.rules().asks_for_tasks;
         match (support, context.task.is_some()) {
@@ -73,12 +73,16 @@ impl Server {
         let config = &self.config.connection;
         if in_session {
             let needed = Capability::ServerTasksCallTool;
-            if !self.peer.offers(needed) {
+            if !self.peer.messages().session.offered.contains(needed) {
                 return Err(NotAllowed::Capability(needed).into());
             }
             let fault = Fault::plain(ErrorCode::METHOD_NOT_FOUND, &"the tool runs only as a task");
-            return self.peer.reject(&mut Cx::undated(config, out), request, fault);
+            return self.peer.serving.reject(&mut Cx::undated(config, out), request, fault);
         }
-        self.peer.reject_missing_extension(&mut Cx::undated(config, out), request, EXTENSION)
+        self.peer.serving.reject_missing_extension(
+            &mut Cx::undated(config, out),
+            request,
+            EXTENSION,
+        )
     }
 }

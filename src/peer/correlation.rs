@@ -1,0 +1,228 @@
+//! What the peer says about calls of this side: which call a message belongs to, and what it changes.
+
+use super::Calls;
+use super::again::can_be_sent_again;
+use super::asked::{Owner, Wanted};
+use super::call_cx::{CallCx, Next};
+use super::call_state::CallState;
+use super::cx::Cx;
+use super::event::{Notification, ProgressUpdate, Violation};
+use super::for_role::ForRole;
+use super::notification::{expected, is_about_subscriptions};
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
+use super::route::Role;
+use super::session::Session;
+use super::subscribe::{ended, of_subscription};
+use super::subscription::SubscriptionEnd;
+use super::subscription_state::subscription;
+use super::task_snapshot::Snapshot;
+use crate::dialect::methods::NotificationKind;
+use crate::error::ViolationKind;
+use crate::handle::CallId;
+use crate::json::{Number, Object, Raw, Str};
+use crate::rpc::{Id, StrayCause, Wait};
+
+/// # Messages about calls
+impl Calls {
+    /// The request that this id belongs to. One that has not been sent cannot have been answered.
+    pub(super) fn pending(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> Option<CallId> {
+        let number = id.number(cx.config.match_stringified_ids)?;
+        let place = self.messages.outgoing.find(number)?;
+        let asked = self.messages.outgoing.get(place)?;
+        asked.sent.awaits_answer().then_some(CallId(place))
+    }
+
+    /// Whether a call of the application, or a question about a task, can be answered.
+    pub(super) fn awaits_answer(&self, call: CallId) -> bool {
+        self.messages.outgoing.get(call.0).is_some_and(|asked| {
+            let is_poll = matches!(asked.owner, Owner::Poll { .. });
+            asked.sent.awaits_answer() && (asked.owner.is_application() || is_poll)
+        })
+    }
+
+    /// Whether a request of ours with this id was cancelled or timed out not long ago.
+    pub(super) fn was_given_up(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> bool {
+        matches!(self.stray_cause(cx, id), StrayCause::Cancelled | StrayCause::TimedOut)
+    }
+
+    /// Why an id belongs to no request that could be answered.
+    pub(super) fn stray_cause(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> StrayCause {
+        let outgoing = &self.messages.outgoing;
+        let number = id.number(cx.config.match_stringified_ids);
+        let pending = number.and_then(|number| outgoing.find(number));
+        match pending.and_then(|place| outgoing.get(place)) {
+            // Its id stays in use as the progress token of the task.
+            Some(asked) if asked.call.state.takes_progress() => StrayCause::Completed,
+            // The request has not been sent, or not under this id.
+            Some(_) => StrayCause::NeverIssued,
+            None => outgoing.stray(number),
+        }
+    }
+
+    /// The carrier has found out how a call should have been made: whether it is sent again.
+    pub(super) fn is_sent_again(&mut self, cx: &mut Cx<'_, '_>, call: CallId) -> bool {
+        let Some(asked) = self.messages.outgoing.get_mut(call.0) else { return false };
+        let state = core::mem::replace(&mut asked.call.state, CallState::Stepping);
+        let (below, index) = (&mut self.messages, &mut self.index);
+        let mut at = CallCx { cx, below, index, call };
+        let is_again = can_be_sent_again(&mut at);
+        if is_again {
+            state.send_again(&mut at);
+        }
+        self.put_state(call, state);
+        is_again
+    }
+
+    /// A notification of the peer about something else than one request.
+    pub(super) fn notification<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        kind: Option<NotificationKind>,
+        (method, params): (Str<'a>, Option<Object<'e, 'a>>),
+        (bytes, reception): (&'a [u8], &Reception),
+    ) -> Option<ForRole<'e, 'a>> {
+        let params = params.as_ref();
+        let text = params.map(|params| Raw::trusted(params.text()));
+        let notification = Notification { method, params: text };
+        let Session { role, terms, .. } = self.messages.session;
+        if kind == Some(NotificationKind::Initialized) && role == Role::Server && terms.is_some() {
+            return Some(ForRole::Notification(kind, notification));
+        }
+        let is_relayed = terms.is_some() && cx.config.relay.covers(&notification.method);
+        let kind = kind.filter(|_| !is_relayed);
+        match expected(&mut self.messages, kind, params) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err((kind, misfit)) => {
+                let violation = Violation { misfit, ..Violation::of(kind, None, bytes) };
+                return self.messages.violations.report(cx, violation).map(ForRole::Event);
+            }
+        }
+        if let Some((call, snapshot)) = self.told_of_task(kind, params) {
+            return self.step(cx, (call, false), |state, at| match state {
+                CallState::Task(task) => task.seen(at, snapshot, bytes),
+                _ => Next::On(None),
+            });
+        }
+        let Some(kind) = kind else { return Some(ForRole::Notification(None, notification)) };
+        if is_about_subscriptions(&self.messages.session, kind) {
+            let tables = (&mut self.messages, &mut self.index);
+            let event = of_subscription(tables, cx, kind, notification, (bytes, reception));
+            return event.map(ForRole::Event);
+        }
+        if !self.may_be_for_subscription(kind) {
+            return Some(ForRole::Notification(Some(kind), notification));
+        }
+        match self.in_sessions().told(cx, kind, notification) {
+            Ok(event) => event.map(ForRole::Event),
+            Err(unwanted) => Some(ForRole::Notification(Some(kind), unwanted)),
+        }
+    }
+
+    /// The peer reports on one of our calls. Being late is no fault.
+    pub(super) fn progress<'a>(
+        &mut self,
+        cx: &Cx<'_, '_>,
+        params: Option<&Object<'_, 'a>>,
+        bytes: &'a [u8],
+    ) -> Option<PeerEvent<'a>> {
+        let config = cx.config;
+        let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
+        if let Some(params) = params {
+            for (key, value) in params.members() {
+                if key == "progressToken" {
+                    token = Id::from_literal(value, config.limits.token_bytes).ok();
+                } else if key == "progress" {
+                    progress = Number::from_literal(value);
+                } else if key == "total" {
+                    total = Number::from_literal(value);
+                } else if key == "message" {
+                    message = Str::from_literal(value);
+                }
+            }
+        }
+        let (Some(token), Some(progress)) = (token, progress) else {
+            return self.messages.violations.report_notification(
+                cx,
+                ViolationKind::MalformedProgress,
+                bytes,
+            );
+        };
+        // The token of a call is its id.
+        let outgoing = &mut self.messages.outgoing;
+        let id = token.number(cx.config.match_stringified_ids);
+        let Some(place) = id.and_then(|id| outgoing.find(id)) else {
+            return match outgoing.stray(id) {
+                StrayCause::NeverIssued => self.messages.violations.report_notification(
+                    cx,
+                    ViolationKind::UnknownToken,
+                    bytes,
+                ),
+                _ => None,
+            };
+        };
+        let asked = outgoing.get_mut(place)?;
+        if asked.owner == Owner::Abandoned {
+            return None;
+        }
+        let is_expected = asked.sent.awaits_answer() || asked.call.state.takes_progress();
+        match asked.progress {
+            Wanted::Wanted(latest) if is_expected => {
+                if latest.is_some_and(|latest| progress <= latest) {
+                    return self.messages.violations.report_notification(
+                        cx,
+                        ViolationKind::ProgressNotIncreasing,
+                        bytes,
+                    );
+                }
+            }
+            _ => {
+                return self.messages.violations.report_notification(
+                    cx,
+                    ViolationKind::UnknownToken,
+                    bytes,
+                );
+            }
+        }
+        asked.progress = Wanted::Wanted(Some(progress));
+        outgoing.wait(place, Wait::Answer, cx.now);
+        let call = CallId(place);
+        Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
+    }
+
+    /// The call that has become the task which a notification is about.
+    pub(super) fn told_of_task<'a>(
+        &self,
+        kind: Option<NotificationKind>,
+        params: Option<&Object<'_, 'a>>,
+    ) -> Option<(CallId, Snapshot<'a>)> {
+        if !matches!(
+            kind,
+            Some(NotificationKind::TaskChanged | NotificationKind::DetailedTaskChanged)
+        ) {
+            return None;
+        }
+        let snapshot = Snapshot::read(params?.text())?;
+        let call = self.index.call_of_task(&snapshot.id.to_str())?;
+        Some((call, snapshot))
+    }
+
+    /// The server gives something up that it was asked for. It may do so with subscriptions.
+    pub(super) fn cancelled_by_server<'a>(
+        &mut self,
+        id: &Id<'_>,
+        reason: Option<Str<'a>>,
+    ) -> Option<PeerEvent<'a>> {
+        let call = CallId(self.messages.outgoing.find(id.number(false)?)?);
+        subscription(&self.messages, call)?;
+        _ = self.take_out(call);
+        Some(ended(call, SubscriptionEnd::Cancelled { reason }))
+    }
+
+    /// Whether a notification of the server may be for a subscription of a session.
+    pub(super) fn may_be_for_subscription(&mut self, kind: NotificationKind) -> bool {
+        let is_change = kind.changed().is_some() || kind == NotificationKind::ResourceUpdated;
+        is_change && self.in_sessions().all().next().is_some()
+    }
+}

@@ -1,0 +1,116 @@
+//! What is decided about a frame before its text is read: faults of framing, and batches.
+
+use core::ops::ControlFlow;
+
+use super::cx::Cx;
+use super::event::Violation;
+use super::messages::Messages;
+use super::noise::{defective, report_and_answer};
+use super::peer_event::PeerEvent;
+use super::reception::Reception;
+use crate::dialect::features::Feature;
+use crate::error::ViolationKind;
+use crate::frame::{Element, Frame, Origin};
+use crate::json::Envelope;
+use crate::rpc::{Defective, Intent, Message, Recycle, classify, defect_kind};
+
+/// Takes a frame in. `Break` says that its text is not to be read, and what there is to tell of it.
+pub(super) fn take_in<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    frame: Frame<'a>,
+    reception: &mut Reception,
+) -> ControlFlow<Option<PeerEvent<'a>>> {
+    if let Origin::Element(element) = frame.origin() {
+        return take_element(messages, cx, (frame, element), reception);
+    }
+    // A batch whose last element never came has ended.
+    end_batch(messages, cx);
+    let Some(kind) = framing_fault(cx, frame) else { return ControlFlow::Continue(()) };
+    let fault = Defective { kind, id: None, meant: true, intent: Intent::Other };
+    let mut event = defective(messages, cx, fault, frame, reception);
+    if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
+        (&mut event, frame.origin())
+    {
+        violation.length = length;
+    }
+    ControlFlow::Break(event)
+}
+
+/// No more elements of a batch come in.
+pub(super) fn end_batch<C: Recycle>(messages: &mut Messages<C>, cx: &mut Cx<'_, '_>) {
+    let batches = &mut messages.incoming.batches;
+    if batches.has_current() && batches.end_current(cx.out) {
+        messages.violations.note(ViolationKind::MixedBatch);
+    }
+}
+
+/// What is wrong with a frame, whatever its text says.
+fn framing_fault(cx: &Cx<'_, '_>, frame: Frame<'_>) -> Option<ViolationKind> {
+    match frame.origin() {
+        // A frame that came without an inbox can be too long, too.
+        Origin::Message | Origin::LastLine => {
+            (cx.config.limits.frame_bytes < frame.bytes().len()).then_some(ViolationKind::TooLong)
+        }
+        Origin::Element(_) => None,
+        Origin::TooLong { .. } => Some(ViolationKind::TooLong),
+        Origin::EmptyBatch => Some(ViolationKind::EmptyBatch),
+        Origin::LongBatch => Some(ViolationKind::LongBatch),
+        Origin::BrokenBatch(error) => Some(defect_kind(error.kind())),
+    }
+}
+
+/// An element of a batch: a message if the session has batches.
+fn take_element<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    (frame, element): (Frame<'a>, Element),
+    reception: &mut Reception,
+) -> ControlFlow<Option<PeerEvent<'a>>> {
+    let Some(session) = messages.session.terms else {
+        return ControlFlow::Break(early_element(messages, cx, (frame, element), reception));
+    };
+    if !Feature::Batches.is_in(session.revision) {
+        // One array is one offence, and its elements are not looked at.
+        return ControlFlow::Break(forbidden_batch(messages, cx, (frame, element), reception));
+    }
+    if element.index == 0 {
+        end_batch(messages, cx);
+    }
+    let lane = reception.arrival.lane;
+    reception.arrival.batch = messages.incoming.batches.begin_element(element, lane);
+    ControlFlow::Continue(())
+}
+
+/// An element of a batch while nothing is agreed: each request is told by its id.
+fn early_element<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    (frame, element): (Frame<'a>, Element),
+    reception: &Reception,
+) -> Option<PeerEvent<'a>> {
+    let config = cx.config;
+    let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
+    match classify(&envelope, &config.limits, config.versions()) {
+        Ok(Message::Request { id, .. }) => {
+            let kind = ViolationKind::BatchNotAllowed;
+            let violation = Violation::of(kind, Some(id), frame.bytes());
+            report_and_answer(messages, cx, violation, None, reception)
+        }
+        _ => forbidden_batch(messages, cx, (frame, element), reception),
+    }
+}
+
+fn forbidden_batch<'a, C: Recycle>(
+    messages: &mut Messages<C>,
+    cx: &mut Cx<'_, '_>,
+    (frame, element): (Frame<'a>, Element),
+    reception: &Reception,
+) -> Option<PeerEvent<'a>> {
+    if 0 < element.index {
+        messages.violations.pass_over();
+        return None;
+    }
+    let violation = Violation::of(ViolationKind::BatchNotAllowed, None, frame.bytes());
+    report_and_answer(messages, cx, violation, None, reception)
+}

@@ -1,0 +1,360 @@
+//! `Serving`: the requests of the peer, and what this side does about them.
+
+use alloc::vec::Vec;
+
+use serde::ser::Serialize;
+
+use super::asked::Owner;
+use super::bridge::Bridges;
+use super::call_cx::Next;
+use super::call_options::CallError;
+use super::call_state::CallState;
+use super::calls::Calls;
+use super::context::RequestContext;
+use super::cx::Cx;
+use super::event::{CancelCause, Cancelled, Outcome};
+use super::exchange::Exchange;
+use super::for_role::ForRole;
+use super::incoming_request::IncomingRequest;
+use super::listens::Listens;
+use super::peer_event::PeerEvent;
+use super::progress_report::{Progress, ProgressReport};
+use super::reception::Reception;
+use super::route::Role;
+use super::stamp::ReplyKind;
+use super::{progress, request};
+use crate::dialect::RespondError;
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::error::{ErrorCode, ViolationKind};
+use crate::frame::Frame;
+use crate::handle::{CallId, InboundId};
+use crate::json::{EncodeError, Object, Str};
+use crate::lazy_box::LazyBox;
+use crate::limits::Limits;
+use crate::rpc::{Ending, Fault, GivenUp, Id};
+use crate::session::Phase;
+use crate::subscription::Filter;
+
+/// The requests of the peer, and the calls of this side below them.
+///
+/// Serving a request can take calls of this side, such as those for the input that it requires; no call takes a request
+/// of the peer. Every request leaves the table through [`finish`](Self::finish), which ends what was begun on its behalf.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Serving {
+    pub(crate) calls: Calls,
+    /// Subscriptions that requests of the peer keep open.
+    pub(super) listens: LazyBox<Listens>,
+    /// Requests of the peer that wait for the input they require.
+    pub(super) bridges: LazyBox<Bridges>,
+}
+
+impl Serving {
+    pub(super) const fn new(calls: Calls) -> Self {
+        Self { calls, listens: LazyBox::EMPTY, bridges: LazyBox::EMPTY }
+    }
+
+    /// Whether a request in this frame would be taken in now, or never: then waiting does not help.
+    pub(crate) fn has_room_for(&self, limits: &Limits, frame: &Frame<'_>, unsent: usize) -> bool {
+        // Nothing else is in the way but subscriptions, which last until the peer ends them.
+        let is_free = self.calls.messages.incoming.table.len() as usize <= self.listens.len();
+        (unsent == 0 && is_free) || self.calls.messages.has_room_for(limits, frame, unsent)
+    }
+
+    /// The context of a request that can still be answered.
+    pub(crate) fn context(&self, id: InboundId) -> Option<RequestContext> {
+        self.calls.messages.answerable(id).ok().map(|exchange| exchange.context)
+    }
+
+    /// Whether a request can still be answered.
+    pub(crate) fn check_answerable(&self, id: InboundId) -> Result<(), RespondError> {
+        self.calls.messages.answerable(id).map(|_| ())
+    }
+
+    /// The requests that can still be answered, in the order they came.
+    pub(crate) fn open_requests(&self) -> impl Iterator<Item = InboundId> {
+        let open = self.calls.messages.lifecycle.phase != Phase::Closed;
+        let requests = self.calls.messages.incoming.table.iter();
+        requests
+            .filter(move |(_, exchange)| open && !exchange.marked)
+            .map(|(place, _)| InboundId(place))
+    }
+
+    /// Takes a request of the peer into the table.
+    pub(crate) fn admit(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        kind: Option<RequestKind>,
+        request: &IncomingRequest<'_, '_>,
+    ) -> Result<(InboundId, RequestContext), ViolationKind> {
+        request::admit(&mut self.calls.messages, cx, kind, request)
+    }
+
+    /// Takes a request out of the table that was never handed out.
+    pub(crate) fn abandon_request(&mut self, cx: &mut Cx<'_, '_>, id: InboundId) {
+        if let Some(taken) = self.calls.messages.take(id, Ending::Closed) {
+            self.finish(cx, taken);
+        }
+    }
+
+    /// A notification of the peer.
+    pub(super) fn notification<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (method, params): (Str<'a>, Option<Object<'e, 'a>>),
+        (bytes, reception): (&'a [u8], &Reception),
+    ) -> Option<ForRole<'e, 'a>> {
+        let kind = NotificationKind::of(&method);
+        let event = match kind {
+            Some(NotificationKind::Cancelled) => self.cancellation(cx, params.as_ref(), bytes),
+            Some(NotificationKind::Progress) => self.calls.progress(cx, params.as_ref(), bytes),
+            _ => return self.calls.notification(cx, kind, (method, params), (bytes, reception)),
+        };
+        event.map(ForRole::Event)
+    }
+
+    /// The peer cancels one of its requests. Naming one that is not in flight is no fault: it may
+    /// have been answered meanwhile.
+    fn cancellation<'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        params: Option<&Object<'_, 'a>>,
+        bytes: &'a [u8],
+    ) -> Option<PeerEvent<'a>> {
+        let config = cx.config;
+        let mut id = None;
+        let mut reason = None;
+        for (key, value) in params.into_iter().flat_map(Object::members) {
+            if key == "requestId" {
+                id = Id::from_literal(value, config.limits.id_bytes).ok();
+            } else if key == "reason" {
+                reason = Str::from_literal(value);
+            }
+        }
+        match id {
+            Some(id)
+                if self.calls.messages.session.role == Role::Client
+                    && self.calls.messages.session.rules().changes_by_subscription =>
+            {
+                self.calls.cancelled_by_server(&id, reason)
+            }
+            Some(id) => self.cancelled_by_peer(cx, &id, reason),
+            None => self.calls.messages.violations.report_notification(
+                cx,
+                ViolationKind::MalformedCancellation,
+                bytes,
+            ),
+        }
+    }
+
+    /// The peer cancels a request of its own.
+    pub(super) fn cancelled_by_peer<'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: &Id<'_>,
+        reason: Option<Str<'a>>,
+    ) -> Option<PeerEvent<'a>> {
+        let incoming = &mut self.calls.messages.incoming;
+        let place = incoming.table.find(id)?;
+        if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {
+            // It ends by a request about the task, and is answered so that there is one to be made.
+            self.calls.messages.violations.note(ViolationKind::TaskCancellation);
+            return None;
+        }
+        let request = InboundId(place);
+        self.withdraw_request(cx, request);
+        // Where duplicate ids are served, others can have the same one. They come out one by one.
+        let incoming = &mut self.calls.messages.incoming;
+        while let Some(other) = incoming.table.find(id) {
+            incoming.table.detach(other);
+            incoming.mark(other, CancelCause::Peer);
+        }
+        let cause = CancelCause::Peer;
+        Some(PeerEvent::Cancelled(Cancelled { id: request, cause, reason }))
+    }
+
+    /// Reports how far the work on a request is.
+    pub(crate) fn report_progress(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        report: Progress<'_>,
+    ) -> Result<ProgressReport, RespondError> {
+        progress::report(&mut self.calls.messages, cx, id, report)
+    }
+}
+
+/// # Subscriptions of the peer
+impl Serving {
+    /// Opens a subscription that a request of the peer keeps open.
+    pub(crate) fn open_listen(&mut self, id: InboundId, params: &str) -> bool {
+        self.listens.open(&self.calls.messages.session, id, params)
+    }
+
+    /// Acknowledges a subscription, as far as it has been granted.
+    pub(crate) fn acknowledge(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        granted: Option<&Filter<()>>,
+        knows: impl Fn(&str) -> bool,
+    ) -> Result<(), EncodeError> {
+        if self.listens.is_empty() {
+            return Ok(());
+        }
+        self.listens.acknowledge(&mut self.calls.messages.incoming, id, (granted, knows), cx.out)
+    }
+}
+
+/// # Requests about tasks
+impl Serving {
+    /// Answers a request about tasks with something that has the right form.
+    pub(super) fn answer_about_task<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &T,
+    ) -> Result<(), RespondError> {
+        self.calls.messages.answerable(id)?;
+        let kind = ReplyKind::AboutTask;
+        let taken = self.calls.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+        self.finish(cx, taken);
+        Ok(())
+    }
+
+    /// The same with something short that has to be said, from the reserve if need be.
+    pub(super) fn answer_shortly<T: Serialize + ?Sized>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        result: &T,
+    ) {
+        if let Some(taken) = self.calls.messages.reply_shortly(cx, id, result) {
+            self.finish(cx, taken);
+        }
+    }
+
+    pub(super) fn refuse_about_task(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        id: InboundId,
+        text: &'static str,
+    ) -> Result<(), RespondError> {
+        self.calls.messages.answerable(id)?;
+        let fault = Fault::plain(ErrorCode::INVALID_PARAMS, &text);
+        self.reject_as_is(cx, id, fault, None)
+    }
+}
+
+/// # Calls made for requests
+impl Serving {
+    /// The client has answered one of the questions that were asked for a request. Gives that one if it can go on.
+    pub(super) fn input_answered<'e, 'a>(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        (id, call): (InboundId, CallId),
+        outcome: &Outcome<'_>,
+    ) -> Option<ForRole<'e, 'a>> {
+        let Outcome::Result(result) = outcome else {
+            return self.input_failed(cx, id).map(ForRole::Event);
+        };
+        let answer = result.as_json();
+        if !self.calls.messages.may_keep(&cx.config.limits, answer.len()) {
+            return self.input_failed(cx, id).map(ForRole::Event);
+        }
+        self.bridges.answered(&mut self.calls.messages, id, call, answer);
+        self.bridges.resumed(&mut self.calls.messages, id).map(ForRole::Resumed)
+    }
+}
+
+/// # The end of the connection
+impl Serving {
+    /// The next thing that waits for nothing because the connection drains: calls that were never sent, and
+    /// subscriptions.
+    pub(super) fn next_drained(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        if !self.calls.messages.queue.is_empty()
+            && let Some(event) = self.next_unsent(cx)
+        {
+            return Some(event);
+        }
+        if let Some(id) = self.listens.first() {
+            if self.respond(cx, id, &()).is_err()
+                && let Some(taken) = self.calls.messages.take(id, Ending::Closed)
+            {
+                self.finish(cx, taken);
+            }
+            let cause = CancelCause::Closed;
+            return Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }));
+        }
+        let call = self.calls.index.subscriptions.front().copied()?;
+        let outcome = Outcome::Closed(self.calls.messages.lifecycle.cause_of_end());
+        let left = self.calls.leave(call)?;
+        let event = self.calls.ended(left, outcome, false);
+        self.calls.messages.drop(cx, call, GivenUp::Cancelled, None);
+        Some(event)
+    }
+
+    /// The next call that turned out not to be allowed.
+    pub(super) fn next_refused(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        while self.calls.messages.queue.has_refused() {
+            let (call, error) = self.calls.messages.queue.next_refused()?;
+            // It may have been cancelled meanwhile.
+            let Some(left) = self.calls.take_out(call) else { continue };
+            if let Some(event) = self.never_sent(cx, left, Some(error)) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The next call that was held for a handshake which will never be complete.
+    fn next_unsent(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+        while let Some(call) = self.calls.messages.queue.next_call() {
+            let Some(left) = self.calls.take_out(call) else { continue };
+            if let Some(event) = self.never_sent(cx, left, None) {
+                return Some(event);
+            }
+        }
+        self.calls.messages.queue = LazyBox::EMPTY;
+        None
+    }
+
+    /// A request has left the table without ever having been sent.
+    fn never_sent(
+        &mut self,
+        cx: &mut Cx<'_, '_>,
+        left: super::steps::Left,
+        refused: Option<CallError>,
+    ) -> Option<PeerEvent<'static>> {
+        match (left.owner(), refused) {
+            (Owner::Poll { of, kind }, Some(error)) => {
+                let next = self.calls.step(cx, (of, false), |state, at| match state {
+                    CallState::Task(task) => task.poll_refused(at, kind, error),
+                    _ => Next::On(None),
+                });
+                debug_assert!(next.is_none(), "a question that may not be asked is no event");
+                None
+            }
+            (Owner::Input(id), _) => self.input_failed(cx, id),
+            (owner, None) if owner.is_silent() => None,
+            (_, refused) => {
+                let outcome = refused.map_or(Outcome::Unsent, Outcome::NotMade);
+                Some(self.calls.ended(left, outcome, false))
+            }
+        }
+    }
+
+    /// Refuses every request that has not been answered, because the connection is about to end without it. That
+    /// it has ended is told later.
+    pub(super) fn refuse_unanswered(&mut self, cx: &mut Cx<'_, '_>) {
+        let is_waited_for = |exchange: &Exchange| exchange.need.is_none() && !exchange.marked;
+        let table = &self.calls.messages.incoming.table;
+        let open: Vec<InboundId> = table
+            .iter()
+            .filter(|(_, exchange)| is_waited_for(exchange))
+            .map(|(place, _)| InboundId(place))
+            .collect();
+        for id in open {
+            self.calls.messages.refuse_in_reserve(cx, id, &ViolationKind::ShuttingDown.text());
+        }
+    }
+}
