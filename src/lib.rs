@@ -167,13 +167,13 @@
 //!   names the level itself.
 //! - **Elicitations by URL**, in both roles, until they are done: [`Server::elicitation_complete`].
 //! - **Batches**, in 2025-03-26: one that comes in is answered as one; one that goes out is written
-//!   with [`Client::batch`] or [`Server::batch`].
+//!   with [`Connection::batch`] or [`Connection::batch`].
 //! - **Tasks.** A call made with [`CallOptions::task`] may become one: it is asked about, what it asks for
 //!   comes as a request like any other, and the call ends with its result. [`TaskUpdate`] says how far it
-//!   is, and has the ticket with which [`Client::resume_task`] goes on with it after a crash. The tasks of
+//!   is, and has the ticket with which [`Connection::resume_task`] goes on with it after a crash. The tasks of
 //!   this side are a value of their own, see [`task`].
 //! - **Time.** The timers of a client stand still while a server's request waits for a person, for
-//!   [`Timeouts::person`] at most; [`Client::pause`] stops them for anything else. [`KeepAlive`] asks a
+//!   [`Timeouts::person`] at most; [`Connection::pause`] stops them for anything else. [`KeepAlive`] asks a
 //!   silent peer whether it is still there.
 //!
 //! # When things go wrong
@@ -262,6 +262,7 @@ pub mod auth;
 mod base64;
 mod capability;
 mod client;
+mod config;
 mod dialect;
 mod error;
 mod frame;
@@ -288,8 +289,13 @@ mod version;
 pub use capability::{Capability, CapabilitySet, Extension, ExtensionSet};
 pub use client::cache;
 pub use client::{
-    Client, ClientCall, ClientConfig, ClientEvent, ClientRequest, ConnectError, ConnectFailure,
-    Connected, Evidence, ToolTasks,
+    Client, ClientCall, ClientEvent, ClientRequest, ConnectError, ConnectFailure, Connected,
+    Evidence, ToolTasks,
+};
+pub use config::{
+    BadArguments, CacheHint, CacheHints, CapabilityPolicy, ClientConfig, ConnectionConfig,
+    DuplicateIds, KeepAlive, Listening, Relay, RepliesWithoutId, ServerConfig, Timeouts,
+    UnknownMethods,
 };
 pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
@@ -298,19 +304,18 @@ pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
 pub use json::{Prepared, WrittenResult};
 pub use limits::Limits;
 pub use peer::{
-    Arrival, Batch, BatchError, BegunTask, CacheHint, CacheHints, CallEnded, CallError,
-    CallOptions, CancelCause, CancelError, Cancellation, Cancelled, CapabilityPolicy,
-    CarrierFailure, CarrierFailureKind, Cause, ConnectionConfig, Counts, Delivery, DuplicateIds,
-    ExchangeEnd, Expiry, KeepAlive, Lane, ListPage, Notification, NotifyError, Observation,
+    Arrival, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
+    CancelError, Cancellation, Cancelled, CarrierFailure, CarrierFailureKind, Cause, Connection,
+    Counts, Delivery, ExchangeEnd, Expiry, Lane, ListPage, Notification, NotifyError, Observation,
     OrphanTask, Outcome, Outlets, PagesRestarted, Paging, Progress, ProgressReport, ProgressUpdate,
-    Relay, RepliesWithoutId, RequestContext, RestartCause, Stray, SubscriptionEnd,
-    SubscriptionNews, SubscriptionUpdate, TaskAnswer, TaskOptions, TaskRequest, TaskTicket,
-    TaskUpdate, Timeout, Timeouts, TransportError, TransportErrorKind, UnknownMethods, Violation,
+    RequestContext, RestartCause, Stray, SubscriptionEnd, SubscriptionNews, SubscriptionUpdate,
+    TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout, TransportError,
+    TransportErrorKind, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use server::{
-    BadArguments, Call, CallTool, ChangedList, Complete, GetPrompt, Listening, Log, Opened, Page,
-    Request, Server, ServerConfig, ServerEvent, Subscribed, TaskMode, request_state,
+    Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
+    ServerEvent, Subscribed, TaskMode, request_state,
 };
 pub use session::Phase;
 pub use time::Instant;

@@ -44,7 +44,7 @@
 /// [`PageLimits::bytes`](crate::pagination::PageLimits::bytes) for the pages of a list.
 ///
 /// A connection that has nothing to do needs none of it: less than 1 KiB in all, with its inbox and its outbox,
-/// once [`Server::release`](crate::Server::release) or [`Client::release`](crate::Client::release) has given back
+/// once [`Server::release`](crate::Connection::release) or [`Client::release`](crate::Connection::release) has given back
 /// what there was.
 ///
 /// ```

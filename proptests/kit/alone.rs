@@ -221,7 +221,7 @@ impl<M: Machine> Alone<M> {
                     return Err(Broken::new(Promise::OneAnswer, "progress of what has ended"));
                 }
             }
-            Act::Notify => _ = machine.notify("notifications/x", out),
+            Act::Notify => _ = machine.notify_method("notifications/x", &(), None, out),
             Act::Begin => machine.begin(*now, out),
             Act::Send(bytes) => self.send(usize::from(*bytes))?,
             Act::Wait(milliseconds) => {
@@ -267,7 +267,7 @@ impl<M: Machine> Alone<M> {
     fn call(&mut self, act: &Act) -> Result<(), Broken> {
         let Act::Call { method, text, idle, progress } = act else {
             return self.panic_in(|machine, now, out| {
-                machine.call("x", &Panics, CallOptions::new(), now, out).is_ok()
+                machine.call_method("x", &Panics, CallOptions::new(), now, out).is_ok()
             });
         };
         let params = serde_json::json!({"text": "y".repeat(usize::from(*text))});
@@ -278,7 +278,7 @@ impl<M: Machine> Alone<M> {
         if let Some(idle) = *idle {
             options = options.idle(Timeout::After(Duration::from_millis(idle.into())));
         }
-        let made = self.machine.call(method, &params, options, self.now, &mut self.out);
+        let made = self.machine.call_method(method, &params, options, self.now, &mut self.out);
         let Ok(call) = made else { return Ok(()) };
         self.calls.push(call);
         self.monitor.called(call)

@@ -3,14 +3,16 @@
 //! ([initialization](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization),
 //! [discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::answers::{Answer, Discovery};
 use super::connected::{ConnectError, ConnectFailure, Connected};
 use super::event::ClientEvent;
 use super::negotiation::{Abilities, Evidence, Failing, Move, Negotiation, Probed, Refused};
-use super::{Client, ClientConfig, Stage};
+use super::{Client, Stage};
 use crate::capability::CapabilitySet;
+use crate::config::ClientConfig;
 use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
 use crate::json::{EncodeError, Raw};
@@ -46,17 +48,21 @@ impl Client {
                     // It is not waited for, but it will say whether that was right.
                     self.probe(revision, now, out)?;
                 }
-                self.peer.messages_mut().session.identify(self.config.identity(revision));
-                self.peer.messages_mut().lifecycle.step(Step::Begin);
+                self.connection
+                    .peer
+                    .messages_mut()
+                    .session
+                    .identify(self.config.identity(revision));
+                self.connection.peer.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(evidence));
-                self.peer.set_news(true);
+                self.connection.peer.set_news(true);
             }
         }
         if self.phase() == Phase::Opening {
-            self.peer.messages_mut().lifecycle.step(Step::Begin);
+            self.connection.peer.messages_mut().lifecycle.step(Step::Begin);
         }
-        self.peer.messages_mut().lifecycle.observe(out);
+        self.connection.peer.messages_mut().lifecycle.observe(out);
         Ok(())
     }
 
@@ -91,11 +97,8 @@ impl Client {
             client_info: self.config.info.clone(),
             meta: None,
         };
-        self.peer.serving.calls.call_initialize(
-            &mut Cx::at(&self.config.connection, now, out),
-            &params,
-            offer,
-        )?;
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.calls.call_initialize(cx, &params, offer)?;
         self.stage = Stage::Initializing;
         Ok(())
     }
@@ -106,15 +109,11 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let before = self.peer.messages().session.identity().cloned();
-        self.peer.messages_mut().session.identify(self.config.identity(revision));
-        if let Err(error) = self
-            .peer
-            .serving
-            .calls
-            .call_probe(&mut Cx::at(&self.config.connection, now, out), revision)
-        {
-            self.peer.messages_mut().session.identify(before);
+        let before = self.connection.peer.messages().session.identity().cloned();
+        self.connection.peer.messages_mut().session.identify(self.config.identity(revision));
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        if let Err(error) = peer.serving.calls.call_probe(cx, revision) {
+            self.connection.peer.messages_mut().session.identify(before);
             return Err(error);
         }
         self.stage = Stage::Probing;
@@ -150,8 +149,8 @@ impl Client {
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
-            self.peer.messages_mut().lifecycle.step(Step::Reopen);
-            self.peer.messages_mut().session.terms = None;
+            self.connection.peer.messages_mut().lifecycle.step(Step::Reopen);
+            self.connection.peer.messages_mut().session.terms = None;
             self.announced = None;
             self.evidence = None;
         }
@@ -181,12 +180,16 @@ impl Client {
         }
         let was_ready = self.phase().is_ready();
         if was_ready {
-            self.peer.messages_mut().session.open_stateless(revision, Some(capabilities));
+            self.connection
+                .peer
+                .messages_mut()
+                .session
+                .open_stateless(revision, Some(capabilities));
         } else {
             self.go(revision, Some(capabilities), now, out);
         }
         if self.config.connection.keep_handshake {
-            self.server = Some(result.clone().into_owned());
+            self.server = Some(Box::new(result.clone().into_owned()));
         }
         // Whoever has been told that the client goes on need not be told that it may.
         (!was_ready || self.announced.take().is_some()).then(|| {
@@ -203,9 +206,10 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) {
-        self.peer.messages_mut().lifecycle.step(Step::Complete);
-        self.peer.messages_mut().session.open_stateless(revision, capabilities);
-        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        self.connection.peer.messages_mut().lifecycle.step(Step::Complete);
+        self.connection.peer.messages_mut().session.open_stateless(revision, capabilities);
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
     }
 
@@ -214,13 +218,13 @@ impl Client {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
-            _ = self.peer.serving.calls.subscribe(
+            _ = self.connection.peer.serving.calls.subscribe(
                 &mut Cx::at(&config.connection, now, out),
                 filter,
                 true,
             );
         }
-        let peer = &mut self.peer;
+        let peer = &mut self.connection.peer;
         // What cannot be asked for now is left to the next connection.
         self.wanted.retain(|filter| {
             peer.serving
@@ -245,11 +249,15 @@ impl Client {
             Move::Probe(revision) => self.probe(revision, now, out),
             Move::Initialize(offer) => self.initialize(offer, now, out),
             Move::Go(revision, evidence) => {
-                self.peer.messages_mut().session.identify(self.config.identity(revision));
+                self.connection
+                    .peer
+                    .messages_mut()
+                    .session
+                    .identify(self.config.identity(revision));
                 self.go(revision, None, now, out);
                 self.announced = Some(evidence);
                 self.evidence = Some(evidence);
-                self.peer.set_news(true);
+                self.connection.peer.set_news(true);
                 Ok(())
             }
             Move::Fail(failing) => return Err(failing),
@@ -287,9 +295,9 @@ impl Client {
         failure: ConnectFailure<'f>,
         out: &mut dyn Outlets,
     ) -> ClientEvent<'f> {
-        self.peer.serving.calls.forget_opening();
-        self.peer.close(Cause::HandshakeFailed);
-        self.peer.messages_mut().lifecycle.observe(out);
+        self.connection.peer.serving.calls.forget_opening();
+        self.connection.peer.close(Cause::HandshakeFailed);
+        self.connection.peer.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)
     }
 
@@ -309,7 +317,7 @@ impl Client {
             _ => Refused::Otherwise,
         };
         if matches!(failure, ConnectFailure::TimedOut) {
-            self.peer.serving.calls.forget_opening();
+            self.connection.peer.serving.calls.forget_opening();
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
         match self.advance(next, now, out) {
@@ -334,7 +342,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'static>> {
         if self.stage == Stage::Probing {
-            self.peer.serving.calls.give_up_probe();
+            self.connection.peer.serving.calls.give_up_probe();
         }
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
     }
@@ -354,7 +362,8 @@ impl Client {
         successor.negotiation = Negotiation::new(self.negotiation.is_shy());
         // Those that this one has not come to ask for, too.
         let wanted = self.wanted.iter().cloned();
-        successor.wanted = wanted.chain(self.peer.serving.calls.wanted_subscriptions()).collect();
+        successor.wanted =
+            wanted.chain(self.connection.peer.serving.calls.wanted_subscriptions()).collect();
         successor
     }
 
@@ -382,21 +391,21 @@ impl Client {
             return Err(ConnectFailure::Closed(Cause::ShutDown));
         }
         const METHOD: &str = "notifications/initialized";
-        let sent = self.peer.messages_mut().send_own(
-            &mut Cx::undated(&self.config.connection, out),
-            Lane::Connection,
-            Said::Method(METHOD),
-            |writer| write_notification(writer, METHOD, &(), None),
-        );
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        let sent =
+            peer.messages_mut().send_own(cx, Lane::Connection, Said::Method(METHOD), |writer| {
+                write_notification(writer, METHOD, &(), None)
+            });
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
-        self.peer.messages_mut().lifecycle.step(Step::Complete);
-        self.peer.messages_mut().session.open(revision, answer.capabilities);
-        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        self.connection.peer.messages_mut().lifecycle.step(Step::Complete);
+        self.connection.peer.messages_mut().session.open(revision, answer.capabilities);
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
         if self.config.connection.keep_handshake {
-            self.server = Some(result.clone().into_owned());
+            self.server = Some(Box::new(result.clone().into_owned()));
         }
         let evidence = self.settle(self.negotiation.evidence(self.config.abilities()));
         let capabilities = self.peer_capabilities();

@@ -51,8 +51,8 @@ pub enum ClientEvent<'a> {
     Progress(ProgressUpdate<'a>),
     /// A notification.
     Notification(Notification<'a>),
-    /// A request to answer, with [`Client::respond`](crate::Client::respond) or
-    /// [`Client::reject`](crate::Client::reject), in any order, now or later.
+    /// A request to answer, with [`Client::respond`](crate::Connection::respond) or
+    /// [`Client::reject`](crate::Connection::reject), in any order, now or later.
     Request(ClientRequest<'a>),
     /// A request is not to be answered any more.
     Cancelled(Cancelled<'a>),
@@ -180,14 +180,14 @@ impl<'a> ClientRequest<'a> {
     }
 
     /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond_written`](crate::Client::respond_written) sends it.
+    /// it. [`respond_written`](crate::Connection::respond_written) sends it.
     ///
     /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
     /// lock is taken, and the machine only copies.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Client::respond), but never [`Full`](EncodeError::Full): the caller is at
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full): the caller is at
     /// fault.
     pub fn write_result<'b>(
         &self,

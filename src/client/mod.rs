@@ -3,7 +3,6 @@
 mod answers;
 pub mod cache;
 mod call;
-mod config;
 mod connect;
 mod connected;
 mod event;
@@ -11,15 +10,28 @@ mod negotiation;
 mod subscriptions;
 mod tool_support;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
-use core::time::Duration;
+use core::ops::{Deref, DerefMut};
 
-use serde::ser::Serialize;
+use crate::capability::CapabilitySet;
+use crate::config::{ClientConfig, RoleConfig};
+use crate::dialect::methods::RequestKind;
+use crate::error::ViolationKind;
+use crate::frame::Frame;
+use crate::handle::{CallId, ConnectionNumber};
+use crate::json::{Raw, ScannedFrame};
+use crate::model::SubscriptionFilter;
+use crate::peer::{
+    Arrival, Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested,
+    Outcome, Outlets,
+};
+use crate::time::Instant;
+use negotiation::Negotiation;
 
 pub use call::ClientCall;
-pub use config::ClientConfig;
 pub use connected::{ConnectError, ConnectFailure, Connected};
 pub use event::{ClientEvent, ClientRequest};
 pub use negotiation::Evidence;
@@ -27,33 +39,10 @@ pub use negotiation::Evidence;
 pub(crate) use negotiation::states_tests as negotiation_states;
 pub use tool_support::ToolTasks;
 
-use negotiation::Negotiation;
-
-use crate::capability::CapabilitySet;
-use crate::dialect::RespondError;
-use crate::dialect::methods::RequestKind;
-use crate::error::{ErrorCode, ViolationKind};
-use crate::frame::Frame;
-use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw, ScannedFrame, WrittenResult};
-use crate::model::SubscriptionFilter;
-use crate::model::method::{Method, Notification as Notifies, PagedMethod};
-use crate::peer::{
-    Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Cx, Delivery, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested, Notice,
-    NotifyError, Outcome, Outlets, Paging, Peer, Progress, ProgressReport, RequestContext, Role,
-    TaskHost, TaskOptions, TaskTicket, create_task, peer_face, task_face,
-};
-use crate::rpc::{ErrorObject, Fault};
-use crate::session::Phase;
-use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
-use crate::time::Instant;
-use crate::version::Revision;
-
 /// One connection to a server.
 ///
 /// It has the same four kinds of methods as [`Server`](crate::Server): inputs, commands,
-/// [`poll_timeout`](Self::poll_timeout), and getters. It begins with [`connect`](Self::connect), of
+/// [`poll_timeout`](crate::Connection::poll_timeout), and getters. It begins with [`connect`](Self::connect), of
 /// which exactly one event tells what came: [`Connected`](ClientEvent::Connected) or
 /// [`ConnectFailed`](ClientEvent::ConnectFailed). Calls can be made at any time; until it is known how the
 /// server is to be spoken to they are held.
@@ -95,7 +84,7 @@ use crate::version::Revision;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     config: Arc<ClientConfig>,
-    peer: Peer,
+    connection: Connection,
     negotiation: Negotiation,
     stage: Stage,
     evidence: Option<Evidence>,
@@ -104,7 +93,7 @@ pub struct Client {
     /// What to subscribe to when that can be done.
     wanted: Vec<SubscriptionFilter<'static>>,
     /// What the server said of itself, if the configuration asks to keep it.
-    server: Option<Raw<'static>>,
+    server: Option<Box<Raw<'static>>>,
 }
 
 /// What the server was asked last to open the connection.
@@ -117,9 +106,9 @@ enum Stage {
 /// Without the configuration, which does not change: machines that are equal have equal ones.
 impl Hash for Client {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { config: _, peer, negotiation, stage, evidence, announced, wanted, server } =
-            self;
-        (peer, negotiation, stage, evidence, announced, wanted, server).hash(state);
+        let Self { config: _, connection, negotiation, stage, evidence, announced, .. } = self;
+        let Self { wanted, server, .. } = self;
+        (connection, negotiation, stage, evidence, announced, wanted, server).hash(state);
     }
 }
 
@@ -132,13 +121,12 @@ impl Client {
 
     /// A client at the start of the connection with this number.
     pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
-        let offered = CapabilitySet::from(&config.capabilities);
-        let spoken = config.revisions;
-        let mut peer = Peer::new(Role::Client, (spoken, offered), number, &config.connection);
-        peer.messages_mut().session.request_level = config.log_level;
+        let own = (config.revisions, CapabilitySet::from(&config.capabilities));
+        let mut connection = Connection::new(RoleConfig::Client(Arc::clone(&config)), own, number);
+        connection.peer.messages_mut().session.request_level = config.log_level;
         Self {
             config,
-            peer,
+            connection,
             negotiation: Negotiation::new(false),
             stage: Stage::Initializing,
             evidence: None,
@@ -159,8 +147,8 @@ impl Client {
     ///
     /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
     /// is set.
-    pub const fn handshake(&self) -> Option<&Raw<'static>> {
-        self.server.as_ref()
+    pub fn handshake(&self) -> Option<&Raw<'static>> {
+        self.server.as_deref()
     }
 }
 
@@ -181,7 +169,7 @@ impl Client {
 
     /// Does the next thing that time, or the end of the connection, has brought about.
     ///
-    /// Call it when the time of [`poll_timeout`](Self::poll_timeout) has come, and then until it
+    /// Call it when the time of [`poll_timeout`](crate::Connection::poll_timeout) has come, and then until it
     /// returns `None`. Calling it early or late is harmless.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(
@@ -191,18 +179,18 @@ impl Client {
     ) -> Option<ClientEvent<'static>> {
         // What the machine deals with by itself is no event, and there may be more behind it.
         loop {
-            let event =
-                match self.peer.handle_timeout(&mut Cx::at(&self.config.connection, now, out))? {
-                    Elapsed::Event(event) => Some(event.into()),
-                    Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
-                    Elapsed::Input(input) => self.input(input, out),
-                    Elapsed::News => self.announce(),
-                    // A client never needs input.
-                    Elapsed::Resumed(_) => None,
-                    Elapsed::HandshakeLost(cause) => {
-                        self.handshake_ended(Outcome::Closed(cause), now, out)
-                    }
-                };
+            let (peer, cx) = &mut self.connection.enter(Some(now), out);
+            let event = match peer.handle_timeout(cx)? {
+                Elapsed::Event(event) => Some(event.into()),
+                Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
+                Elapsed::Input(input) => self.input(input, out),
+                Elapsed::News => self.announce(),
+                // A client never needs input.
+                Elapsed::Resumed(_) => None,
+                Elapsed::HandshakeLost(cause) => {
+                    self.handshake_ended(Outcome::Closed(cause), now, out)
+                }
+            };
             if event.is_some() {
                 return event;
             }
@@ -219,10 +207,11 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let incoming =
-            self.peer.exchange_ended(&mut Cx::at(&self.config.connection, now, out), call, end);
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        let incoming = peer.exchange_ended(cx, call, end);
         let event = incoming.and_then(|incoming| self.incoming(incoming, now, out));
-        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.end_reception(cx);
         event
     }
 
@@ -234,14 +223,19 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let mut scanned = ScannedFrame::unread(frame.bytes());
         let config = &self.config.connection;
-        let Some(incoming) =
-            self.peer.receive(&mut Cx::at(config, arrival.now, out), frame, arrival, &mut scanned)
-        else {
-            self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
+        let Some(incoming) = self.connection.peer.receive(
+            &mut Cx::at(config, arrival.now, out),
+            frame,
+            arrival,
+            &mut scanned,
+        ) else {
+            let (peer, cx) = &mut self.connection.enter(None, out);
+            peer.end_reception(cx);
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.end_reception(cx);
         event
     }
 
@@ -272,8 +266,9 @@ impl Client {
         let id = input.id;
         let request = ClientRequest::needed(input);
         if request.is_none() {
+            let (peer, cx) = &mut self.connection.enter(None, out);
             // Its shape has been looked at, so that there is a view for it.
-            _ = self.peer.serving.respond(&mut Cx::undated(&self.config.connection, out), id, &());
+            _ = peer.serving.respond(cx, id, &());
         }
         request.map(ClientEvent::Request)
     }
@@ -287,14 +282,11 @@ impl Client {
         let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        match self.peer.serving.admit(
-            &mut Cx::undated(&self.config.connection, out),
-            kind,
-            &request,
-        ) {
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        match peer.serving.admit(cx, kind, &request) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
-                let needed_for = self.peer.serving.calls.needed_for(&request);
+                let needed_for = self.connection.peer.serving.calls.needed_for(&request);
                 let request = ClientRequest::new(id, context, call, request);
                 Some(ClientEvent::Request(ClientRequest { needed_for, ..request }))
             }
@@ -307,11 +299,22 @@ impl Client {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let event =
-            self.peer.refuse(&mut Cx::undated(&self.config.connection, out), kind, request)?;
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        let event = peer.refuse(cx, kind, request)?;
         Some(event.into())
     }
 }
 
-peer_face!(Client);
-task_face!(Client);
+impl Deref for Client {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}

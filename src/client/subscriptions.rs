@@ -4,12 +4,12 @@
 use super::Client;
 use crate::handle::CallId;
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
-use crate::peer::{CallError, CallOptions, Cx, Outlets};
+use crate::peer::{CallError, CallOptions, Outlets};
 use crate::time::Instant;
 
 /// # Subscribing
 impl Client {
-    /// Asks to be told of what a filter says, until [`cancel`](Self::cancel) or the end of the connection.
+    /// Asks to be told of what a filter says, until [`cancel`](crate::Connection::cancel) or the end of the connection.
     /// All that comes of it is a [`Subscription`](crate::ClientEvent::Subscription) event: first that it is
     /// open, then what changes, and once how it ended.
     ///
@@ -21,18 +21,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As for [`call`](Self::call).
+    /// As for [`call`](crate::Connection::call).
     pub fn subscribe(
         &mut self,
         filter: &SubscriptionFilter<'_>,
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        self.peer.serving.calls.subscribe(
-            &mut Cx::at(&self.config.connection, now, out),
-            filter,
-            false,
-        )
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.calls.subscribe(cx, filter, false)
     }
 
     /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the
@@ -40,16 +37,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As for [`call`](Self::call).
+    /// As for [`call`](crate::Connection::call).
     pub fn set_log_level(
         &mut self,
         level: LoggingLevel,
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<Option<CallId>, CallError> {
-        let rules = self.peer.messages().session.rules();
+        let rules = self.connection.peer.messages().session.rules();
         if rules.log_level_in_requests {
-            self.peer.messages_mut().session.request_level = Some(level);
+            self.connection.peer.messages_mut().session.request_level = Some(level);
         }
         if !rules.log_level_in_session {
             return Ok(None);
@@ -60,6 +57,6 @@ impl Client {
 
     /// The subscriptions that are open or are being opened, in the order they were made.
     pub fn subscriptions(&self) -> impl Iterator<Item = CallId> {
-        self.peer.serving.calls.subscriptions()
+        self.connection.peer.serving.calls.subscriptions()
     }
 }

@@ -16,7 +16,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never
     /// [`Full`](EncodeError::Full): the caller is at fault. There is no limit to its size but that of
     /// the outbox that it is to be sent through.
     pub fn result<M: Method>(

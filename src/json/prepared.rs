@@ -18,7 +18,7 @@ use crate::capability::CapabilitySet;
 /// A result that has been compared with what its method asks for in one revision, once, and is then
 /// sent by copying: a list of tools that is the same for everybody, for example.
 ///
-/// Give it to [`respond_prepared`](crate::Server::respond_prepared). What the machine adds to results
+/// Give it to [`respond_prepared`](crate::Connection::respond_prepared). What the machine adds to results
 /// (their kind, how long they may be used again, who the server is) it adds as ever, for each request
 /// anew. A request in another revision, or for another method, is answered with it as with any JSON:
 /// members that the revision lacks are left out, and what does not fit is an error. So prepare one for

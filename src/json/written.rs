@@ -16,7 +16,7 @@ use crate::capability::CapabilitySet;
 /// revision of the request.
 ///
 /// [`Request::write_result`](crate::Request::write_result) writes it without the machine, so that nothing of the
-/// application's runs while the machine is locked. [`respond_written`](crate::Server::respond_written) then copies it. For
+/// application's runs while the machine is locked. [`respond_written`](crate::Connection::respond_written) then copies it. For
 /// a result that many requests are answered with, [`Prepared`](crate::Prepared) owns its text.
 ///
 /// `Debug` shows its length only. For serializers it is JSON text, as [`Raw`](crate::json::Raw) is.

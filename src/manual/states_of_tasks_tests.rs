@@ -111,7 +111,7 @@ impl Side {
             "`tasks/cancel` comes" | WITHOUT_HASTE => {
                 self.ask("tasks/cancel", json!({"taskId": "t-1"}));
             }
-            "the connection ends" => tasks.disconnected(self.server.connection()),
+            "the connection ends" => tasks.disconnected(self.server.connection_number()),
             "its time is over" => {
                 let until = *now + Duration::from_secs(1_000_000);
                 while tasks.handle_timeout(until).is_some() {}

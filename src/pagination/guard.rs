@@ -24,7 +24,7 @@ impl Default for PageLimits {
 
 /// Looks at each page of a list and says whether to go on.
 ///
-/// For clients that page by hand; [`Client::list`](crate::Client::list) has one inside. Cursors are
+/// For clients that page by hand; [`Client::list`](crate::Connection::list) has one inside. Cursors are
 /// opaque: they are only sent back and compared.
 ///
 /// ```

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 use smallvec::SmallVec;
 
-use super::ConnectionConfig;
 use super::asked::{Owner, Sent};
 use super::batches::write_array;
 use super::call_options::{CallError, CallOptions};
@@ -19,6 +18,7 @@ use super::outlets::{Lane, Observation, Outlets};
 use super::room::{has_room, make_room};
 use super::rules::written;
 use crate::capability::Capability;
+use crate::config::ConnectionConfig;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::{Framing, Outbox, Room, Tag};
 use crate::handle::CallId;

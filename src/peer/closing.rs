@@ -6,6 +6,7 @@ use super::event::{CancelCause, Cancelled, Cause};
 use super::peer_event::PeerEvent;
 use super::timers::Elapsed;
 use super::{Calls, Peer, Serving};
+use crate::config::ConnectionConfig;
 use crate::handle::{CallId, InboundId};
 use crate::lazy_box::LazyBox;
 use crate::rpc::Ending;
@@ -17,12 +18,7 @@ impl Peer {
     /// The connection is broken, or the peer has ended its side of it.
     ///
     /// A server whose input has ended may still answer: `printf '…' | server` gets its answers.
-    pub(crate) fn disconnected(
-        &mut self,
-        config: &super::ConnectionConfig,
-        cause: Cause,
-        now: Instant,
-    ) {
+    pub(crate) fn disconnected(&mut self, config: &ConnectionConfig, cause: Cause, now: Instant) {
         let is_server = self.messages().session.role == super::Role::Server;
         self.messages_mut().lifecycle.input_ended = true;
         if cause == Cause::EndOfInput && is_server {

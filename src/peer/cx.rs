@@ -1,7 +1,7 @@
 //! `Cx`: the context in which the machine is entered.
 
-use super::ConnectionConfig;
 use super::outlets::Outlets;
+use crate::config::ConnectionConfig;
 use crate::time::Instant;
 
 /// What every step of the machine needs and none of its parts keeps: it travels down as one value.

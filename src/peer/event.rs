@@ -259,7 +259,7 @@ pub enum Outcome<'a> {
     /// to is lost.
     TaskLost,
     /// The peer needed something before it could answer, and the application
-    /// [rejected](crate::Client::reject) that, with this code. The peer has not been told.
+    /// [rejected](crate::Connection::reject) that, with this code. The peer has not been told.
     InputRefused(ErrorCode),
     /// The peer needed something more than [`Limits::input_rounds`](crate::Limits::input_rounds) times.
     TooManyRounds,

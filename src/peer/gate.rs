@@ -1,13 +1,13 @@
 //! What this side may send now: a question to the tables, and what the policy makes of the answer.
 
-use super::CapabilityPolicy;
+use alloc::string::String;
+
 use super::call_options::TaskOptions;
 use super::cx::Cx;
 use super::outlets::{Observation, Outlets};
 use super::session::Session;
-use alloc::string::String;
-
 use crate::capability::Capability;
+use crate::config::CapabilityPolicy;
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};

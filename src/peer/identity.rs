@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::cache_hints::CacheHints;
 use crate::capability::{CapabilitySet, Extension};
+use crate::config::CacheHints;
 use crate::dialect::shapes;
 use crate::json;
 use crate::json::shape::{Form, Record};

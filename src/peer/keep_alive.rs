@@ -1,7 +1,6 @@
 //! Asks a silent peer whether it is still there
 //! ([ping](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping)).
 
-use super::KeepAlive;
 use super::ask::{Marks, write_call};
 use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
@@ -9,6 +8,7 @@ use super::event::Outcome;
 use super::exchanges::{Said, observe_sent};
 use super::messages::Messages;
 use super::outlets::Lane;
+use crate::config::KeepAlive;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;

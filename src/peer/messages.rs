@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use super::Counts;
 use super::asked::Asked;
 use super::change::ListVersions;
 use super::elicitations::Elicitations;
@@ -11,8 +12,8 @@ use super::lifecycle::Lifecycle;
 use super::route::Role;
 use super::session::Session;
 use super::violations::Violations;
-use super::{ConnectionConfig, Counts};
 use crate::capability::CapabilitySet;
+use crate::config::ConnectionConfig;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::lazy_box::LazyBox;

@@ -1,12 +1,13 @@
 //! What both roles share: a connection, in layers of which each owns the one below it.
 //!
-//! [`Server`](crate::Server) and [`Client`](crate::Client) stand on the symmetric [`Peer`] here: either side calls,
-//! answers, cancels and reports progress. What only one role does (the handshake, the typed requests) is in its own
+//! [`Server`](crate::Server) and [`Client`](crate::Client) dereference to [`Connection`], which is symmetric: either side
+//! calls, answers, cancels and reports progress. What only one role does (the handshake, the typed requests) is in its own
 //! module.
 //!
 //! | layer | what it owns | what it decides |
 //! |---|---|---|
-//! | `task_host` | nothing: it lends [`Tasks`](crate::Tasks) and `Serving` | how tasks of this side appear on a connection |
+//! | [`Connection`] | the configuration, [`Peer`] | what the application can do, whichever role it has |
+//! | `task_host` | nothing: it lends [`Tasks`](crate::task::Tasks) and `Serving` | how tasks of this side appear on a connection |
 //! | [`Peer`] | `Serving`, pings | which layer gets a message, a timeout, the end of the connection |
 //! | `Serving` | `Calls`, input bridges, subscriptions of the peer | how a request of the peer is answered, and what ends with it |
 //! | `Calls` | `Messages`, the index of calls, the opening request | how a call of this side goes on, and how it ends |
@@ -20,7 +21,7 @@
 //!
 //! | modules | what they do |
 //! |---|---|
-//! | `cx`, `config`, `reception`, `outlets`, `counts`, `event`, `room` | what every step is given: the configuration, the time, the output; limits |
+//! | `cx`, `reception`, `outlets`, `counts`, `event`, `room` | what every step is given: the configuration, the time, the output; limits |
 //! | `claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
 //! | `lifecycle`, `session`, `gate`, `rules`, `stamp`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
 //! | `incoming`, `exchange`, `exchanges`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
@@ -34,6 +35,7 @@
 //! | `serving`, `respond` | `Serving`: what the application and the peer do about a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
 //! | `keep_alive`, `receive`, `timers`, `closing` | [`Peer`]: messages in, what is due, the end |
+//! | `connection`, `connection_calls`, `connection_tasks` | [`Connection`]: the methods that both roles have |
 //! | `call_table` | the permitted changes of a call, checked in builds for fuzzing |
 
 mod again;
@@ -42,7 +44,6 @@ mod asked;
 mod batch;
 mod batches;
 mod bridge;
-mod cache_hints;
 mod call_cx;
 mod call_index;
 mod call_options;
@@ -57,7 +58,9 @@ mod check_result;
 mod claim;
 mod closing;
 mod commands;
-mod config;
+mod connection;
+mod connection_calls;
+mod connection_tasks;
 mod context;
 mod correlation;
 mod counts;
@@ -67,7 +70,6 @@ mod elicitations;
 mod event;
 mod exchange;
 mod exchanges;
-mod face;
 mod for_role;
 mod gate;
 mod gathering;
@@ -111,7 +113,6 @@ mod subscribe;
 mod subscription;
 mod subscription_state;
 mod take_back;
-mod task_face;
 mod task_host;
 mod task_inputs;
 mod task_messages;
@@ -125,15 +126,11 @@ mod violations;
 mod wanted_inputs;
 
 pub use batch::{Batch, BatchError};
-pub use cache_hints::{CacheHint, CacheHints};
 pub use call_options::TaskOptions;
 pub use call_options::{CallError, CallOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
 pub use carrier_failure::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
-pub use config::{
-    CapabilityPolicy, ConnectionConfig, DuplicateIds, KeepAlive, Relay, RepliesWithoutId, Timeouts,
-    UnknownMethods,
-};
+pub use connection::Connection;
 pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
 pub use event::{
@@ -154,7 +151,6 @@ pub(crate) use claim::Claim;
 pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
 pub(crate) use exchanges::Said;
-pub(crate) use face::peer_face;
 pub(crate) use for_role::ForRole;
 pub(crate) use identity::{Identity, client_info, client_info_alone, meta_to_pass_on, server_info};
 pub(crate) use incoming_request::IncomingRequest;
@@ -165,8 +161,7 @@ pub(crate) use peer_event::PeerEvent;
 pub(crate) use resumed::Resumed;
 pub(crate) use route::Role;
 pub(crate) use serving::Serving;
-pub(crate) use task_face::task_face;
-pub(crate) use task_host::{TaskHost, create_task};
+pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 
@@ -175,6 +170,7 @@ use calls::Calls;
 use keep_alive::Silence;
 use messages::Messages;
 
+use crate::ConnectionConfig;
 use crate::capability::CapabilitySet;
 use crate::handle::ConnectionNumber;
 use crate::lazy_box::LazyBox;

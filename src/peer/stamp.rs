@@ -2,9 +2,9 @@
 //! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 
-use super::cache_hints::CacheHint;
 use super::exchange::Exchange;
 use super::identity::{Identity, key};
+use crate::config::CacheHint;
 use crate::dialect::methods::RequestKind;
 use crate::json::{Additions, MetaAdditions};
 use crate::rpc::Id;

@@ -2,10 +2,10 @@
 
 use alloc::collections::VecDeque;
 
-use super::RepliesWithoutId;
 use super::cx::Cx;
 use super::event::Violation;
 use super::peer_event::PeerEvent;
+use crate::config::RepliesWithoutId;
 use crate::error::ViolationKind;
 use crate::frame::Origin;
 use crate::lazy_box::{Empty, LazyBox};

@@ -1,28 +1,15 @@
 //! What a server answers if the arguments of a call do not fit the tool.
 
-use super::{Server, ServerConfig};
+use super::Server;
+use crate::BadArguments;
 use crate::capability::CapabilitySet;
+use crate::config::ServerConfig;
 use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::model::CallToolResult;
-use crate::peer::{Cx, Outlets};
-
-/// Whose failure it is if the arguments of a call do not fit the tool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum BadArguments {
-    /// What the revision of the session says: until 2025-06-18 the request is at fault, since
-    /// 2025-11-25 the tool fails, so that the model learns of it and tries again
-    /// ([error handling](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling)).
-    #[default]
-    ByRevision,
-    /// The request is at fault: the answer is the error `-32602`.
-    Request,
-    /// The tool fails: the answer is a result with `isError`.
-    Tool,
-}
+use crate::peer::Outlets;
 
 impl ServerConfig {
     fn arguments_are_the_tools(&self, server: &Server, request: InboundId) -> bool {
@@ -46,29 +33,26 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond).
+    /// As for [`respond`](crate::Connection::respond).
     pub fn reject_missing(
         &mut self,
         request: InboundId,
         needed: CapabilitySet,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.serving.reject_missing(
-            &mut Cx::undated(&self.config.connection, out),
-            request,
-            needed,
-        )
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.serving.reject_missing(cx, request, needed)
     }
 
     /// Answers a `tools/call` whose arguments do not fit the tool, as
     /// [`ServerConfig::bad_arguments`] says. The text tells what is wrong with them, for a model.
     ///
-    /// An unknown tool is another thing: [`reject`](Self::reject) it with
+    /// An unknown tool is another thing: [`reject`](crate::Connection::reject) it with
     /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) in every revision.
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond).
+    /// As for [`respond`](crate::Connection::respond).
     pub fn reject_arguments(
         &mut self,
         request: InboundId,

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::Server;
 use super::event::ServerEvent;
-use super::{Server, ServerConfig};
 use crate::capability::Extension;
+use crate::config::ServerConfig;
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
@@ -72,7 +73,7 @@ impl Server {
     /// Says who the server is, which takes memory.
     pub(super) fn identify(&mut self) {
         if let Some(identity) = self.config.identity() {
-            self.peer.messages_mut().session.set_identity(Arc::new(identity));
+            self.connection.peer.messages_mut().session.set_identity(Arc::new(identity));
         }
     }
 
@@ -87,7 +88,7 @@ impl Server {
             capabilities: &config.capabilities,
             instructions: config.instructions.as_deref(),
         };
-        let sent = self.peer.messages_mut().answer_discovery(
+        let sent = self.connection.peer.messages_mut().answer_discovery(
             &mut Cx::undated(&config.connection, out),
             &request,
             &discovery,

@@ -26,8 +26,8 @@ use crate::version::Revision;
 #[non_exhaustive]
 #[must_use = "a request in the event must be answered"]
 pub enum ServerEvent<'a> {
-    /// A request to answer, with [`Server::respond`](crate::Server::respond) or
-    /// [`Server::reject`](crate::Server::reject), in any order, now or later.
+    /// A request to answer, with [`Server::respond`](crate::Connection::respond) or
+    /// [`Server::reject`](crate::Connection::reject), in any order, now or later.
     Request(Request<'a>),
     /// A request is not to be answered any more.
     Cancelled(Cancelled<'a>),
@@ -138,7 +138,7 @@ impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
 /// It ends with [`ServerEvent::Cancelled`], or when the request is answered: [`Server::respond`] with
 /// `()` tells the client that nothing more will come.
 ///
-/// [`Server::respond`]: crate::Server::respond
+/// [`Server::respond`]: crate::Connection::respond
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Subscribed<'a> {
@@ -225,7 +225,7 @@ impl<'a> Request<'a> {
     }
 
     /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond_written`](crate::Server::respond_written) sends it.
+    /// it. [`respond_written`](crate::Connection::respond_written) sends it.
     ///
     /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
     /// lock is taken, and the machine only copies.
@@ -250,7 +250,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     ///
-    /// [`EncodeError`] as from [`respond`](crate::Server::respond), but never [`Full`](EncodeError::Full): the caller is at
+    /// [`EncodeError`] as from [`respond`](crate::Connection::respond), but never [`Full`](EncodeError::Full): the caller is at
     /// fault.
     pub fn write_result<'b>(
         &self,

@@ -1,16 +1,18 @@
 //! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
 
+use super::Server;
 use super::event::{Opened, ServerEvent};
-use super::{Server, ServerConfig};
 use crate::capability::{CapabilitySet, Owner};
+use crate::config::ServerConfig;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Cx, Detail, IncomingRequest, Outlets, Said};
+use crate::peer::{Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
+use alloc::boxed::Box;
 
 /// The params, as far as the machine needs them.
 struct Params<'a> {
@@ -75,24 +77,22 @@ impl Server {
             meta: None,
         };
         let form = RequestKind::Initialize.rule().result(revision);
-        let sent = self.peer.messages_mut().send_own(
-            &mut Cx::undated(&self.config.connection, out),
-            request.arrival.lane,
-            Said::Result,
-            |writer| write_result(writer, &request.id, &result, &Additions::NONE, Some(form)),
-        );
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        let sent = peer.messages_mut().send_own(cx, request.arrival.lane, Said::Result, |writer| {
+            write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
+        });
         if !sent {
             // The limits of this side leave no room for what this side has to say.
             return self.refuse(ViolationKind::AnswerTooLong, request, out);
         }
         // The route leads here only while there is no session, so the step makes sense.
-        if !self.peer.messages_mut().lifecycle.step(Step::Begin) {
+        if !self.connection.peer.messages_mut().lifecycle.step(Step::Begin) {
             return None;
         }
-        self.peer.messages_mut().session.open(revision, params.capabilities);
+        self.connection.peer.messages_mut().session.open(revision, params.capabilities);
         let raw = Raw::trusted(request.params_text()?);
         if self.config.connection.keep_handshake {
-            self.client = Some(raw.clone().into_owned());
+            self.client = Some(Box::new(raw.clone().into_owned()));
         }
         let capabilities = self.peer_capabilities();
         Some(ServerEvent::Opened(Opened { revision, capabilities, params: raw }))
@@ -109,12 +109,10 @@ impl Server {
         let message = "Unsupported protocol version";
         let code = ErrorCode::INVALID_PARAMS;
         let fault = Fault { code, message: &message, data: Some(&data) };
-        self.peer.messages_mut().send_own(
-            &mut Cx::undated(&self.config.connection, out),
-            request.arrival.lane,
-            Said::Error(code),
-            |writer| write_error(writer, Answer::To(&request.id), fault, None),
-        );
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
+            write_error(writer, Answer::To(&request.id), fault, None)
+        });
         None
     }
 }

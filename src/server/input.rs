@@ -6,7 +6,7 @@ use super::{Call, Server};
 use crate::dialect::RespondError;
 use crate::json::{Object, Raw, Str};
 use crate::model::InputRequired;
-use crate::peer::{Cx, Outlets, Resumed};
+use crate::peer::{Outlets, Resumed};
 use crate::time::Instant;
 
 /// # Asking for input
@@ -41,11 +41,8 @@ impl Server {
     ) -> Result<(), RespondError> {
         let params = request.params.as_ref().map(Raw::as_json);
         let request = (request.id, params);
-        self.peer.serving.require_input(
-            &mut Cx::at(&self.config.connection, now, out),
-            request,
-            required,
-        )
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.require_input(cx, request, required)
     }
 
     /// A request comes again.

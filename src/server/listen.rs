@@ -3,6 +3,7 @@
 
 use super::event::{Request, ServerEvent, Subscribed};
 use super::{Call, Server};
+use crate::Listening;
 use crate::dialect::RespondError;
 use crate::error::ViolationKind;
 use crate::handle::InboundId;
@@ -12,20 +13,6 @@ use crate::peer::{Cx, IncomingRequest, Outlets, TaskHost};
 use crate::subscription::Filter;
 use crate::task::Tasks;
 use crate::time::Instant;
-
-/// Who decides on subscriptions that clients keep open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Listening {
-    /// Everything that the server offers is granted, and
-    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so. That is not tasks, of which the
-    /// machine does not know whose they are.
-    #[default]
-    Granted,
-    /// The application is asked, with [`Call::Listen`](crate::Call::Listen). It answers with
-    /// [`Server::grant`](crate::Server::grant).
-    Asked,
-}
 
 impl Server {
     /// Opens a subscription, and acknowledges it unless somebody has to decide.
@@ -40,28 +27,22 @@ impl Server {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
         let kind = Some(crate::dialect::methods::RequestKind::Listen);
-        let (id, context) = match self.peer.serving.admit(
-            &mut Cx::undated(&self.config.connection, out),
-            kind,
-            &request,
-        ) {
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        let (id, context) = match peer.serving.admit(cx, kind, &request) {
             Ok(admitted) => admitted,
             Err(kind) => return self.refuse(kind, request, out),
         };
         let has_topics =
-            self.peer.serving.open_listen(id, request.params_text().unwrap_or_default());
+            self.connection.peer.serving.open_listen(id, request.params_text().unwrap_or_default());
         if has_topics && self.config.listening == Listening::Asked {
             return Some(ServerEvent::Request(Request::new(id, context, call, &request)));
         }
         let text = request.param("notifications").unwrap_or("{}");
+        let (peer, cx) = &mut self.connection.enter(None, out);
         // Without room for it there would be none for what it is about either.
-        if self
-            .peer
-            .serving
-            .acknowledge(&mut Cx::undated(&self.config.connection, out), id, None, |_| false)
-            .is_err()
-        {
-            self.peer.serving.abandon_request(&mut Cx::undated(&self.config.connection, out), id);
+        if peer.serving.acknowledge(cx, id, None, |_| false).is_err() {
+            let (peer, cx) = &mut self.connection.enter(None, out);
+            peer.serving.abandon_request(cx, id);
             return self.refuse(ViolationKind::TooManyListens, request, out);
         }
         Some(ServerEvent::Subscribed(Subscribed { id, context, requested: Raw::trusted(text) }))
@@ -72,26 +53,22 @@ impl Server {
     /// it asked. Tasks are granted by [`grant_with_tasks`](Self::grant_with_tasks) only.
     ///
     /// The subscription lasts until the client cancels it, the connection ends, or the request is
-    /// answered with [`respond`](Self::respond) and `()`.
+    /// answered with [`respond`](crate::Connection::respond) and `()`.
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond).
+    /// As for [`respond`](crate::Connection::respond).
     pub fn grant(
         &mut self,
         request: InboundId,
         filter: Option<&SubscriptionFilter<'_>>,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.serving.check_answerable(request)?;
+        self.connection.peer.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        Ok(self.peer.serving.acknowledge(
-            &mut Cx::undated(&self.config.connection, out),
-            request,
-            filter.as_ref(),
-            |_| false,
-        )?)
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        Ok(peer.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
     }
 
     /// The same, for a subscription that may be about tasks as well: of these it gets those that it may
@@ -99,7 +76,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As for [`respond`](Self::respond).
+    /// As for [`respond`](crate::Connection::respond).
     pub fn grant_with_tasks(
         &mut self,
         request: InboundId,
@@ -108,11 +85,11 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.peer.serving.check_answerable(request)?;
+        self.connection.peer.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
         let config = &self.config.connection;
-        let mut host = TaskHost::new(&mut self.peer.serving, tasks);
+        let mut host = TaskHost::new(&mut self.connection.peer.serving, tasks);
         host.grant_with_tasks(&mut Cx::undated(config, out), request, filter.as_ref())?;
         host.settle_tasks(&mut Cx::at(config, now, out));
         Ok(())

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod call;
-mod config;
 mod discover;
 mod event;
 mod initialize;
@@ -12,72 +11,64 @@ mod notify;
 pub mod request_state;
 mod task_support;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::hash::{Hash, Hasher};
-use core::time::Duration;
+use core::ops::{Deref, DerefMut};
 
-use serde::ser::Serialize;
+use crate::capability::{CapabilitySet, Extension};
+use crate::config::{RoleConfig, ServerConfig};
+use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::error::ViolationKind;
+use crate::frame::Frame;
+use crate::handle::ConnectionNumber;
+use crate::json::{Raw, ScannedFrame};
+use crate::peer::{
+    Arrival, Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outlets,
+};
+use crate::session::Step;
+use crate::time::Instant;
 
-pub use arguments::BadArguments;
 pub use call::{Call, CallTool, Complete, GetPrompt, Page};
-pub use config::ServerConfig;
 pub use event::{Opened, Request, ServerEvent, Subscribed};
-pub use listen::Listening;
 pub use notify::{ChangedList, Log};
 pub use task_support::TaskMode;
 
-use crate::capability::{CapabilitySet, Extension};
-use crate::dialect::RespondError;
-use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::error::{ErrorCode, ViolationKind};
-use crate::frame::Frame;
-use crate::handle::{CallId, ConnectionNumber, InboundId};
-use crate::json::{Prepared, Raw, ScannedFrame, WrittenResult};
-use crate::model::method::{Method, Notification as Notifies, PagedMethod};
 #[cfg(feature = "http")]
 use crate::peer::Identity;
-use crate::peer::{
-    Arrival, Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Cause, Counts,
-    Cx, Delivery, Elapsed, ForRole, IncomingRequest, Notice, Notification, NotifyError, Outlets,
-    Paging, Peer, Progress, ProgressReport, RequestContext, Role, TaskHost, TaskOptions,
-    TaskTicket, create_task, peer_face, task_face,
-};
-use crate::rpc::{ErrorObject, Fault};
-use crate::session::{Phase, Step};
-use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
-use crate::time::Instant;
-use crate::version::Revision;
 
 /// One connection to a client.
 ///
 /// It has four kinds of methods:
 ///
 /// - **inputs** take what happened: [`receive`](Self::receive) a frame,
-///   [`handle_timeout`](Self::handle_timeout), [`disconnected`](Self::disconnected). The first two
+///   [`handle_timeout`](Self::handle_timeout), [`disconnected`](crate::Connection::disconnected). The first two
 ///   return at most one event; call `handle_timeout` until it returns `None`.
-/// - **commands** do what the application wants: [`respond`](Self::respond),
-///   [`call`](Self::call), [`cancel`](Self::cancel), [`notify`](Self::notify) and so on. They write
+/// - **commands** do what the application wants: [`respond`](crate::Connection::respond),
+///   [`call`](crate::Connection::call), [`cancel`](crate::Connection::cancel), [`notify`](crate::Connection::notify) and so on. They write
 ///   into the caller's outbox, never wait, and change nothing when they fail.
-/// - **[`poll_timeout`](Self::poll_timeout)** says when to call `handle_timeout` next.
+/// - **[`poll_timeout`](crate::Connection::poll_timeout)** says when to call `handle_timeout` next.
 /// - **getters** look.
 ///
 /// There is no order to keep between them. An event borrows the frame it came from and nothing of
 /// the server.
 ///
+/// What it has in common with a client are the methods of [`Connection`], to which it dereferences.
+///
 /// A server is a plain value: clone it for a snapshot, compare and hash it to explore its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     config: Arc<ServerConfig>,
-    peer: Peer,
+    connection: Connection,
     /// The params of `initialize`, if the configuration asks to keep them.
-    client: Option<Raw<'static>>,
+    client: Option<Box<Raw<'static>>>,
 }
 
 /// Without the configuration, which does not change: machines that are equal have equal ones.
 impl Hash for Server {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { config: _, peer, client } = self;
-        (peer, client).hash(state);
+        let Self { config: _, connection, client } = self;
+        (connection, client).hash(state);
     }
 }
 
@@ -109,11 +100,10 @@ impl Server {
 
     /// A server at the start of the connection with this number.
     pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
-        let offered = CapabilitySet::from(&config.capabilities);
-        let spoken = config.revisions;
-        let mut peer = Peer::new(Role::Server, (spoken, offered), number, &config.connection);
-        peer.messages_mut().interests.set_level(config.log_level);
-        let mut server = Self { config, peer, client: None };
+        let own = (config.revisions, CapabilitySet::from(&config.capabilities));
+        let mut connection = Connection::new(RoleConfig::Server(Arc::clone(&config)), own, number);
+        connection.peer.messages_mut().interests.set_level(config.log_level);
+        let mut server = Self { config, connection, client: None };
         server.identify();
         server
     }
@@ -123,12 +113,12 @@ impl Server {
     pub(crate) fn from_template(template: &ServerTemplate, number: ConnectionNumber) -> Self {
         let ServerTemplate { config, offered, identity } = template;
         let (config, own) = (Arc::clone(config), (config.revisions, *offered));
-        let mut peer = Peer::new(Role::Server, own, number, &config.connection);
-        peer.messages_mut().interests.set_level(config.log_level);
+        let mut connection = Connection::new(RoleConfig::Server(Arc::clone(&config)), own, number);
+        connection.peer.messages_mut().interests.set_level(config.log_level);
         if let Some(identity) = identity {
-            peer.messages_mut().session.set_identity(Arc::clone(identity));
+            connection.peer.messages_mut().session.set_identity(Arc::clone(identity));
         }
-        Self { config, peer, client: None }
+        Self { config, connection, client: None }
     }
 
     /// The configuration.
@@ -147,8 +137,8 @@ impl Server {
     ///
     /// `None` unless [`ConnectionConfig::keep_handshake`](crate::ConnectionConfig::keep_handshake)
     /// is set.
-    pub const fn handshake(&self) -> Option<&Raw<'static>> {
-        self.client.as_ref()
+    pub fn handshake(&self) -> Option<&Raw<'static>> {
+        self.client.as_deref()
     }
 }
 
@@ -185,7 +175,7 @@ impl Server {
 
     /// Does the next thing that time, or the end of the connection, has brought about.
     ///
-    /// Call it when the time of [`poll_timeout`](Self::poll_timeout) has come, and then until it
+    /// Call it when the time of [`poll_timeout`](crate::Connection::poll_timeout) has come, and then until it
     /// returns `None`. Calling it early or late is harmless.
     #[must_use = "the event is the only word of it"]
     pub fn handle_timeout(
@@ -194,16 +184,16 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'static>> {
         loop {
-            let event =
-                match self.peer.handle_timeout(&mut Cx::at(&self.config.connection, now, out))? {
-                    Elapsed::Event(event) => Some(event.into()),
-                    Elapsed::Resumed(resumed) => self.resumed(resumed),
-                    // A server opens no connection, and nobody needs anything of it before answering it.
-                    Elapsed::HandshakeTimedOut
-                    | Elapsed::HandshakeLost(_)
-                    | Elapsed::Input(_)
-                    | Elapsed::News => None,
-                };
+            let (peer, cx) = &mut self.connection.enter(Some(now), out);
+            let event = match peer.handle_timeout(cx)? {
+                Elapsed::Event(event) => Some(event.into()),
+                Elapsed::Resumed(resumed) => self.resumed(resumed),
+                // A server opens no connection, and nobody needs anything of it before answering it.
+                Elapsed::HandshakeTimedOut
+                | Elapsed::HandshakeLost(_)
+                | Elapsed::Input(_)
+                | Elapsed::News => None,
+            };
             // What came to nothing is no reason to stop.
             if event.is_some() {
                 return event;
@@ -218,18 +208,23 @@ impl Server {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        if self.peer.messages().session.is_anonymous {
+        if self.connection.peer.messages().session.is_anonymous {
             self.identify();
         }
         let config = &self.config.connection;
-        let Some(incoming) =
-            self.peer.receive(&mut Cx::at(config, arrival.now, out), frame, arrival, scanned)
-        else {
-            self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
+        let Some(incoming) = self.connection.peer.receive(
+            &mut Cx::at(config, arrival.now, out),
+            frame,
+            arrival,
+            scanned,
+        ) else {
+            let (peer, cx) = &mut self.connection.enter(None, out);
+            peer.end_reception(cx);
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        self.peer.end_reception(&mut Cx::undated(&self.config.connection, out));
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.end_reception(cx);
         event
     }
 
@@ -267,8 +262,8 @@ impl Server {
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        match self.peer.serving.admit(&mut Cx::undated(&self.config.connection, out), kind, request)
-        {
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        match peer.serving.admit(cx, kind, request) {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
@@ -286,11 +281,12 @@ impl Server {
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
         }
-        if !self.peer.messages_mut().lifecycle.step(Step::Complete) {
+        if !self.connection.peer.messages_mut().lifecycle.step(Step::Complete) {
             // It has been received before.
             return None;
         }
-        self.peer.serving.calls.flush_held(&mut Cx::at(&self.config.connection, now, out));
+        let (peer, cx) = &mut self.connection.enter(Some(now), out);
+        peer.serving.calls.flush_held(cx);
         Some(ServerEvent::Ready)
     }
 
@@ -300,11 +296,22 @@ impl Server {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let event =
-            self.peer.refuse(&mut Cx::undated(&self.config.connection, out), kind, request)?;
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        let event = peer.refuse(cx, kind, request)?;
         Some(event.into())
     }
 }
 
-peer_face!(Server);
-task_face!(Server);
+impl Deref for Server {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}

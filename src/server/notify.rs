@@ -8,7 +8,7 @@ use super::Server;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
-use crate::peer::{Change, Cx, Delivery, Notice, NotifyError, Outlets};
+use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
 use crate::task::RELATED;
 
 /// A log message for the client
@@ -138,7 +138,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As for [`notify`](Self::notify).
+    /// As for [`notify`](crate::Connection::notify).
     pub fn log<T: Serialize + ?Sized>(
         &mut self,
         log: &Log<'_, T>,
@@ -154,20 +154,20 @@ impl Server {
             Some(context) if context.revision.rules().log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
-            _ => self.peer.messages().interests.wants_level(log.level),
+            _ => self.connection.peer.messages().interests.wants_level(log.level),
         }
     }
 
     /// The level of log messages that the session wants, and of all that are more severe.
     pub const fn log_level(&self) -> LoggingLevel {
-        self.peer.messages().interests.level()
+        self.connection.peer.messages().interests.level()
     }
 
     /// Says that a resource has changed, if the client has subscribed to it.
     ///
     /// # Errors
     ///
-    /// As for [`notify`](Self::notify).
+    /// As for [`notify`](crate::Connection::notify).
     pub fn resource_updated(
         &mut self,
         uri: &str,
@@ -175,7 +175,8 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let params = ResourceUpdatedParams::new(uri);
         // What is wanted now may be held, and is looked at again when it leaves.
-        let wanted = (!self.peer.messages().interests.wants_resource(uri)).then_some(false);
+        let wanted =
+            (!self.connection.peer.messages().interests.wants_resource(uri)).then_some(false);
         self.tell_of_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
@@ -183,28 +184,28 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As for [`notify`](Self::notify).
+    /// As for [`notify`](crate::Connection::notify).
     pub fn resource_updated_below(
         &mut self,
         subscribed: &str,
         uri: &str,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let wanted = Some(self.peer.messages().interests.wants_resource(subscribed));
+        let wanted = Some(self.connection.peer.messages().interests.wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
         self.tell_of_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
     /// The URIs that the client has subscribed to, in order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
-        self.peer.messages().interests.iter()
+        self.connection.peer.messages().interests.iter()
     }
 
     /// Says that a list has changed. Say it after the change, so that whoever asks again sees it.
     ///
     /// # Errors
     ///
-    /// As for [`notify`](Self::notify).
+    /// As for [`notify`](crate::Connection::notify).
     pub fn list_changed(
         &mut self,
         list: ChangedList,
@@ -224,7 +225,7 @@ impl Server {
     /// # Errors
     ///
     /// [`NotifyError::UnknownElicitation`] if no such elicitation is open; otherwise as for
-    /// [`notify`](Self::notify).
+    /// [`notify`](crate::Connection::notify).
     pub fn elicitation_complete(
         &mut self,
         elicitation_id: &str,
@@ -243,7 +244,8 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
-        self.peer.serving.notify(&mut Cx::undated(&self.config.connection, out), notice)
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.serving.notify(cx, notice)
     }
 
     fn tell<T: Serialize + ?Sized>(
@@ -255,6 +257,7 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
-        self.peer.serving.notify(&mut Cx::undated(&self.config.connection, out), notice)
+        let (peer, cx) = &mut self.connection.enter(None, out);
+        peer.serving.notify(cx, notice)
     }
 }

@@ -38,14 +38,14 @@ impl Server {
     ///
     /// [`RespondError::NotAllowed`] if the tool requires what the configuration does not offer: the
     /// capability `tasks.requests.tools.call` or the [extension](EXTENSION). Otherwise as for
-    /// [`respond`](Self::respond).
+    /// [`respond`](crate::Connection::respond).
     pub fn task_mode(
         &mut self,
         request: InboundId,
         support: &TaskSupport<'_>,
         out: &mut impl Outlets,
     ) -> Result<Option<TaskMode>, RespondError> {
-        self.peer.serving.check_answerable(request)?;
+        self.connection.peer.serving.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
         let in_session = context.revision.rules().asks_for_tasks;
         match (support, context.task.is_some()) {
@@ -73,13 +73,17 @@ impl Server {
         let config = &self.config.connection;
         if in_session {
             let needed = Capability::ServerTasksCallTool;
-            if !self.peer.messages().session.offered.contains(needed) {
+            if !self.connection.peer.messages().session.offered.contains(needed) {
                 return Err(NotAllowed::Capability(needed).into());
             }
             let fault = Fault::plain(ErrorCode::METHOD_NOT_FOUND, &"the tool runs only as a task");
-            return self.peer.serving.reject(&mut Cx::undated(config, out), request, fault);
+            return self.connection.peer.serving.reject(
+                &mut Cx::undated(config, out),
+                request,
+                fault,
+            );
         }
-        self.peer.serving.reject_missing_extension(
+        self.connection.peer.serving.reject_missing_extension(
             &mut Cx::undated(config, out),
             request,
             EXTENSION,

@@ -2,21 +2,13 @@
 
 use core::fmt::Debug;
 use core::hash::Hash;
-use core::time::Duration;
-
-use serde::ser::Serialize;
+use core::ops::DerefMut;
 
 use crate::client::{Client, ClientEvent};
-use crate::dialect::RespondError;
-use crate::error::ErrorCode;
 use crate::frame::{Frame, Outbox};
 use crate::handle::{CallId, InboundId};
-use crate::peer::{
-    CallError, CallOptions, CancelError, Cancellation, Cause, Counts, Delivery, NotifyError,
-    Progress, ProgressReport, SubscriptionNews,
-};
+use crate::peer::{Connection, SubscriptionNews};
 use crate::server::{Server, ServerEvent};
-use crate::session::Phase;
 use crate::time::Instant;
 
 /// What an event says, whichever role it comes from.
@@ -37,11 +29,8 @@ pub enum Meaning {
     Other,
 }
 
-/// [`Client`] or [`Server`].
-///
-/// Every method is the one of the same name of either; [`call`](Self::call) is `call_method`, and
-/// [`notify`](Self::notify) is `notify_method` without params.
-pub trait Machine: Clone + Debug + PartialEq + Hash {
+/// [`Client`] or [`Server`]: a [`Connection`], and what each role does in its own way.
+pub trait Machine: Clone + Debug + PartialEq + Hash + DerefMut<Target = Connection> {
     /// Its events.
     type Event<'f>: Debug + PartialEq;
 
@@ -49,96 +38,17 @@ pub trait Machine: Clone + Debug + PartialEq + Hash {
     fn meaning(event: &Self::Event<'_>) -> Meaning;
     /// An event with its own copy of the text.
     fn into_owned(event: Self::Event<'_>) -> Self::Event<'static>;
-    /// See either role.
+    /// [`Server::receive`] or [`Client::receive`].
     fn receive<'f>(
         &mut self,
         frame: Frame<'f>,
         now: Instant,
         out: &mut Outbox,
     ) -> Option<Self::Event<'f>>;
-    /// See either role.
+    /// [`Server::handle_timeout`] or [`Client::handle_timeout`].
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) -> Option<Self::Event<'static>>;
-    /// See either role.
-    fn poll_timeout(&self) -> Option<Instant>;
-    /// See either role.
-    fn phase(&self) -> Phase;
-    /// See either role.
-    fn counts(&self) -> Counts;
     /// Calls that have no outcome, subscriptions among them.
     fn calls(&self) -> impl Iterator<Item = CallId>;
-    /// See either role.
-    fn open_requests(&self) -> impl Iterator<Item = InboundId>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// Those of either role, here and below.
-    fn call<T: Serialize + ?Sized>(
-        &mut self,
-        method: &str,
-        params: &T,
-        options: CallOptions,
-        now: Instant,
-        out: &mut Outbox,
-    ) -> Result<CallId, CallError>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// See there.
-    fn cancel(
-        &mut self,
-        call: CallId,
-        reason: Option<&str>,
-        out: &mut Outbox,
-    ) -> Result<Cancellation, CancelError>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// See there.
-    fn respond<T: Serialize + ?Sized>(
-        &mut self,
-        request: InboundId,
-        result: &T,
-        out: &mut Outbox,
-    ) -> Result<(), RespondError>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// See there.
-    fn reject(
-        &mut self,
-        request: InboundId,
-        code: ErrorCode,
-        message: &str,
-        out: &mut Outbox,
-    ) -> Result<(), RespondError>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// See there.
-    fn progress(
-        &mut self,
-        request: InboundId,
-        progress: Progress<'_>,
-        now: Instant,
-        out: &mut Outbox,
-    ) -> Result<ProgressReport, RespondError>;
-    /// See either role.
-    ///
-    /// # Errors
-    ///
-    /// See there.
-    fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<Delivery, NotifyError>;
-    /// See either role.
-    fn disconnected(&mut self, cause: Cause, now: Instant);
-    /// See either role.
-    fn shut_down(&mut self, grace: Duration, now: Instant);
-    /// See either role.
-    fn close(&mut self);
 }
 
 /// What both roles have under the same name.
@@ -161,87 +71,6 @@ macro_rules! machine {
 
         fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) -> Option<$Event<'static>> {
             Self::handle_timeout(self, now, out)
-        }
-
-        fn poll_timeout(&self) -> Option<Instant> {
-            Self::poll_timeout(self)
-        }
-
-        fn phase(&self) -> Phase {
-            Self::phase(self)
-        }
-
-        fn counts(&self) -> Counts {
-            Self::counts(self)
-        }
-
-        fn open_requests(&self) -> impl Iterator<Item = InboundId> {
-            Self::open_requests(self)
-        }
-
-        fn call<T: Serialize + ?Sized>(
-            &mut self,
-            method: &str,
-            params: &T,
-            options: CallOptions,
-            now: Instant,
-            out: &mut Outbox,
-        ) -> Result<CallId, CallError> {
-            self.call_method(method, params, options, now, out)
-        }
-
-        fn cancel(
-            &mut self,
-            call: CallId,
-            reason: Option<&str>,
-            out: &mut Outbox,
-        ) -> Result<Cancellation, CancelError> {
-            Self::cancel(self, call, reason, out)
-        }
-
-        fn respond<T: Serialize + ?Sized>(
-            &mut self,
-            request: InboundId,
-            result: &T,
-            out: &mut Outbox,
-        ) -> Result<(), RespondError> {
-            Self::respond(self, request, result, out)
-        }
-
-        fn reject(
-            &mut self,
-            request: InboundId,
-            code: ErrorCode,
-            message: &str,
-            out: &mut Outbox,
-        ) -> Result<(), RespondError> {
-            Self::reject(self, request, code, message, out)
-        }
-
-        fn progress(
-            &mut self,
-            request: InboundId,
-            progress: Progress<'_>,
-            now: Instant,
-            out: &mut Outbox,
-        ) -> Result<ProgressReport, RespondError> {
-            Self::progress(self, request, progress, now, out)
-        }
-
-        fn notify(&mut self, method: &str, out: &mut Outbox) -> Result<Delivery, NotifyError> {
-            self.notify_method(method, &(), None, out)
-        }
-
-        fn disconnected(&mut self, cause: Cause, now: Instant) {
-            Self::disconnected(self, cause, now);
-        }
-
-        fn shut_down(&mut self, grace: Duration, now: Instant) {
-            Self::shut_down(self, grace, now);
-        }
-
-        fn close(&mut self) {
-            Self::close(self);
         }
     };
 }

@@ -20,7 +20,7 @@
 //! | go through everything that can happen, in every order | [`explore`], [`Canonical`] |
 //!
 //! The clock is a variable: an [`Instant`](crate::Instant) that you pass, and move on to
-//! [`poll_timeout`](crate::Server::poll_timeout) of whoever is next.
+//! [`poll_timeout`](crate::Connection::poll_timeout) of whoever is next.
 //!
 //! # Simulating your own agent
 //!

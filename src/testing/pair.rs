@@ -8,9 +8,10 @@ use super::machine::{Machine, Meaning};
 use super::monitor::{Broken, Monitor};
 use super::watched::{Monitors, WatchedPair};
 use super::wire::is_cancellation;
-use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
+use crate::client::{Client, ClientEvent, ConnectError};
+use crate::config::{ClientConfig, ServerConfig};
 use crate::frame::{Framing, Inbox, Outbox};
-use crate::server::{Server, ServerConfig, ServerEvent};
+use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 
 /// A client and a server, the wire between them, and one clock for both. Nothing moves by itself.

@@ -267,7 +267,8 @@ impl<M: Machine> State<M> {
 /// of it.
 fn cancelled<M: Machine>(state: &mut State<M>, id: InboundId) {
     state.follow.more().signals.extend(state.requests.cancel(id));
-    for call in state.machine.calls_made_for(id) {
+    let calls: Vec<_> = state.machine.calls_made_for(id).collect();
+    for call in calls {
         let reason = Some("the request that it was made for was cancelled");
         if state.machine.cancel(call, reason, &mut state.out).is_ok() {
             state.follow.wake(state.calls.cancelled(call));

@@ -134,7 +134,7 @@ impl<M: Machine> Exchange<M> {
     ///
     /// As for [`respond`](Self::respond).
     pub fn reject(&self, code: ErrorCode, message: &str) -> Result<(), RespondError> {
-        self.answer(|machine, out| machine.reject(self.inner.id, code, message, None, out))
+        self.answer(|machine, out| machine.reject(self.inner.id, code, message, out))
     }
 
     /// Answers it with an error and something more to say, any JSON.
@@ -149,7 +149,7 @@ impl<M: Machine> Exchange<M> {
         data: &T,
     ) -> Result<(), RespondError> {
         let data = Raw::from_serialize(data)?;
-        self.answer(|machine, out| machine.reject(self.inner.id, code, message, Some(&data), out))
+        self.answer(|machine, out| machine.reject_with(self.inner.id, code, message, &data, out))
     }
 
     /// Answers it with an error as it came from elsewhere: code, message and data. For gateways.

@@ -87,7 +87,7 @@ impl<M: Machine> Handle<M> {
         options: CallOptions,
     ) -> Result<CallId, CallError> {
         let params = Raw::from_serialize(params)?;
-        self.wire.call(|machine, out, now| machine.call(method, &params, options, now, out))
+        self.wire.call(|machine, out, now| machine.call_method(method, &params, options, now, out))
     }
 
     /// Asks for all pages of a list.
@@ -134,11 +134,11 @@ impl<M: Machine> Handle<M> {
         related: Option<InboundId>,
     ) -> Result<Delivery, NotifyError> {
         let params = Raw::from_serialize(params)?;
-        self.wire.with(|machine, out, _| machine.notify(method, &params, related, out))
+        self.wire.with(|machine, out, _| machine.notify_method(method, &params, related, out))
     }
 
     /// Ends a call that has been made and whose [`PendingCall`] somebody else waits for, by the
-    /// [id](PendingCall::id) that its events have: see [`Client::cancel`]. Whoever waits is told
+    /// [id](PendingCall::id) that its events have: see [`Client::cancel`](mcp_sansio::Connection::cancel). Whoever waits is told
     /// [`CallFailure::Cancelled`](crate::CallFailure::Cancelled).
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl<M: Machine> Handle<M> {
 
     /// The number of the connection, which every handle carries.
     pub fn connection(&self) -> ConnectionNumber {
-        self.wire.lock().machine.connection()
+        self.wire.lock().machine.connection_number()
     }
 
     /// The revision of the session; `None` before there is one.

@@ -2,10 +2,9 @@
 
 #![allow(unnameable_types, reason = "nobody but this crate has machines")]
 
-use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
+use mcp_sansio::task::{TaskCall, TaskNews, Tasks};
 use mcp_sansio::{
-    Call, Client, ClientCall, ClientRequest, ConnectionNumber, InboundId, Instant, Progress,
-    ProgressReport, Request, RespondError, Server,
+    Call, Client, ClientCall, ClientRequest, InboundId, Instant, Request, RespondError, Server,
 };
 
 use crate::machine::Machine;
@@ -26,7 +25,6 @@ pub trait Host {
     fn chore(request: &Self::Request) -> Option<Chore>
     where
         Self: Machine;
-    fn connection(&self) -> ConnectionNumber;
     fn serve_chore(
         &mut self,
         id: InboundId,
@@ -35,63 +33,9 @@ pub trait Host {
         now: Instant,
         out: &mut Out,
     ) -> Result<Option<TaskNews>, RespondError>;
-    fn begin_task(
-        &mut self,
-        id: InboundId,
-        new: NewTask,
-        tasks: &mut Tasks,
-        now: Instant,
-        out: &mut Out,
-    ) -> Result<TaskKey, TaskError>;
-    fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Out);
-    fn report_task_progress(
-        &mut self,
-        task: TaskKey,
-        progress: Progress<'_>,
-        tasks: &mut Tasks,
-        out: &mut Out,
-    ) -> Result<ProgressReport, TaskError>;
 }
 
-/// Implements it for a machine with the methods that are its own.
-macro_rules! host {
-    ($Machine:ident { $($own:item)* }) => {
-        impl Host for $Machine {
-            $($own)*
-
-            fn connection(&self) -> ConnectionNumber {
-                Self::connection(self)
-            }
-
-            fn begin_task(
-                &mut self,
-                id: InboundId,
-                new: NewTask,
-                tasks: &mut Tasks,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<TaskKey, TaskError> {
-                Self::begin_task(self, id, new, tasks, now, out)
-            }
-
-            fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut Out) {
-                Self::settle_tasks(self, tasks, now, out);
-            }
-
-            fn report_task_progress(
-                &mut self,
-                task: TaskKey,
-                progress: Progress<'_>,
-                tasks: &mut Tasks,
-                out: &mut Out,
-            ) -> Result<ProgressReport, TaskError> {
-                Self::report_task_progress(self, task, progress, tasks, out)
-            }
-        }
-    };
-}
-
-host!(Server {
+impl Host for Server {
     fn chore(request: &Request<'static>) -> Option<Chore> {
         match &request.call {
             Call::Task(call) => Some(Chore::Task(call.clone())),
@@ -113,9 +57,9 @@ host!(Server {
             Chore::Listen => self.grant_with_tasks(id, None, tasks, now, out).map(|()| None),
         }
     }
-});
+}
 
-host!(Client {
+impl Host for Client {
     fn chore(request: &ClientRequest<'static>) -> Option<Chore> {
         match &request.call {
             ClientCall::Task(call) => Some(Chore::Task(call.clone())),
@@ -137,4 +81,4 @@ host!(Client {
             Chore::Listen => Ok(None),
         }
     }
-});
+}

@@ -15,7 +15,7 @@ impl<M: Machine> Wire<M> {
     /// Makes the connection known to those that share its tasks.
     pub(crate) fn link(self: &Arc<Self>) {
         if let Some(tasks) = &self.tasks {
-            let connection = self.lock().machine.connection();
+            let connection = self.lock().machine.connection_number();
             tasks.lock().link(connection, self.weak());
         }
     }
@@ -55,7 +55,7 @@ impl<M: Machine> Wire<M> {
         let (mut shared, now) = (tasks.lock(), self.clock.now());
         shared.sweep(now);
         tell_on(state, &mut shared, now);
-        let connection = state.machine.connection();
+        let connection = state.machine.connection_number();
         if state.machine.phase() == Phase::Closed {
             shared.unlink(connection);
             // Nobody can ask for them any more.
@@ -90,7 +90,7 @@ fn tell_on<M: Machine>(state: &mut State<M>, shared: &mut Shared, now: Instant) 
         }
     }
     state.refuse_all();
-    let connection = state.machine.connection();
+    let connection = state.machine.connection_number();
     if shared.tasks.has_news_for(connection) {
         state.machine.settle_tasks(&mut shared.tasks, now, &mut state.out);
     }

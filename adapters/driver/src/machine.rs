@@ -1,16 +1,14 @@
 //! What the adapter needs of a machine, so that one set of threads drives either role.
 
 use std::fmt::Debug;
+use std::ops::DerefMut;
 use std::time::Duration;
 
-use mcp_sansio::json::{EncodeError, Raw, Str};
-use mcp_sansio::model::method::PagedMethod;
+use mcp_sansio::json::{EncodeError, Str};
 use mcp_sansio::{
-    Arrival, CallEnded, CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet,
-    Cause, Client, ClientEvent, ClientRequest, Counts, Delivery, ErrorCode, ErrorObject, Frame,
-    InboundId, Instant, ListPage, NotifyError, PagesRestarted, Paging, Phase, Prepared, Progress,
-    ProgressReport, ProgressUpdate, Request, RespondError, Revision, Server, ServerEvent,
-    TaskAnswer, TaskOptions, TaskTicket, WrittenResult,
+    Arrival, CallEnded, Client, ClientEvent, ClientRequest, Connection, Frame, InboundId, Instant,
+    ListPage, PagesRestarted, ProgressUpdate, Request, Server, ServerEvent, TaskAnswer,
+    WrittenResult,
 };
 use serde::Serialize;
 
@@ -53,8 +51,8 @@ pub(crate) mod sealed {
         Event(M::Event),
     }
 
-    /// The methods of a machine that the threads use.
-    pub trait Steer: Sized + Send + 'static {
+    /// A [`Connection`], and what the threads use of each role.
+    pub trait Steer: DerefMut<Target = Connection> + Sized + Send + 'static {
         /// Whether to read on, to no purpose, after the connection has ended. A server that is shut
         /// down may still be writing, and would die of a broken pipe instead of ending.
         const READS_TO_THE_END: bool;
@@ -82,22 +80,6 @@ pub(crate) mod sealed {
         fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<Happening<Self>>
         where
             Self: Machine;
-        fn poll_timeout(&self) -> Option<Instant>;
-        fn phase(&self) -> Phase;
-        fn counts(&self) -> Counts;
-        #[cfg(feature = "http")]
-        fn release(&mut self);
-        fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool;
-        fn revision(&self) -> Option<Revision>;
-        fn peer_capabilities(&self) -> CapabilitySet;
-        fn disconnected(&mut self, cause: Cause, now: Instant);
-        fn shut_down(&mut self, grace: Duration, now: Instant);
-        fn respond(
-            &mut self,
-            id: InboundId,
-            result: &Raw<'_>,
-            out: &mut Out,
-        ) -> Result<(), RespondError>;
         fn write_result<'b, T: Serialize + ?Sized>(
             request: &Self::Request,
             result: &T,
@@ -105,81 +87,6 @@ pub(crate) mod sealed {
         ) -> Result<WrittenResult<'b>, EncodeError>
         where
             Self: Machine;
-        fn respond_written(
-            &mut self,
-            id: InboundId,
-            result: &WrittenResult<'_>,
-            out: &mut Out,
-        ) -> Result<(), RespondError>;
-        fn respond_prepared(
-            &mut self,
-            id: InboundId,
-            result: &Prepared,
-            out: &mut Out,
-        ) -> Result<(), RespondError>;
-        fn reject(
-            &mut self,
-            id: InboundId,
-            code: ErrorCode,
-            message: &str,
-            data: Option<&Raw<'_>>,
-            out: &mut Out,
-        ) -> Result<(), RespondError>;
-        fn reject_as(
-            &mut self,
-            id: InboundId,
-            error: &ErrorObject<'_>,
-            out: &mut Out,
-        ) -> Result<(), RespondError>;
-        fn progress(
-            &mut self,
-            id: InboundId,
-            progress: Progress<'_>,
-            now: Instant,
-            out: &mut Out,
-        ) -> Result<ProgressReport, RespondError>;
-        fn call(
-            &mut self,
-            method: &str,
-            params: &Raw<'_>,
-            options: CallOptions,
-            now: Instant,
-            out: &mut Out,
-        ) -> Result<CallId, CallError>;
-        fn list<P: PagedMethod>(
-            &mut self,
-            paging: Paging,
-            options: CallOptions,
-            now: Instant,
-            out: &mut Out,
-        ) -> Result<CallId, CallError>;
-        fn calls_made_for(&self, id: InboundId) -> Vec<CallId>;
-        fn cancel(
-            &mut self,
-            call: CallId,
-            reason: Option<&str>,
-            out: &mut Out,
-        ) -> Result<Cancellation, CancelError>;
-        fn resume_task(
-            &mut self,
-            ticket: &TaskTicket,
-            options: TaskOptions,
-            now: Instant,
-            out: &mut Out,
-        ) -> Result<CallId, CallError>;
-        fn cancel_task(
-            &mut self,
-            call: CallId,
-            now: Instant,
-            out: &mut Out,
-        ) -> Result<(), CallError>;
-        fn notify(
-            &mut self,
-            method: &str,
-            params: &Raw<'_>,
-            related: Option<InboundId>,
-            out: &mut Out,
-        ) -> Result<Delivery, NotifyError>;
     }
 }
 
@@ -243,172 +150,12 @@ macro_rules! machine {
                 event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
             }
 
-            fn poll_timeout(&self) -> Option<Instant> {
-                Self::poll_timeout(self)
-            }
-
-            fn phase(&self) -> Phase {
-                Self::phase(self)
-            }
-
-            fn counts(&self) -> Counts {
-                Self::counts(self)
-            }
-
-            #[cfg(feature = "http")]
-            fn release(&mut self) {
-                Self::release(self);
-            }
-
-            fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
-                Self::has_room_for(self, frame, unsent)
-            }
-
-            fn revision(&self) -> Option<Revision> {
-                Self::revision(self)
-            }
-
-            fn peer_capabilities(&self) -> CapabilitySet {
-                Self::peer_capabilities(self)
-            }
-
-            fn disconnected(&mut self, cause: Cause, now: Instant) {
-                Self::disconnected(self, cause, now);
-            }
-
-            fn shut_down(&mut self, grace: Duration, now: Instant) {
-                Self::shut_down(self, grace, now);
-            }
-
-            fn respond(
-                &mut self,
-                id: InboundId,
-                result: &Raw<'_>,
-                out: &mut Out,
-            ) -> Result<(), RespondError> {
-                Self::respond(self, id, result, out)
-            }
-
             fn write_result<'b, T: Serialize + ?Sized>(
                 request: &$Request<'static>,
                 result: &T,
                 buffer: &'b mut Vec<u8>,
             ) -> Result<WrittenResult<'b>, EncodeError> {
                 request.write_result(result, buffer)
-            }
-
-            fn respond_written(
-                &mut self,
-                id: InboundId,
-                result: &WrittenResult<'_>,
-                out: &mut Out,
-            ) -> Result<(), RespondError> {
-                Self::respond_written(self, id, result, out)
-            }
-
-            fn respond_prepared(
-                &mut self,
-                id: InboundId,
-                result: &Prepared,
-                out: &mut Out,
-            ) -> Result<(), RespondError> {
-                Self::respond_prepared(self, id, result, out)
-            }
-
-            fn reject(
-                &mut self,
-                id: InboundId,
-                code: ErrorCode,
-                message: &str,
-                data: Option<&Raw<'_>>,
-                out: &mut Out,
-            ) -> Result<(), RespondError> {
-                match data {
-                    Some(data) => Self::reject_with(self, id, code, message, data, out),
-                    None => Self::reject(self, id, code, message, out),
-                }
-            }
-
-            fn reject_as(
-                &mut self,
-                id: InboundId,
-                error: &ErrorObject<'_>,
-                out: &mut Out,
-            ) -> Result<(), RespondError> {
-                Self::reject_as(self, id, error, out)
-            }
-
-            fn progress(
-                &mut self,
-                id: InboundId,
-                progress: Progress<'_>,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<ProgressReport, RespondError> {
-                Self::progress(self, id, progress, now, out)
-            }
-
-            fn call(
-                &mut self,
-                method: &str,
-                params: &Raw<'_>,
-                options: CallOptions,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<CallId, CallError> {
-                self.call_method(method, params, options, now, out)
-            }
-
-            fn list<P: PagedMethod>(
-                &mut self,
-                paging: Paging,
-                options: CallOptions,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<CallId, CallError> {
-                self.list::<P>(paging, options, now, out)
-            }
-
-            fn calls_made_for(&self, id: InboundId) -> Vec<CallId> {
-                Self::calls_made_for(self, id).collect()
-            }
-
-            fn cancel(
-                &mut self,
-                call: CallId,
-                reason: Option<&str>,
-                out: &mut Out,
-            ) -> Result<Cancellation, CancelError> {
-                Self::cancel(self, call, reason, out)
-            }
-
-            fn resume_task(
-                &mut self,
-                ticket: &TaskTicket,
-                options: TaskOptions,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<CallId, CallError> {
-                Self::resume_task(self, ticket, options, now, out)
-            }
-
-            fn cancel_task(
-                &mut self,
-                call: CallId,
-                now: Instant,
-                out: &mut Out,
-            ) -> Result<(), CallError> {
-                Self::cancel_task(self, call, now, out)
-            }
-
-            fn notify(
-                &mut self,
-                method: &str,
-                params: &Raw<'_>,
-                related: Option<InboundId>,
-                out: &mut Out,
-            ) -> Result<Delivery, NotifyError> {
-                self.notify_method(method, params, related, out)
             }
         }
     };

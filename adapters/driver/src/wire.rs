@@ -458,7 +458,7 @@ impl<M: Machine> State<M> {
     pub(crate) fn refuse_all(&mut self) {
         let Self { machine, out, unanswered, .. } = self;
         unanswered.retain(|(id, text)| {
-            let refused = machine.reject(*id, ErrorCode::INTERNAL_ERROR, text, None, out);
+            let refused = machine.reject(*id, ErrorCode::INTERNAL_ERROR, text, out);
             matches!(refused, Err(RespondError::Encode(_)))
         });
     }

@@ -234,7 +234,7 @@ impl Small {
                 }
             }
             ServerEvent::TaskAnswer(answer) => _ = self.tasks.answered(&answer, self.now),
-            ServerEvent::Closed { .. } => self.tasks.disconnected(self.server.connection()),
+            ServerEvent::Closed { .. } => self.tasks.disconnected(self.server.connection_number()),
             _ => {}
         }
         Ok(())

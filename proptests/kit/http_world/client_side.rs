@@ -135,7 +135,7 @@ impl HttpWorld {
         if !was_connected {
             return Ok(());
         }
-        let number = self.client.connection().get() + 1;
+        let number = self.client.connection_number().get() + 1;
         self.client = self.client.successor(ConnectionNumber::new(number));
         self.posts.renew();
         self.client.connect(self.now, &mut self.posts).map_err(|error| error.to_string())

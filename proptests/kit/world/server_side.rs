@@ -226,7 +226,7 @@ impl World {
                 Ok(())
             }
             ServerEvent::Closed { .. } => {
-                self.tasks.disconnected(self.server.connection());
+                self.tasks.disconnected(self.server.connection_number());
                 Ok(())
             }
             _ => Ok(()),

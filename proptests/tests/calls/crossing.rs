@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallId, CallOptions, Cause, Client, Expiry, InboundId, Outcome, Progress, RespondError, Server,
-    Timeout, testing,
+    Timeout,
 };
 use mcp_sansio_proptests::{Machine, Meaning, Pair, Seen, config, ready};
 
@@ -36,12 +36,8 @@ impl Link {
         let options = CallOptions::new().progress().total(Timeout::After(Duration::from_secs(1)));
         let Pair { client, server, client_out, server_out, now, .. } = &mut self.pair;
         match self.caller {
-            Caller::Client => {
-                testing::Machine::call(client, "x/y", &(), options, *now, client_out).unwrap()
-            }
-            Caller::Server => {
-                testing::Machine::call(server, "x/y", &(), options, *now, server_out).unwrap()
-            }
+            Caller::Client => client.call_method("x/y", &(), options, *now, client_out).unwrap(),
+            Caller::Server => server.call_method("x/y", &(), options, *now, server_out).unwrap(),
         }
     }
 

@@ -67,7 +67,7 @@ impl<M: Machine> Side<M> {
 
     fn call_method(&mut self, method: &str) -> CallId {
         let options = CallOptions::new().progress();
-        self.machine.call(method, &(), options, self.now, &mut self.out).unwrap()
+        self.machine.call_method(method, &(), options, self.now, &mut self.out).unwrap()
     }
 }
 

@@ -62,7 +62,7 @@ fn the_core_is_deterministic() {
 }
 
 /// From the ground up: each layer uses only those before it.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "base64",
     "time",
     "version",
@@ -75,6 +75,7 @@ const LAYERS: [&str; 22] = [
     "rpc",
     "model",
     "dialect",
+    "config",
     "session",
     "subscription",
     "pagination",

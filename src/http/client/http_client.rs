@@ -9,7 +9,8 @@ use super::config::HttpClientConfig;
 use super::exchange::ExchangeNumber;
 use super::posts::Posts;
 use super::response_reader::ResponseReader;
-use crate::client::{Client, ClientConfig, ClientEvent, ConnectError};
+use crate::client::{Client, ClientEvent, ConnectError};
+use crate::config::ClientConfig;
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::http::Headers;
@@ -308,7 +309,7 @@ impl HttpClient {
 
     /// Asks for another session.
     fn renew(&mut self, now: Instant) {
-        let number = self.client.connection().get().wrapping_add(1);
+        let number = self.client.connection_number().get().wrapping_add(1);
         self.client = self.client.successor(ConnectionNumber::new(number));
         self.renewal = Renewal::Asked;
         // If it cannot be said the machine has ended, and that is told like any other end.

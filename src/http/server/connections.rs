@@ -81,7 +81,7 @@ impl HttpServer {
         (server, streams): (Server, Streams),
         source: RequestSource,
     ) -> u32 {
-        let number = server.connection().get();
+        let number = server.connection_number().get();
         let connection = Connection { server, streams, deadline: None, source, session: None };
         self.connections.insert(number, connection);
         number

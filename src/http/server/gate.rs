@@ -8,13 +8,14 @@ use super::body::{self, Body};
 use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
+use crate::config::ServerConfig;
 use crate::error::ErrorCode;
 use crate::http::media::{accepts, accepts_both_plainly};
 use crate::http::{Field, Headers, is_json, name};
 use crate::json::ScannedFrame;
 use crate::peer::Identity;
 use crate::rpc::Id;
-use crate::server::{ServerConfig, ServerTemplate};
+use crate::server::ServerTemplate;
 use crate::version::{Revision, RevisionSet};
 
 /// Looks at requests of HTTP, one at a time, and says where each belongs. It remembers nothing.

@@ -15,11 +15,12 @@ use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::source::RequestSource;
 use super::streams::{ResponseId, Streams};
+use crate::config::ServerConfig;
 use crate::frame::Frame;
 use crate::handle::{ConnectionNumber, Principal};
 use crate::http::{Headers, ParamHeaders};
 use crate::peer::Cause;
-use crate::server::{Server, ServerConfig, ServerEvent};
+use crate::server::{Server, ServerEvent};
 use crate::session::Phase;
 use crate::time::Instant;
 
@@ -308,7 +309,7 @@ impl HttpServer {
     }
 
     /// Ends every connection when everything in flight has been answered, and after this time at the latest, as
-    /// [`Server::shut_down`] does. Subscriptions end at once, in good order, and event streams of sessions when
+    /// [`Server::shut_down`](crate::Connection::shut_down) does. Subscriptions end at once, in good order, and event streams of sessions when
     /// these do. From now on every request is refused with 503, but for the answers that are waited for.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
         self.is_shutting_down = true;

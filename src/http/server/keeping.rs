@@ -121,7 +121,7 @@ impl<E: EventStore> Streams<E> {
     }
 
     /// Whether nothing is left of it, and nothing can come: the only response has ended, or the session has
-    /// not come about. Then the machine can be [closed](crate::Server::close).
+    /// not come about. Then the machine can be [closed](crate::Connection::close).
     pub fn has_ended(&self) -> bool {
         match (self.manner, self.opening) {
             (Manner::Session(_), Some(opening)) => {

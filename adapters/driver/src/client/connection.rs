@@ -216,7 +216,7 @@ impl Connection {
         let successor = advised.then(|| {
             let next = options.tasks.as_ref().map(SharedTasks::next_connection);
             wire.with(|client, _, _| {
-                client.successor(next.unwrap_or_else(|| next_number(client.connection())))
+                client.successor(next.unwrap_or_else(|| next_number(client.connection_number())))
             })
         });
         Err(Box::new(Failed { error: OpenError::Connect(failure), successor }))

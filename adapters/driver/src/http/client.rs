@@ -203,9 +203,9 @@ impl Wire<Client> {
         }
         let number = match &self.tasks {
             Some(tasks) => tasks.next_connection(),
-            None => ConnectionNumber::new(state.machine.connection().get().wrapping_add(1)),
+            None => ConnectionNumber::new(state.machine.connection_number().get().wrapping_add(1)),
         };
-        let old = state.machine.connection();
+        let old = state.machine.connection_number();
         state.machine = state.machine.successor(number);
         state.http.requests.is_renewing = true;
         if let Some(posts) = state.posts() {

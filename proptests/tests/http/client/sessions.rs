@@ -182,7 +182,7 @@ fn a_session_that_is_lost_is_followed_by_another() {
             .collect();
         let closed = Outcome::Closed(Cause::SessionLost);
         assert_eq!(calls, [(first, closed.clone()), (second, closed)]);
-        assert_eq!(side.http.client().connection(), ConnectionNumber::new(1));
+        assert_eq!(side.http.client().connection_number(), ConnectionNumber::new(1));
         // Another one is asked for without the id of the one before, once.
         let opening = side.sent_one();
         assert_eq!(opening.text(), post(&[], &initialize(1, "2025-11-25")));

@@ -331,7 +331,7 @@ impl World {
                 self.news.extend(self.tasks.answered(&answer, now));
             }
         }
-        let before = self.server.server.connection();
+        let before = self.server.server.connection_number();
         self.tasks.disconnected(before);
         assert_eq!(self.client.client.counts().outbound, 0, "{number}");
         assert_eq!(self.client.client.counts().inbound, 0);

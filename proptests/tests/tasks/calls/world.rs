@@ -89,7 +89,7 @@ impl World {
 
     /// Does what is to be done on the server without a message.
     fn has_more(&mut self) -> bool {
-        let connection = self.server.server.connection();
+        let connection = self.server.server.connection_number();
         let had = self.tasks.has_news_for(connection);
         self.server.server.settle_tasks(&mut self.tasks, self.server.now, &mut self.server.out);
         had

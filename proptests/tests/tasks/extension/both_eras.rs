@@ -113,7 +113,7 @@ fn a_session_reads_a_task_that_was_begun_without_it() {
         assert_eq!(serve(&mut other, tasks, &result_in_session("2", "t")), None);
         assert_eq!(other.sent(), [""; 0]);
         tasks.complete(key, &done(), other.now).unwrap();
-        assert_eq!(tasks.next_connection(), Some(other.server.connection()));
+        assert_eq!(tasks.next_connection(), Some(other.server.connection_number()));
         other.server.settle_tasks(tasks, other.now, &mut other.out);
         assert_eq!(other.sent(), [related("2", "t")]);
         serve(&mut other, tasks, &result_in_session("3", "t"));

@@ -21,7 +21,7 @@ fn subscriptions_that_have_ended_with_their_connections_cost_nothing() {
             assert_eq!(side.sent().len(), 2);
             side.server.close();
             side.outcomes();
-            host.tasks.disconnected(side.server.connection());
+            host.tasks.disconnected(side.server.connection_number());
         }
     });
     assert!(bytes < 2_000, "{bytes} bytes");
@@ -66,11 +66,11 @@ fn a_subscription_outlasts_those_of_others() {
     host.subscribe("2", r#""t""#);
     assert_eq!(host.sent().len(), 2);
     host.completes(key);
-    let both = [host.side.server.connection(), other.server.connection()];
+    let both = [host.side.server.connection_number(), other.server.connection_number()];
     assert!(host.tasks.connections_with_news().eq(both));
     host.settle();
     assert_eq!(host.sent(), [told("2", &ended_well("t"))]);
-    assert!(host.tasks.connections_with_news().eq([other.server.connection()]));
+    assert!(host.tasks.connections_with_news().eq([other.server.connection_number()]));
     other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
     assert_eq!(other.sent(), [told("1", &ended_well("t"))]);
     assert_eq!(host.tasks.connections_with_news().next(), None);
@@ -88,7 +88,7 @@ fn sessions_that_have_ended_wait_for_nothing() {
             assert_eq!(serve(&mut side, &mut host.tasks, &frame), None);
             side.server.close();
             side.outcomes();
-            host.tasks.disconnected(side.server.connection());
+            host.tasks.disconnected(side.server.connection_number());
         }
     });
     assert!(bytes < 2_000, "{bytes} bytes");

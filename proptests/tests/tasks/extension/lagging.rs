@@ -65,7 +65,7 @@ fn who_does_not_read_is_told_the_newest_state_once() {
     host.completes(keys[0]);
     host.settle();
     assert_eq!(host.sent(), [error(r#""fill""#, -32603, "no")]);
-    assert!(host.tasks.has_news_for(host.side.server.connection()));
+    assert!(host.tasks.has_news_for(host.side.server.connection_number()));
     host.side.out = roomy;
     host.settle();
     let soon =

@@ -180,7 +180,7 @@ fn each_subscription_is_told_once() {
     host.completes(keys[1]);
     let connections: Vec<_> = std::iter::from_fn(|| {
         let next = host.tasks.next_connection()?;
-        if next == other.server.connection() {
+        if next == other.server.connection_number() {
             other.server.settle_tasks(&mut host.tasks, now, &mut other.out);
         } else {
             host.settle();
@@ -188,7 +188,10 @@ fn each_subscription_is_told_once() {
         Some(next)
     })
     .collect();
-    assert_eq!(connections, [host.side.server.connection(), other.server.connection()]);
+    assert_eq!(
+        connections,
+        [host.side.server.connection_number(), other.server.connection_number()]
+    );
     let (first, second) = (ended_well("a"), ended_well("b"));
     let expected =
         [told("1", &first), told("2", &first), told("2", &second), told(r#""1""#, &second)];
@@ -374,7 +377,7 @@ fn a_connection_that_has_ended_is_told_nothing() {
     let key = host.begin("t");
     host.subscribe("1", r#""t""#);
     host.completes(key);
-    let connection = host.side.server.connection();
+    let connection = host.side.server.connection_number();
     assert!(host.tasks.has_news_for(connection));
     host.tasks.disconnected(connection);
     assert!(!host.tasks.has_news_for(connection));

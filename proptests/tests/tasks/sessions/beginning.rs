@@ -49,7 +49,7 @@ fn what_is_not_declared_is_not_a_task() {
         let mut stage = Stage::of(H::plain(), Tasks::default());
         for task in [r#"{}"#, r#"{"ttl":1}"#, r#"{"ttl":-1}"#, "7", "null"] {
             let request = stage.requested("1", &format!(r#""task":{task}"#));
-            assert_eq!(stage.host.context(request).unwrap().task, None, "{task}");
+            assert_eq!(stage.host.machine().context(request).unwrap().task, None, "{task}");
             let begun = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks);
             assert_eq!(begun, Err(TaskError::NotWanted), "{task}");
             stage.host.answer(request, H::RESULT).unwrap();
@@ -165,7 +165,7 @@ fn older_sessions_have_no_tasks() {
         for revision in [Revision::V2025_06_18, Revision::V2025_03_26, Revision::V2024_11_05] {
             let mut stage = Stage::of(H::host_with(revision, |_| ()), Tasks::default());
             let request = stage.requested("1", r#""task":{"ttl":-1}"#);
-            assert_eq!(stage.host.context(request).unwrap().task, None);
+            assert_eq!(stage.host.machine().context(request).unwrap().task, None);
             for what in ["get", "result", "cancel"] {
                 stage.hear(&crate::sessions::kit::about("2", what, "a"));
                 let sent = stage.sent();
@@ -174,7 +174,11 @@ fn older_sessions_have_no_tasks() {
             stage.hear(&crate::sessions::kit::request("3", "tasks/list", ""));
             assert!(stage.sent()[0].contains(r#""id":3,"error":{"code":-32601,"#));
             stage.hear(&crate::sessions::kit::changed(shown("a", "working")));
-            assert_eq!((stage.sent().len(), stage.host.open_requests()), (0, 1), "{revision}");
+            assert_eq!(
+                (stage.sent().len(), stage.host.machine().open_requests().count()),
+                (0, 1),
+                "{revision}"
+            );
         }
     }
     on_both!(check);
@@ -189,7 +193,7 @@ fn a_request_is_answered_with_its_task() {
         let request = stage.requested(r#""x""#, r#""task":{}"#);
         let key = stage.host.begin(request, NewTask::new("a"), &mut stage.tasks).unwrap();
         assert_eq!(stage.sent(), [created(r#""x""#, shown("a", "working"))]);
-        assert_eq!((stage.host.open_requests(), stage.tasks.len()), (0, 1));
+        assert_eq!((stage.host.machine().open_requests().count(), stage.tasks.len()), (0, 1));
         let again = stage.host.begin(request, NewTask::new("b"), &mut stage.tasks);
         assert_eq!(again, Err(TaskError::Respond(RespondError::Answered)));
         assert_eq!(stage.tasks.find("a"), Some(key));
@@ -276,7 +280,11 @@ fn a_task_says_how_long_it_is_kept() {
             assert_eq!(heard, Heard::Violation(ViolationKind::InvalidParams), "{task}");
             let sent = stage.sent();
             assert!(sent[0].contains(r#""id":1,"error":{"code":-32602,"#), "{sent:?}");
-            assert_eq!((sent.len(), stage.host.open_requests()), (1, 0), "{task}");
+            assert_eq!(
+                (sent.len(), stage.host.machine().open_requests().count()),
+                (1, 0),
+                "{task}"
+            );
         }
     }
     on_both!(check);
@@ -381,8 +389,8 @@ fn a_task_is_there_before_it_is_announced() {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
         let other = stage.requested("2", "");
-        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
-        assert_eq!((stage.sent().len(), stage.host.open_requests()), (0, 2));
+        let key = stage.create(request, NewTask::new("a")).unwrap();
+        assert_eq!((stage.sent().len(), stage.host.machine().open_requests().count()), (0, 2));
         assert!(stage.tasks.save(key).is_some());
         let announced = stage.host.announce(other, key, &mut stage.tasks);
         assert_eq!(announced, Err(TaskError::NotWanted));

@@ -126,7 +126,7 @@ fn a_task_is_not_cancelled_like_a_request() {
         let request = stage.requested("1", r#""task":{}"#);
         assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
         assert_eq!(stage.host.due(), violation);
-        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        let key = stage.create(request, NewTask::new("a")).unwrap();
         assert_eq!(stage.hear(&cancelled("1")), Heard::Nothing);
         assert_eq!(stage.host.due(), violation);
         stage.host.announce(request, key, &mut stage.tasks).unwrap();

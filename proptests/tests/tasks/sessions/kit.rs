@@ -7,9 +7,9 @@ use mcp_sansio::json::Raw;
 use mcp_sansio::model::TasksCapability;
 use mcp_sansio::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks, TasksConfig};
 use mcp_sansio::{
-    Arrival, Call, CancelCause, ClientCall, ClientConfig, ClientEvent, ConnectionConfig,
-    ConnectionNumber, InboundId, Instant, Outbox, Principal, Progress, ProgressReport,
-    RequestContext, RespondError, Revision, ServerConfig, ServerEvent, TaskAnswer, ViolationKind,
+    Arrival, Call, CancelCause, ClientCall, ClientConfig, ClientEvent, Connection,
+    ConnectionConfig, InboundId, Instant, Outbox, Principal, Progress, ProgressReport,
+    RespondError, Revision, ServerConfig, ServerEvent, TaskAnswer, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
@@ -48,41 +48,60 @@ pub(crate) trait Host: Clone + fmt::Debug + Sized {
     fn due(&mut self) -> Vec<Heard>;
     fn out(&mut self) -> &mut Outbox;
     fn now(&mut self) -> &mut Instant;
-    fn context(&self, request: InboundId) -> Option<RequestContext>;
-    fn open_requests(&self) -> usize;
-    fn connection(&self) -> ConnectionNumber;
-    fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError>;
+    /// What both sides have in common, the time and the outbox.
+    fn parts(&mut self) -> (&mut Connection, Instant, &mut Outbox);
+    /// The same to look at.
+    fn machine(&self) -> &Connection;
+
+    fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError> {
+        let (machine, _, out) = self.parts();
+        machine.respond(request, &Raw::new(result).unwrap(), out)
+    }
+
     fn begin(
         &mut self,
         request: InboundId,
         new: NewTask,
         tasks: &mut Tasks,
-    ) -> Result<TaskKey, TaskError>;
-    fn create(
-        &self,
-        request: InboundId,
-        new: NewTask,
-        tasks: &mut Tasks,
-    ) -> Result<TaskKey, TaskError>;
+    ) -> Result<TaskKey, TaskError> {
+        let (machine, now, out) = self.parts();
+        machine.begin_task(request, new, tasks, now, out)
+    }
+
     fn announce(
         &mut self,
         request: InboundId,
         key: TaskKey,
         tasks: &mut Tasks,
-    ) -> Result<(), TaskError>;
+    ) -> Result<(), TaskError> {
+        let (machine, _, out) = self.parts();
+        machine.announce_task(request, key, None, tasks, out)
+    }
+
     fn serve(
         &mut self,
         request: InboundId,
         call: &TaskCall<'_>,
         tasks: &mut Tasks,
-    ) -> Result<Option<TaskNews>, RespondError>;
-    fn settle(&mut self, tasks: &mut Tasks);
+    ) -> Result<Option<TaskNews>, RespondError> {
+        let (machine, now, out) = self.parts();
+        machine.serve_task(request, call, tasks, now, out)
+    }
+
+    fn settle(&mut self, tasks: &mut Tasks) {
+        let (machine, now, out) = self.parts();
+        machine.settle_tasks(tasks, now, out);
+    }
+
     fn report(
         &mut self,
         key: TaskKey,
         progress: Progress<'_>,
         tasks: &mut Tasks,
-    ) -> Result<ProgressReport, TaskError>;
+    ) -> Result<ProgressReport, TaskError> {
+        let (machine, _, out) = self.parts();
+        machine.report_task_progress(key, progress, tasks, out)
+    }
 }
 
 macro_rules! host {
@@ -105,69 +124,12 @@ macro_rules! host {
             &mut self.now
         }
 
-        fn context(&self, request: InboundId) -> Option<RequestContext> {
-            self.$machine.context(request)
+        fn parts(&mut self) -> (&mut Connection, Instant, &mut Outbox) {
+            (&mut self.$machine, self.now, &mut self.out)
         }
 
-        fn open_requests(&self) -> usize {
-            self.$machine.open_requests().count()
-        }
-
-        fn connection(&self) -> ConnectionNumber {
-            self.$machine.connection()
-        }
-
-        fn answer(&mut self, request: InboundId, result: &str) -> Result<(), RespondError> {
-            self.$machine.respond(request, &Raw::new(result).unwrap(), &mut self.out)
-        }
-
-        fn begin(
-            &mut self,
-            request: InboundId,
-            new: NewTask,
-            tasks: &mut Tasks,
-        ) -> Result<TaskKey, TaskError> {
-            self.$machine.begin_task(request, new, tasks, self.now, &mut self.out)
-        }
-
-        fn create(
-            &self,
-            request: InboundId,
-            new: NewTask,
-            tasks: &mut Tasks,
-        ) -> Result<TaskKey, TaskError> {
-            self.$machine.create_task(request, new, tasks, self.now)
-        }
-
-        fn announce(
-            &mut self,
-            request: InboundId,
-            key: TaskKey,
-            tasks: &mut Tasks,
-        ) -> Result<(), TaskError> {
-            self.$machine.announce_task(request, key, None, tasks, &mut self.out)
-        }
-
-        fn serve(
-            &mut self,
-            request: InboundId,
-            call: &TaskCall<'_>,
-            tasks: &mut Tasks,
-        ) -> Result<Option<TaskNews>, RespondError> {
-            self.$machine.serve_task(request, call, tasks, self.now, &mut self.out)
-        }
-
-        fn settle(&mut self, tasks: &mut Tasks) {
-            self.$machine.settle_tasks(tasks, self.now, &mut self.out);
-        }
-
-        fn report(
-            &mut self,
-            key: TaskKey,
-            progress: Progress<'_>,
-            tasks: &mut Tasks,
-        ) -> Result<ProgressReport, TaskError> {
-            self.$machine.report_task_progress(key, progress, tasks, &mut self.out)
+        fn machine(&self) -> &Connection {
+            &self.$machine
         }
     };
 }
@@ -279,6 +241,16 @@ impl<H: Host> Stage<H> {
 
     pub(crate) fn of(host: H, tasks: Tasks) -> Self {
         Self { host, tasks, principal: 0 }
+    }
+
+    /// Begins a task without answering the request.
+    pub(crate) fn create(
+        &mut self,
+        request: InboundId,
+        new: NewTask,
+    ) -> Result<TaskKey, TaskError> {
+        let now = self.now();
+        self.host.machine().create_task(request, new, &mut self.tasks, now)
     }
 
     pub(crate) fn hear(&mut self, frame: &str) -> Heard {

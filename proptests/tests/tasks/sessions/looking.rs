@@ -76,7 +76,7 @@ fn what_happens_before_a_task_is_announced_is_told() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
-        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        let key = stage.create(request, NewTask::new("a")).unwrap();
         stage.pass(1);
         let now = stage.now();
         stage.tasks.set_message(key, Some("begun"), now).unwrap();

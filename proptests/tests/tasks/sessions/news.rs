@@ -31,7 +31,7 @@ fn changes_are_told() {
         assert_eq!(stage.told(), [""; 0]);
         let now = stage.now();
         stage.tasks.set_message(key, Some("one"), now).unwrap();
-        assert!(stage.tasks.has_news_for(stage.host.connection()));
+        assert!(stage.tasks.has_news_for(stage.host.machine().connection_number()));
         assert_eq!(stage.told(), [changed(shown("a", "working").message("one"))]);
         stage.pass(1);
         let now = stage.now();
@@ -57,7 +57,7 @@ fn a_task_is_announced_before_it_changes() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::new();
         let request = stage.requested("1", r#""task":{}"#);
-        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        let key = stage.create(request, NewTask::new("a")).unwrap();
         stage.host.announce(request, key, &mut stage.tasks).unwrap();
         stage.complete(key);
         stage.settle();
@@ -133,7 +133,7 @@ fn progress_waits_for_the_announcement() {
     fn check<H: Host>() {
         let mut stage = Stage::<H>::quiet();
         let request = stage.requested("1", &with_token("7"));
-        let key = stage.host.create(request, NewTask::new("a"), &mut stage.tasks).unwrap();
+        let key = stage.create(request, NewTask::new("a")).unwrap();
         let Stage { host, tasks, .. } = &mut stage;
         let early = host.report(key, Progress::new(2_u32), tasks);
         assert_eq!((early, stage.sent().len()), (Ok(ProgressReport::NotWanted), 0));

@@ -79,15 +79,18 @@ fn a_result_is_waited_for() {
         for id in ["1", r#""1""#, "2"] {
             assert_eq!(stage.answers(&about(id, "result", "a")), [""; 0]);
         }
-        assert_eq!(stage.host.open_requests(), 3);
+        assert_eq!(stage.host.machine().open_requests().count(), 3);
         let now = stage.now();
         stage.tasks.set_message(key, Some("half"), now).unwrap();
         assert_eq!(stage.told(), [""; 0]);
         stage.complete(key);
-        assert_eq!(stage.tasks.next_connection(), Some(stage.host.connection()));
+        assert_eq!(stage.tasks.next_connection(), Some(stage.host.machine().connection_number()));
         let all = ["1", r#""1""#, "2"].map(|id| result_of::<H>(id, "a"));
         assert_eq!(stage.told(), all);
-        assert_eq!((stage.tasks.next_connection(), stage.host.open_requests()), (None, 0));
+        assert_eq!(
+            (stage.tasks.next_connection(), stage.host.machine().open_requests().count()),
+            (None, 0)
+        );
         assert_eq!(stage.told(), [""; 0]);
         for id in ["1", "2"] {
             assert_eq!(stage.answers(&about(id, "result", "a")), [result_of::<H>(id, "a")]);
@@ -131,7 +134,7 @@ fn a_cancellation_is_answered_before_those_who_wait() {
         let over = shown("a", "cancelled").updated(1);
         let expected = [result("3", &over), changed(&over), was_cancelled("1"), was_cancelled("2")];
         assert_eq!(stage.answers(&about("3", "cancel", "a")), expected);
-        assert_eq!(stage.host.open_requests(), 0);
+        assert_eq!(stage.host.machine().open_requests().count(), 0);
         assert_eq!(stage.answers(&about("4", "get", "a")), [result("4", over)]);
     }
     on_both!(check);
@@ -246,7 +249,7 @@ fn an_answer_may_have_to_wait_for_room() {
         expected.extend(["1", "2", "3", "4", "5", "6"].map(|id| result_of::<H>(id, "a")));
         assert_eq!(told, expected);
         assert!(1 < rounds);
-        assert_eq!(stage.host.open_requests(), 0);
+        assert_eq!(stage.host.machine().open_requests().count(), 0);
     }
     on_both!(check);
 }
@@ -264,7 +267,7 @@ fn a_full_outbox_delays_what_can_be_delayed() {
         let Heard::Task(request, call) = stage.hear(&about("3", "get", "a")) else { panic!() };
         let full = Err(RespondError::Encode(EncodeError::Full));
         assert_eq!(stage.host.serve(request, &call, &mut stage.tasks), full);
-        assert_eq!(stage.host.open_requests(), 1);
+        assert_eq!(stage.host.machine().open_requests().count(), 1);
         let news = stage.serve(&about("4", "cancel", "a"));
         let key = stage.tasks.find("a").unwrap();
         assert_eq!(news, Some(mcp_sansio::task::TaskNews::Cancelled(key)));

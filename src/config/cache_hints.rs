@@ -48,7 +48,7 @@ pub struct CacheHints {
 
 impl CacheHints {
     /// That of a method whose results can be used again.
-    pub(super) const fn of(&self, kind: RequestKind) -> CacheHint {
+    pub(crate) const fn of(&self, kind: RequestKind) -> CacheHint {
         match kind {
             RequestKind::Discover => self.discovery,
             RequestKind::ListTools => self.tools,

@@ -2,9 +2,9 @@
 
 use alloc::string::String;
 
+use super::ConnectionConfig;
 use crate::capability::CapabilitySet;
 use crate::model::{ClientCapabilities, Implementation, LoggingLevel, SubscriptionFilter};
-use crate::peer::ConnectionConfig;
 use crate::version::{Revision, RevisionSet};
 
 /// Who a client is, what it offers and how it behaves. Connections share it in an `Arc`.
@@ -27,7 +27,7 @@ pub struct ClientConfig {
     /// The revisions it speaks. Default all, of both eras: which one the server belongs to is found out
     /// with `server/discover`, and if it does not know that, with `initialize`.
     pub revisions: RevisionSet,
-    /// The revision that was used with this server before ([`Client::revision`](crate::Client::revision)):
+    /// The revision that was used with this server before ([`Client::revision`](crate::Connection::revision)):
     /// nothing is found out then. If it turns out to be wrong the server is asked after all, and a second
     /// [`Connected`](crate::ClientEvent::Connected) says what came of that. Default none.
     pub known: Option<Revision>,

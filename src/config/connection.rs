@@ -134,7 +134,7 @@ impl Default for Timeouts {
 }
 
 impl ConnectionConfig {
-    pub(super) const fn serves_duplicates(&self) -> bool {
+    pub(crate) const fn serves_duplicates(&self) -> bool {
         matches!(self.duplicate_ids, DuplicateIds::Serve)
     }
 }
@@ -185,7 +185,7 @@ pub enum CapabilityPolicy {
 }
 
 impl CapabilityPolicy {
-    pub(super) const fn is_strict(self) -> bool {
+    pub(crate) const fn is_strict(self) -> bool {
         matches!(self, Self::Strict)
     }
 }
@@ -211,7 +211,7 @@ pub enum Relay {
 
 impl Relay {
     /// Whether messages with this method pass without being looked at.
-    pub(super) fn covers<M: PartialEq<str> + ?Sized>(&self, method: &M) -> bool {
+    pub(crate) fn covers<M: PartialEq<str> + ?Sized>(&self, method: &M) -> bool {
         match self {
             Self::Nothing => false,
             Self::Methods(methods) => methods.iter().any(|relayed| *method == **relayed),
@@ -265,7 +265,7 @@ impl RepliesWithoutId {
 
 impl ConnectionConfig {
     /// How strictly the member `jsonrpc` is read.
-    pub(super) const fn versions(&self) -> Versions {
+    pub(crate) const fn versions(&self) -> Versions {
         if self.lenient_version { Versions::Any } else { Versions::Exact }
     }
 }

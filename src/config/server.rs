@@ -2,9 +2,8 @@
 
 use alloc::string::String;
 
-use super::{BadArguments, Listening};
+use super::{CacheHints, ConnectionConfig};
 use crate::model::{Implementation, LoggingLevel, ServerCapabilities};
-use crate::peer::{CacheHints, ConnectionConfig};
 use crate::version::RevisionSet;
 
 /// Who a server is, what it offers and how it behaves. Connections share it in an `Arc`.
@@ -70,4 +69,33 @@ impl ServerConfig {
             connection: ConnectionConfig::default(),
         }
     }
+}
+
+/// Whose failure it is if the arguments of a call do not fit the tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BadArguments {
+    /// What the revision of the session says: until 2025-06-18 the request is at fault, since
+    /// 2025-11-25 the tool fails, so that the model learns of it and tries again
+    /// ([error handling](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling)).
+    #[default]
+    ByRevision,
+    /// The request is at fault: the answer is the error `-32602`.
+    Request,
+    /// The tool fails: the answer is a result with `isError`.
+    Tool,
+}
+
+/// Who decides on subscriptions that clients keep open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Listening {
+    /// Everything that the server offers is granted, and
+    /// [`ServerEvent::Subscribed`](crate::ServerEvent::Subscribed) says so. That is not tasks, of which the
+    /// machine does not know whose they are.
+    #[default]
+    Granted,
+    /// The application is asked, with [`Call::Listen`](crate::Call::Listen). It answers with
+    /// [`Server::grant`](crate::Server::grant).
+    Asked,
 }

@@ -1,0 +1,212 @@
+//! What both roles can do about calls of this side on a connection, and its notifications.
+
+use serde::ser::Serialize;
+
+use super::connection::Connection;
+use super::{
+    Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Delivery, Notice,
+    NotifyError, Outlets, Paging, TaskOptions, TaskTicket,
+};
+use crate::handle::{CallId, InboundId};
+use crate::model::method::{Method, Notification as Notifies, PagedMethod};
+use crate::time::Instant;
+
+/// # Asking
+impl Connection {
+    /// Makes a call. Its one outcome comes as an event, now or later.
+    ///
+    /// Before the session is open the call is held, within
+    /// [`Limits::held_bytes`](crate::Limits::held_bytes), and its timers run; only `ping` goes
+    /// out at once.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why there is no call.
+    pub fn call<M: Method>(
+        &mut self,
+        params: &M::Params<'_>,
+        options: CallOptions,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<CallId, CallError> {
+        self.call_method(M::NAME, params, options, now, out)
+    }
+
+    /// Makes a call of a method by name. The params serialise to an object, or to nothing:
+    /// `()`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`call`](Self::call).
+    pub fn call_method<T: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &T,
+        options: CallOptions,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<CallId, CallError> {
+        let (peer, cx) = &mut self.enter(Some(now), out);
+        peer.serving.calls.call(cx, method, params, options)
+    }
+
+    /// Asks for a list, page by page, under one handle. All pages but the last come as events;
+    /// the last is the outcome of the call. Progress, timeouts and cancellation are those of
+    /// any call: the idle timeout begins anew with each page, the total one does not.
+    ///
+    /// # Errors
+    ///
+    /// As for [`call`](Self::call).
+    pub fn list<M: PagedMethod>(
+        &mut self,
+        paging: Paging,
+        options: CallOptions,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<CallId, CallError> {
+        let (peer, cx) = &mut self.enter(Some(now), out);
+        let method = (M::NAME, M::ITEMS);
+        peer.serving.calls.list(cx, method, paging, options)
+    }
+
+    /// Sends what `fill` adds as one JSON-RPC batch, or nothing at all if it fails or panics.
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] says why nothing was sent; so does what `fill` returns.
+    pub fn batch<R, E: From<BatchError>>(
+        &mut self,
+        now: Instant,
+        out: &mut impl Outlets,
+        fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let (peer, cx) = &mut self.enter(Some(now), out);
+        peer.serving.calls.batch(cx, fill)
+    }
+
+    /// Ends a call because its answer is not wanted any more. It is over at once, without an
+    /// event; the peer is told unless nothing had been sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`CancelError`] if the call is over already. Nothing was sent.
+    pub fn cancel(
+        &mut self,
+        call: CallId,
+        reason: Option<&str>,
+        out: &mut impl Outlets,
+    ) -> Result<Cancellation, CancelError> {
+        let (peer, cx) = &mut self.enter(None, out);
+        peer.serving.calls.cancel(cx, call, reason)
+    }
+
+    /// Ends every call that was made because of a request
+    /// ([`CallOptions::parent`]), as is due when the request has been cancelled. Says how many
+    /// they were.
+    pub fn cancel_calls_made_for(
+        &mut self,
+        request: InboundId,
+        reason: Option<&str>,
+        out: &mut impl Outlets,
+    ) -> usize {
+        let (peer, cx) = &mut self.enter(None, out);
+        peer.serving.calls.cancel_calls_made_for(cx, request, reason)
+    }
+
+    /// Goes on with a task that a call on another connection has become. The call that stands for it
+    /// ends like any other.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`] says why the task is not asked about.
+    pub fn resume_task(
+        &mut self,
+        ticket: &TaskTicket,
+        options: TaskOptions,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<CallId, CallError> {
+        let (peer, cx) = &mut self.enter(Some(now), out);
+        peer.serving.calls.resume_task(cx, ticket, options)
+    }
+
+    /// Asks the peer to cancel the task that a call has become, and waits for what comes of that: the
+    /// call ends with [`Outcome::TaskCancelled`](crate::Outcome::TaskCancelled), or as the task does
+    /// if that is sooner. [`cancel`](Self::cancel) does not wait.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::NotATask`] if the call is none; [`CallError::NotAllowed`] if the peer does not let
+    /// its tasks be cancelled; [`CallError::Closed`], [`CallError::TooManyCalls`] and
+    /// [`CallError::Encode`] as for any call. Nothing was sent, and the call goes on.
+    pub fn cancel_task(
+        &mut self,
+        call: CallId,
+        now: Instant,
+        out: &mut impl Outlets,
+    ) -> Result<(), CallError> {
+        let (peer, cx) = &mut self.enter(Some(now), out);
+        peer.serving.calls.cancel_task(cx, call)
+    }
+
+    /// Stops the timers of all calls, for as long as
+    /// [`Timeouts::person`](crate::Timeouts::person) at most: somebody is thinking about
+    /// something. On a client this happens by itself while a request that asks a person is
+    /// open.
+    pub fn pause(&mut self, now: Instant) {
+        self.peer.messages_mut().set_paused(true, now);
+    }
+
+    /// Lets the timers go on that [`pause`](Self::pause) has stopped.
+    pub fn resume(&mut self, now: Instant) {
+        self.peer.messages_mut().set_paused(false, now);
+    }
+
+    /// Sends a notification. Before the session is open it is held; only log messages go out as soon as a server has answered `initialize`.
+    ///
+    /// # Errors
+    ///
+    /// [`NotifyError`] says why it was not sent.
+    pub fn notify<N: Notifies>(
+        &mut self,
+        params: &N::Params<'_>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        self.notify_method(N::NAME, params, None, out)
+    }
+
+    /// Sends a notification about a request: on the lane of its exchange, before its answer. Where
+    /// requests stand alone a server can send only such notifications, and those that somebody has
+    /// subscribed to.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn notify_about<N: Notifies>(
+        &mut self,
+        request: InboundId,
+        params: &N::Params<'_>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        self.notify_method(N::NAME, params, Some(request), out)
+    }
+
+    /// Sends a notification by name. `related` is the request it is about, if any: it goes
+    /// out on the lane of that exchange.
+    ///
+    /// # Errors
+    ///
+    /// As for [`notify`](Self::notify).
+    pub fn notify_method<T: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &T,
+        related: Option<InboundId>,
+        out: &mut impl Outlets,
+    ) -> Result<Delivery, NotifyError> {
+        let (peer, cx) = &mut self.enter(None, out);
+        let change = None;
+        let notice = Notice { method, params, related, wanted: None, change };
+        peer.serving.notify(cx, notice)
+    }
+}
