@@ -3,8 +3,8 @@
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::mem::{replace, take};
 
+use super::key::TaskKey;
 use super::record::{Asking, Record};
-use super::tasks::TaskKey;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 
 /// One thing to tell.

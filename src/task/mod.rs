@@ -99,6 +99,7 @@
 mod call;
 mod config;
 mod error;
+mod key;
 mod list;
 mod mail;
 mod new;
@@ -113,10 +114,11 @@ mod work;
 pub use call::{TaskCall, TaskNews};
 pub use config::TasksConfig;
 pub use error::TaskError;
+pub use key::TaskKey;
 pub use new::NewTask;
 pub use snapshot::{RestoreError, TaskRecord};
 pub use status::Status;
-pub use tasks::{TaskEvent, TaskKey, Tasks};
+pub use tasks::{TaskEvent, Tasks};
 pub use view::TaskView;
 
 pub use crate::model::TASKS_EXTENSION as EXTENSION;

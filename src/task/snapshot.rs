@@ -7,9 +7,10 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::TaskError;
+use super::key::TaskKey;
 use super::record::{Asking, Links, Record, State, StoredError, Wanted};
 use super::status::Status;
-use super::tasks::{TaskKey, Tasks};
+use super::tasks::Tasks;
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::Kept;
 use crate::dialect::methods::RequestKind;

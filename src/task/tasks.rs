@@ -2,38 +2,20 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
-use core::fmt;
 use core::time::Duration;
 
 use super::config::TasksConfig;
 use super::error::TaskError;
+use super::key::TaskKey;
 use super::mail::{Mail, Notice};
 use super::new::{NewTask, Origin};
 use super::record::{Asking, Links, Record};
 use super::status::Status;
 use super::view::TaskView;
-use crate::handle::{ConnectionNumber, InboundId, Place, Requestor};
+use crate::handle::{ConnectionNumber, InboundId, Requestor};
 use crate::json::Number;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
-
-/// The name of a task among the [`Tasks`] of this process: small, and never that of another task.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskKey(pub(crate) Place);
-
-impl TaskKey {
-    /// The place of the task, which is free again once the task is forgotten. Use it to keep the
-    /// application's own state in a `Vec`.
-    pub const fn index(self) -> usize {
-        self.0.index as usize
-    }
-}
-
-impl fmt::Debug for TaskKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "TaskKey({}:{})", self.0.index, self.0.generation)
-    }
-}
 
 /// Work that outlives the requests that have begun it, and the connections they came on.
 ///

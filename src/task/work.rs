@@ -8,9 +8,10 @@ use serde::ser::Serialize;
 
 use super::RELATED;
 use super::error::TaskError;
+use super::key::TaskKey;
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
-use super::tasks::{TaskKey, Tasks};
+use super::tasks::Tasks;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{Inputs, NotAllowed, code_in};
 use crate::error::ErrorCode;

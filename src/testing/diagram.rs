@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lines::Lines;
-use super::recording::{Happening, Step};
+use super::recording::{Happening, Recording, Step};
 use crate::time::Instant;
 
 /// A sequence diagram in text: who sent what, and what happened on either side.
@@ -52,6 +52,16 @@ enum Line {
 
 /// How far apart the two are drawn, in characters.
 const WIDTH: usize = 49;
+
+impl Recording {
+    /// All of it as a drawing, with the peer on the left.
+    pub fn diagram(&self, peer: &str, own: &str) -> Diagram {
+        let start = self.steps().first().map_or(Instant::EPOCH, |step| step.at);
+        let mut diagram = Diagram::new(peer, own, start);
+        self.steps().iter().for_each(|step| diagram.step(step));
+        diagram
+    }
+}
 
 impl Diagram {
     /// Nothing between these two yet. Times are shown from `start` on.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use super::link::Link;
 use super::machine::{Machine, Meaning};
-use super::monitor::{Broken, Monitor};
-use super::watched::{Monitors, WatchedPair};
+use super::monitor::Monitor;
+use super::promise::Broken;
 use super::wire::is_cancellation;
 use crate::client::{Client, ClientEvent, ConnectError};
 use crate::config::{ClientConfig, ServerConfig};
@@ -74,31 +74,6 @@ impl Pair {
         Ok(self.settle())
     }
 
-    /// The same pair, with a monitor for each side that is told of everything on the wire and of every event.
-    ///
-    /// ```
-    /// use mcp_sansio::testing::{Monitors, Pair, Seen};
-    /// use mcp_sansio::{CallOptions, ClientConfig, ServerConfig, ServerEvent};
-    ///
-    /// let mut pair = Pair::new(ClientConfig::new("c", "1"), ServerConfig::new("s", "1"));
-    /// pair.connect()?;
-    /// let mut monitors = Monitors::new();
-    ///
-    /// let Pair { client, client_out, now, .. } = &mut pair;
-    /// let call = client.call_method("x/unusual", &(), CallOptions::new(), *now, client_out)?;
-    /// monitors.client.called(call)?;
-    /// let seen = pair.watched_by(&mut monitors).settle()?;
-    /// let [Seen::Server(ServerEvent::Request(request))] = &seen[..] else { panic!("{seen:?}") };
-    ///
-    /// pair.server.respond(request.id, &(), &mut pair.server_out)?;
-    /// monitors.server.answered(request.id)?;
-    /// pair.watched_by(&mut monitors).settle()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub const fn watched_by<'p>(&'p mut self, monitors: &'p mut Monitors) -> WatchedPair<'p> {
-        WatchedPair { pair: self, monitors }
-    }
-
     /// Moves at most this many bytes from the client to the server. Gives what the server saw.
     pub fn to_server(&mut self, bytes: usize) -> Vec<Seen> {
         // Nobody watches, so that nothing is found.
@@ -111,10 +86,11 @@ impl Pair {
         self.move_down(bytes, None).unwrap_or_default()
     }
 
+    /// The monitors are those of the sender and of the receiver.
     pub(super) fn move_up(
         &mut self,
         bytes: usize,
-        monitors: Option<&mut Monitors>,
+        monitors: Option<(&mut Monitor, &mut Monitor)>,
     ) -> Result<Vec<Seen>, Broken> {
         let way = Way {
             sender_out: &mut self.client_out,
@@ -124,14 +100,14 @@ impl Pair {
             receiver_out: &mut self.server_out,
             now: self.now,
         };
-        let monitors = monitors.map(|Monitors { client, server }| (client, server));
         way.carry(bytes, monitors, Seen::Server)
     }
 
+    /// The same the other way.
     pub(super) fn move_down(
         &mut self,
         bytes: usize,
-        monitors: Option<&mut Monitors>,
+        monitors: Option<(&mut Monitor, &mut Monitor)>,
     ) -> Result<Vec<Seen>, Broken> {
         let way = Way {
             sender_out: &mut self.server_out,
@@ -141,7 +117,6 @@ impl Pair {
             receiver_out: &mut self.client_out,
             now: self.now,
         };
-        let monitors = monitors.map(|Monitors { client, server }| (server, client));
         way.carry(bytes, monitors, Seen::Client)
     }
 

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use super::diagram::Diagram;
 use super::escape::{escaped, unescaped};
 use super::lines::Lines;
 use crate::time::Instant;
@@ -132,14 +131,6 @@ impl Recording {
             Happening::Written(bytes) => lines.take(bytes),
             _ => Vec::new(),
         })
-    }
-
-    /// All of it as a drawing, with the peer on the left.
-    pub fn diagram(&self, peer: &str, own: &str) -> Diagram {
-        let start = self.steps.first().map_or(Instant::EPOCH, |step| step.at);
-        let mut diagram = Diagram::new(peer, own, start);
-        self.steps.iter().for_each(|step| diagram.step(step));
-        diagram
     }
 }
 

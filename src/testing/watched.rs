@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::monitor::{Broken, Monitor};
+use super::monitor::Monitor;
 use super::pair::{Pair, Seen};
+use super::promise::Broken;
 use crate::client::Client;
 use crate::server::Server;
 
@@ -42,8 +43,8 @@ impl Monitors {
 /// itself.
 #[derive(Debug)]
 pub struct WatchedPair<'p> {
-    pub(super) pair: &'p mut Pair,
-    pub(super) monitors: &'p mut Monitors,
+    pair: &'p mut Pair,
+    monitors: &'p mut Monitors,
 }
 
 impl WatchedPair<'_> {
@@ -53,7 +54,8 @@ impl WatchedPair<'_> {
     ///
     /// A promise is broken, here and below.
     pub fn to_server(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
-        let seen = self.pair.move_up(bytes, Some(self.monitors))?;
+        let Monitors { client, server } = &mut *self.monitors;
+        let seen = self.pair.move_up(bytes, Some((client, server)))?;
         self.monitors.check(self.pair)?;
         Ok(seen)
     }
@@ -64,7 +66,8 @@ impl WatchedPair<'_> {
     ///
     /// See there.
     pub fn to_client(&mut self, bytes: usize) -> Result<Vec<Seen>, Broken> {
-        let seen = self.pair.move_down(bytes, Some(self.monitors))?;
+        let Monitors { client, server } = &mut *self.monitors;
+        let seen = self.pair.move_down(bytes, Some((server, client)))?;
         self.monitors.check(self.pair)?;
         Ok(seen)
     }
@@ -101,5 +104,32 @@ impl WatchedPair<'_> {
             seen.extend(self.to_client(usize::MAX)?);
         }
         Ok(seen)
+    }
+}
+
+impl Pair {
+    /// The same pair, with a monitor for each side that is told of everything on the wire and of every event.
+    ///
+    /// ```
+    /// use mcp_sansio::testing::{Monitors, Pair, Seen};
+    /// use mcp_sansio::{CallOptions, ClientConfig, ServerConfig, ServerEvent};
+    ///
+    /// let mut pair = Pair::new(ClientConfig::new("c", "1"), ServerConfig::new("s", "1"));
+    /// pair.connect()?;
+    /// let mut monitors = Monitors::new();
+    ///
+    /// let Pair { client, client_out, now, .. } = &mut pair;
+    /// let call = client.call_method("x/unusual", &(), CallOptions::new(), *now, client_out)?;
+    /// monitors.client.called(call)?;
+    /// let seen = pair.watched_by(&mut monitors).settle()?;
+    /// let [Seen::Server(ServerEvent::Request(request))] = &seen[..] else { panic!("{seen:?}") };
+    ///
+    /// pair.server.respond(request.id, &(), &mut pair.server_out)?;
+    /// monitors.server.answered(request.id)?;
+    /// pair.watched_by(&mut monitors).settle()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn watched_by<'p>(&'p mut self, monitors: &'p mut Monitors) -> WatchedPair<'p> {
+        WatchedPair { pair: self, monitors }
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::monitor::{Broken, Promise};
+use super::promise::{Broken, Promise};
 
 /// What one side has been asked and has said. Ids are known by their text, strings decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use alloc::format;
 
-use super::monitor::{Broken, Promise};
+use super::promise::{Broken, Promise};
 use crate::work::steps;
 
 /// What one byte of a message may cost: it is scanned, and looked at again by the check of its method, by the view

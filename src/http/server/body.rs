@@ -14,13 +14,68 @@ use crate::peer::{Claim, Detail};
 use crate::rpc::{Fault, Id, Message, Versions, classify};
 use crate::version::{Revision, RevisionSet};
 
+/// # Bodies
+impl Gate {
+    /// Looks at the body of a POST whose head [was admitted](Self::admit), and says where its messages belong.
+    /// `tool` gives what of the arguments of a tool is repeated in header fields, for a tool that this client
+    /// can see. With [`post_scanned`](Self::post_scanned) the machine need not scan the body again.
+    ///
+    /// # Errors
+    ///
+    /// The [`Reply`] that refuses it: 400, 404 or 413.
+    pub fn post(
+        &self,
+        headers: Headers<'_>,
+        body: &[u8],
+        tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
+    ) -> Result<Destination, Reply> {
+        self.post_scanned(headers, body, &mut ScannedFrame::new(), tool)
+    }
+
+    /// The same as [`post`](Self::post), and leaves in `scanned` what
+    /// [`Server::receive_scanned`](crate::Server::receive_scanned) can use again: the message, if the body is a single
+    /// one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`post`](Self::post).
+    pub fn post_scanned<'b>(
+        &self,
+        headers: Headers<'_>,
+        body: &'b [u8],
+        scanned: &mut ScannedFrame<'b>,
+        tool: &dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
+    ) -> Result<Destination, Reply> {
+        if self.config.body_bytes < body.len() {
+            return Err(self.too_large());
+        }
+        let version = headers.get(name::PROTOCOL_VERSION);
+        Body { gate: self, headers, version, tool }.destination(body, scanned)
+    }
+
+    /// Whether a body is a single request, and not a `ping`.
+    ///
+    /// An endpoint that has no room for another request refuses such a body as a whole, with 503. It still takes in
+    /// notifications, responses and pings, and batches, whose requests are refused one by one.
+    pub fn is_request(&self, body: &[u8]) -> bool {
+        let limits = &self.server.connection.limits;
+        first_frame(self, body).is_ok_and(|first| {
+            let envelope = Envelope::scan(first.bytes(), limits.depth);
+            let message = read(&envelope, limits);
+            let is_work =
+                matches!(message, Ok(Message::Request { method, .. }) if method != "ping");
+            is_work && !first.is_in_batch()
+        })
+    }
+}
+
 /// What a body is looked at with.
-pub(super) struct Body<'g> {
-    pub(super) gate: &'g Gate,
-    pub(super) headers: Headers<'g>,
+struct Body<'g> {
+    gate: &'g Gate,
+    headers: Headers<'g>,
     /// `MCP-Protocol-Version`, which several checks look at.
-    pub(super) version: Field<'g>,
-    pub(super) tool: &'g dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
+    version: Field<'g>,
+    tool: &'g dyn Fn(&str) -> Option<Arc<ParamHeaders>>,
 }
 
 /// A request, as far as it matters here.
@@ -39,7 +94,7 @@ impl<'a> Asked<'_, 'a> {
 }
 
 impl Body<'_> {
-    pub(super) fn destination<'b>(
+    fn destination<'b>(
         &self,
         body: &'b [u8],
         scanned: &mut ScannedFrame<'b>,
@@ -346,17 +401,6 @@ fn first_frame<'b>(gate: &Gate, body: &'b [u8]) -> Result<Frame<'b>, Reply> {
         Origin::BrokenBatch(_) => (ErrorCode::PARSE_ERROR, ViolationKind::NotJson),
     };
     Err(refusal(code, &kind))
-}
-
-/// Whether a body is a single request, and not a `ping`.
-pub(super) fn is_request(gate: &Gate, body: &[u8]) -> bool {
-    let limits = &gate.server.connection.limits;
-    first_frame(gate, body).is_ok_and(|first| {
-        let envelope = Envelope::scan(first.bytes(), limits.depth);
-        let message = read(&envelope, limits);
-        let is_work = matches!(message, Ok(Message::Request { method, .. }) if method != "ping");
-        is_work && !first.is_in_batch()
-    })
 }
 
 /// Whether a body is a message, or several.

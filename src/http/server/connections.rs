@@ -1,5 +1,6 @@
 //! The connections of a server behind HTTP: how they begin, are found, and are forgotten.
 
+use super::connection::Connection;
 use super::gate::Gate;
 use super::http_server::HttpServer;
 use super::reply::Reply;
@@ -10,18 +11,6 @@ use crate::handle::{ConnectionNumber, Principal};
 use crate::server::Server;
 use crate::session::Phase;
 use crate::time::Instant;
-
-/// A machine and where its output goes.
-#[derive(Clone, Debug)]
-pub(super) struct Connection {
-    pub(super) server: Server,
-    pub(super) streams: Streams,
-    pub(super) deadline: Option<Instant>,
-    /// Whose it is.
-    pub(super) source: RequestSource,
-    /// Under which id its client finds it.
-    pub(super) session: Option<SessionId>,
-}
 
 impl HttpServer {
     pub(super) fn enter(&mut self, id: SessionId, number: u32, now: Instant) {

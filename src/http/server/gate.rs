@@ -4,7 +4,6 @@
 
 use alloc::sync::Arc;
 
-use super::body::{self, Body};
 use super::config::{HttpServerConfig, SessionMode};
 use super::reply::Reply;
 use super::session_id::SessionId;
@@ -12,7 +11,6 @@ use crate::config::ServerConfig;
 use crate::error::ErrorCode;
 use crate::http::media::{accepts, accepts_both_plainly};
 use crate::http::{Field, Headers, is_json, name};
-use crate::json::ScannedFrame;
 use crate::peer::Identity;
 use crate::rpc::Id;
 use crate::server::ServerTemplate;
@@ -245,51 +243,6 @@ impl Gate {
             },
             Field::Repeated | Field::NotText => Err(unusable(name::PROTOCOL_VERSION, id)),
         }
-    }
-
-    /// Looks at the body of a POST whose head [was admitted](Self::admit), and says where its messages belong.
-    /// `tool` gives what of the arguments of a tool is repeated in header fields, for a tool that this client
-    /// can see. With [`post_scanned`](Self::post_scanned) the machine need not scan the body again.
-    ///
-    /// # Errors
-    ///
-    /// The [`Reply`] that refuses it: 400, 404 or 413.
-    pub fn post(
-        &self,
-        headers: Headers<'_>,
-        body: &[u8],
-        tool: &dyn Fn(&str) -> Option<Arc<crate::http::ParamHeaders>>,
-    ) -> Result<Destination, Reply> {
-        self.post_scanned(headers, body, &mut ScannedFrame::new(), tool)
-    }
-
-    /// The same as [`post`](Self::post), and leaves in `scanned` what
-    /// [`Server::receive_scanned`](crate::Server::receive_scanned) can use again: the message, if the body is a single
-    /// one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`post`](Self::post).
-    pub fn post_scanned<'b>(
-        &self,
-        headers: Headers<'_>,
-        body: &'b [u8],
-        scanned: &mut ScannedFrame<'b>,
-        tool: &dyn Fn(&str) -> Option<Arc<crate::http::ParamHeaders>>,
-    ) -> Result<Destination, Reply> {
-        if self.config.body_bytes < body.len() {
-            return Err(self.too_large());
-        }
-        let version = headers.get(name::PROTOCOL_VERSION);
-        Body { gate: self, headers, version, tool }.destination(body, scanned)
-    }
-
-    /// Whether a body is a single request, and not a `ping`.
-    ///
-    /// An endpoint that has no room for another request refuses such a body as a whole, with 503. It still takes in
-    /// notifications, responses and pings, and batches, whose requests are refused one by one.
-    pub fn is_request(&self, body: &[u8]) -> bool {
-        body::is_request(self, body)
     }
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::config::HttpServerConfig;
-use super::connections::Connection;
+use super::connection::Connection;
 use super::gate::{Admitted, Destination, Gate, RequestHead};
 use super::reply::Reply;
 use super::respond::ResponsePart;

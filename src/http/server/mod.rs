@@ -2,6 +2,7 @@
 
 mod body;
 mod config;
+mod connection;
 mod connections;
 mod events;
 mod gate;
