@@ -98,7 +98,8 @@ impl Client {
             meta: None,
         };
         let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.calls.call_initialize(cx, &params, offer)?;
+        let (opening, messages) = peer.serving.calls.opening();
+        opening.initialize(messages, cx, &params, offer)?;
         self.stage = Stage::Initializing;
         Ok(())
     }
@@ -112,7 +113,8 @@ impl Client {
         let before = self.connection.peer.messages().session.identity().cloned();
         self.connection.peer.messages_mut().session.identify(self.config.identity(revision));
         let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        if let Err(error) = peer.serving.calls.call_probe(cx, revision) {
+        let (opening, messages) = peer.serving.calls.opening();
+        if let Err(error) = opening.probe(messages, cx, revision) {
             self.connection.peer.messages_mut().session.identify(before);
             return Err(error);
         }
@@ -295,7 +297,8 @@ impl Client {
         failure: ConnectFailure<'f>,
         out: &mut dyn Outlets,
     ) -> ClientEvent<'f> {
-        self.connection.peer.serving.calls.forget_opening();
+        let (opening, messages) = self.connection.peer.serving.calls.opening();
+        opening.forget(messages);
         self.connection.peer.close(Cause::HandshakeFailed);
         self.connection.peer.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)
@@ -317,7 +320,8 @@ impl Client {
             _ => Refused::Otherwise,
         };
         if matches!(failure, ConnectFailure::TimedOut) {
-            self.connection.peer.serving.calls.forget_opening();
+            let (opening, messages) = self.connection.peer.serving.calls.opening();
+            opening.forget(messages);
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
         match self.advance(next, now, out) {
@@ -342,7 +346,8 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'static>> {
         if self.stage == Stage::Probing {
-            self.connection.peer.serving.calls.give_up_probe();
+            let (opening, messages) = self.connection.peer.serving.calls.opening();
+            opening.give_up_probe(messages);
         }
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
     }

@@ -45,10 +45,10 @@ impl Client {
         out: &mut impl Outlets,
     ) -> Result<Option<CallId>, CallError> {
         let rules = self.connection.peer.messages().session.rules();
-        if rules.log_level_in_requests {
+        if rules.updates.log_level_in_requests {
             self.connection.peer.messages_mut().session.request_level = Some(level);
         }
-        if !rules.log_level_in_session {
+        if !rules.updates.log_level_in_session {
             return Ok(None);
         }
         self.call::<method::SetLevel>(&SetLevelParams::new(level), CallOptions::new(), now, out)

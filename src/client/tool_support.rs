@@ -96,7 +96,7 @@ impl ToolTasks {
         let plain = CallOptions::new();
         let wished = wish.map_or(plain, |options| plain.task(options));
         let has_tasks = capabilities.contains(Capability::ServerTasksCallTool);
-        if !revision.rules().asks_for_tasks || !has_tasks {
+        if !revision.rules().tasks.asked_for || !has_tasks {
             return Ok(wished);
         }
         match self.support(tool) {

@@ -28,29 +28,12 @@ pub(crate) struct EraRules {
     pub(crate) repeats_requests: bool,
     /// The server may send requests.
     pub(crate) server_asks: bool,
-    /// A client keeps a subscription open by the session itself, with `resources/subscribe` for each resource.
-    pub(crate) session_subscribes: bool,
-    /// Notifications of change belong to a `subscriptions/listen` request, and the server ends that request with
-    /// `notifications/cancelled`. Otherwise they belong to the session.
-    pub(crate) changes_by_subscription: bool,
-    /// `logging/setLevel` sets the level of log messages.
-    pub(crate) log_level_in_session: bool,
-    /// Each request says the level of log messages that it wants.
-    pub(crate) log_level_in_requests: bool,
+    /// How a client asks for changes and log messages.
+    pub(crate) updates: UpdateRules,
     /// There is a `ping` to keep a connection alive.
     pub(crate) pings: bool,
-    /// A request asks for a task with the param `task`. Otherwise the server decides.
-    pub(crate) asks_for_tasks: bool,
-    /// The result of a task is fetched with `tasks/result`. Otherwise `tasks/get` has it inline.
-    pub(crate) task_result_by_method: bool,
-    /// `tasks/cancel` is answered with the task and ends it. Otherwise it is a wish, which the worker may ignore.
-    pub(crate) task_cancel_ends: bool,
-    /// A peer has to declare that its tasks can be cancelled.
-    pub(crate) task_cancel_is_declared: bool,
-    /// Reports of progress for a request go on after it has become a task.
-    pub(crate) task_keeps_progress: bool,
-    /// A task is shown in the form of the 2025-11-25 schema. Otherwise in that of the tasks extension.
-    pub(crate) task_is_of_session: bool,
+    /// How tasks work.
+    pub(crate) tasks: TaskRules,
     /// Applications may not use the codes that the protocol reserves.
     pub(crate) reserves_codes: bool,
     /// An error code and data say which capability of the client is missing. Otherwise text says so.
@@ -64,6 +47,39 @@ pub(crate) struct EraRules {
     pub(crate) has_http_sessions: bool,
 }
 
+/// How tasks work in one era.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
+pub(crate) struct TaskRules {
+    /// A request asks for a task with the param `task`. Otherwise the server decides.
+    pub(crate) asked_for: bool,
+    /// The result of a task is fetched with `tasks/result`. Otherwise `tasks/get` has it inline.
+    pub(crate) result_by_method: bool,
+    /// `tasks/cancel` is answered with the task and ends it. Otherwise it is a wish, which the worker may ignore.
+    pub(crate) cancel_ends: bool,
+    /// A peer has to declare that its tasks can be cancelled.
+    pub(crate) cancel_is_declared: bool,
+    /// Reports of progress for a request go on after it has become a task.
+    pub(crate) keep_progress: bool,
+    /// A task is shown in the form of the 2025-11-25 schema. Otherwise in that of the tasks extension.
+    pub(crate) of_session: bool,
+}
+
+/// How a client asks for what a server sends unasked: changes and log messages.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each row of the table is independent")]
+pub(crate) struct UpdateRules {
+    /// A client keeps a subscription open by the session itself, with `resources/subscribe` for each resource.
+    pub(crate) session_subscribes: bool,
+    /// Notifications of change belong to a `subscriptions/listen` request, and the server ends that request with
+    /// `notifications/cancelled`. Otherwise they belong to the session.
+    pub(crate) changes_by_subscription: bool,
+    /// `logging/setLevel` sets the level of log messages.
+    pub(crate) log_level_in_session: bool,
+    /// Each request says the level of log messages that it wants.
+    pub(crate) log_level_in_requests: bool,
+}
+
 impl EraRules {
     const LEGACY: Self = Self {
         requests_stand_alone: false,
@@ -72,17 +88,21 @@ impl EraRules {
         input_by_rounds: false,
         repeats_requests: false,
         server_asks: true,
-        session_subscribes: true,
-        changes_by_subscription: false,
-        log_level_in_session: true,
-        log_level_in_requests: false,
+        updates: UpdateRules {
+            session_subscribes: true,
+            changes_by_subscription: false,
+            log_level_in_session: true,
+            log_level_in_requests: false,
+        },
         pings: true,
-        asks_for_tasks: true,
-        task_result_by_method: true,
-        task_cancel_ends: true,
-        task_cancel_is_declared: true,
-        task_keeps_progress: true,
-        task_is_of_session: true,
+        tasks: TaskRules {
+            asked_for: true,
+            result_by_method: true,
+            cancel_ends: true,
+            cancel_is_declared: true,
+            keep_progress: true,
+            of_session: true,
+        },
         reserves_codes: false,
         has_missing_capability_code: false,
         names_in_meta: false,
@@ -97,17 +117,21 @@ impl EraRules {
         input_by_rounds: true,
         repeats_requests: true,
         server_asks: false,
-        session_subscribes: false,
-        changes_by_subscription: true,
-        log_level_in_session: false,
-        log_level_in_requests: true,
+        updates: UpdateRules {
+            session_subscribes: false,
+            changes_by_subscription: true,
+            log_level_in_session: false,
+            log_level_in_requests: true,
+        },
         pings: false,
-        asks_for_tasks: false,
-        task_result_by_method: false,
-        task_cancel_ends: false,
-        task_cancel_is_declared: false,
-        task_keeps_progress: false,
-        task_is_of_session: false,
+        tasks: TaskRules {
+            asked_for: false,
+            result_by_method: false,
+            cancel_ends: false,
+            cancel_is_declared: false,
+            keep_progress: false,
+            of_session: false,
+        },
         reserves_codes: true,
         has_missing_capability_code: true,
         names_in_meta: true,
@@ -119,9 +143,12 @@ impl EraRules {
     /// `subscriptions/listen` request or one of the session, a task is asked for if there is a session, and a log level
     /// is set for whichever era it will be.
     pub(crate) const UNDECIDED: Self = Self {
-        session_subscribes: false,
-        asks_for_tasks: false,
-        log_level_in_requests: true,
+        updates: UpdateRules {
+            session_subscribes: false,
+            log_level_in_requests: true,
+            ..Self::LEGACY.updates
+        },
+        tasks: TaskRules { asked_for: false, ..Self::LEGACY.tasks },
         ..Self::LEGACY
     };
 }
@@ -162,10 +189,22 @@ mod tests {
     type Row = (&'static str, fn(&EraRules) -> bool);
 
     macro_rules! rows {
-        ($($name:ident)*) => {{
+        ($($name:ident)*; updates $($update:ident)*; tasks $($task:ident)*) => {{
             // A row that is missing here does not compile.
-            let EraRules { $($name: _),* } = EraRules::UNDECIDED;
-            [$((stringify!($name), |rules: &EraRules| rules.$name)),*]
+            let EraRules { $($name: _,)* updates, tasks } = EraRules::UNDECIDED;
+            let super::UpdateRules { $($update: _),* } = updates;
+            let super::TaskRules { $($task: _),* } = tasks;
+            [
+                $((stringify!($name), |rules: &EraRules| rules.$name),)*
+                $((
+                    concat!("updates.", stringify!($update)),
+                    |rules: &EraRules| rules.updates.$update
+                ),)*
+                $((
+                    concat!("tasks.", stringify!($task)),
+                    |rules: &EraRules| rules.tasks.$task
+                ),)*
+            ]
         }};
     }
 
@@ -177,22 +216,15 @@ mod tests {
             input_by_rounds
             repeats_requests
             server_asks
-            session_subscribes
-            changes_by_subscription
-            log_level_in_session
-            log_level_in_requests
             pings
-            asks_for_tasks
-            task_result_by_method
-            task_cancel_ends
-            task_cancel_is_declared
-            task_keeps_progress
-            task_is_of_session
             reserves_codes
             has_missing_capability_code
             names_in_meta
             has_cache_hints
-            has_http_sessions
+            has_http_sessions;
+            updates session_subscribes changes_by_subscription log_level_in_session
+                log_level_in_requests;
+            tasks asked_for result_by_method cancel_ends cancel_is_declared keep_progress of_session
         ]
     }
 

@@ -158,9 +158,9 @@ impl<C: Recycle> Messages<C> {
         let call = CallId(self.outgoing.next_place());
         let hold = self.must_hold(method);
         let (known, most) = (&self.elicitations, limits.kept_bytes);
-        let stamp = self.session.request_stamp(&asked.again);
+        let stamp = RequestStamp::on(&self.session, &asked.again);
         let task = self.session.task_member(asked.kind, asked.task.as_deref())?;
-        if self.session.rules().asks_for_tasks && task.is_none() {
+        if self.session.rules().tasks.asked_for && task.is_none() {
             // The peer cannot.
             asked.task = None;
         }
@@ -273,7 +273,7 @@ impl<C: Recycle> Messages<C> {
         let id = if is_next { self.outgoing.next_id() } else { own_id };
         let rule = asked.kind.map(RequestKind::rule);
         let form = rule.zip(self.session.terms).map(|(rule, terms)| rule.params(terms.revision));
-        let stamp = self.session.request_stamp(&asked.again);
+        let stamp = RequestStamp::on(&self.session, &asked.again);
         let marks = Marks { wants_progress: asked.progress.is_wanted(), ..Marks::default() };
         let lane = asked.lane;
         let most = cx.config.limits.kept_bytes;
@@ -331,7 +331,7 @@ impl<C: Recycle> Messages<C> {
         let params = params.map(Raw::trusted);
         let mut expectation = Expectation::default();
         let known = &self.elicitations;
-        let stamp = self.session.request_stamp(&asked.again);
+        let stamp = RequestStamp::on(&self.session, &asked.again);
         let mut params_again = core::mem::take(&mut self.spare);
         let most = cx.config.limits.kept_bytes;
         let written = cx.out.lane(lane).append(Room::Held, Tag::Call(call), |writer| {
@@ -349,7 +349,7 @@ impl<C: Recycle> Messages<C> {
         self.spare = params_again;
         self.store_params(call);
         if task.is_none()
-            && rules.asks_for_tasks
+            && rules.tasks.asked_for
             && let Some(asked) = self.outgoing.get_mut(call.0)
         {
             // The peer cannot.

@@ -1,7 +1,6 @@
 //! What the application does about calls: makes, cancels and resumes them.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
@@ -74,7 +73,7 @@ impl Calls {
         let text = Raw::from_serialize(filter)?;
         let requested = Filter::read(text.as_json());
         let subscription = Subscription { requested, is_automatic, ..Subscription::default() };
-        if self.messages.session.rules().session_subscribes {
+        if self.messages.session.rules().updates.session_subscribes {
             return self.subscribe_in_session(cx, subscription);
         }
         let method = RequestKind::Listen.rule().name;
@@ -172,19 +171,6 @@ impl Calls {
         Ok(if in_session.is_some() { Cancellation::Notified } else { cancellation })
     }
 
-    /// Ends the calls that were made because of a request.
-    pub(crate) fn cancel_calls_made_for(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        request: InboundId,
-        reason: Option<&str>,
-    ) -> usize {
-        // Collected first: cancelling them takes them out of the table.
-        #[allow(clippy::needless_collect, reason = "the table changes")]
-        let calls: Vec<CallId> = self.calls_made_for(request).collect();
-        calls.into_iter().filter(|call| self.cancel(cx, *call, reason).is_ok()).count()
-    }
-
     /// Asks the peer to cancel the task that a call has become, and waits for what comes of that.
     pub(crate) fn cancel_task(
         &mut self,
@@ -228,23 +214,12 @@ impl Calls {
         self.messages.outgoing.get(call.0).is_some_and(|asked| asked.owner.is_application())
     }
 
-    /// The calls of the application that are pending, in the order they were made.
-    pub(crate) fn pending_calls(&self) -> impl Iterator<Item = CallId> {
-        self.application_calls().map(|(call, _)| call)
-    }
-
-    /// Those of them that were made because of a request.
-    pub(crate) fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
-        self.application_calls()
-            .filter(move |(_, asked)| asked.parent == Some(request))
-            .map(|(call, _)| call)
-    }
-
-    fn application_calls(&self) -> impl Iterator<Item = (CallId, &Asked<Call>)> {
+    /// The calls of the application that are pending, in the order they were made, and the request that each was made for.
+    pub(crate) fn pending_calls(&self) -> impl Iterator<Item = (CallId, Option<InboundId>)> {
         self.messages
             .outgoing
             .iter()
             .filter(|(_, asked)| asked.owner == Owner::Application)
-            .map(|(place, asked)| (CallId(place), asked))
+            .map(|(place, asked)| (CallId(place), asked.parent))
     }
 }

@@ -117,12 +117,13 @@ impl Connection {
 
     /// The calls of this side that have not ended, in the order they were made.
     pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
-        self.peer.serving.calls.pending_calls()
+        self.peer.serving.calls.pending_calls().map(|(call, _)| call)
     }
 
     /// Those of them that were made because of a request.
     pub fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
-        self.peer.serving.calls.calls_made_for(request)
+        let calls = self.peer.serving.calls.pending_calls();
+        calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
     }
 
     /// Whether a call has not ended.

@@ -1,5 +1,7 @@
 //! What both roles can do about calls of this side on a connection, and its notifications.
 
+use alloc::vec::Vec;
+
 use serde::ser::Serialize;
 
 use super::connection::Connection;
@@ -109,8 +111,10 @@ impl Connection {
         reason: Option<&str>,
         out: &mut impl Outlets,
     ) -> usize {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.calls.cancel_calls_made_for(cx, request, reason)
+        // Collected first: cancelling them takes them out of the table.
+        #[allow(clippy::needless_collect, reason = "the table changes")]
+        let calls: Vec<CallId> = self.calls_made_for(request).collect();
+        calls.into_iter().filter(|call| self.cancel(*call, reason, out).is_ok()).count()
     }
 
     /// Goes on with a task that a call on another connection has become. The call that stands for it

@@ -4,6 +4,7 @@ use super::Calls;
 use super::again::can_be_sent_again;
 use super::asked::{Owner, Wanted};
 use super::call_cx::{CallCx, Next};
+use super::call_index::CallIndex;
 use super::call_state::CallState;
 use super::cx::Cx;
 use super::event::{Notification, ProgressUpdate, Violation};
@@ -39,11 +40,6 @@ impl Calls {
             let is_poll = matches!(asked.owner, Owner::Poll { .. });
             asked.sent.awaits_answer() && (asked.owner.is_application() || is_poll)
         })
-    }
-
-    /// Whether a request of ours with this id was cancelled or timed out not long ago.
-    pub(super) fn was_given_up(&self, cx: &Cx<'_, '_>, id: &Id<'_>) -> bool {
-        matches!(self.stray_cause(cx, id), StrayCause::Cancelled | StrayCause::TimedOut)
     }
 
     /// Why an id belongs to no request that could be answered.
@@ -99,7 +95,7 @@ impl Calls {
                 return self.messages.violations.report(cx, violation).map(ForRole::Event);
             }
         }
-        if let Some((call, snapshot)) = self.told_of_task(kind, params) {
+        if let Some((call, snapshot)) = told_of_task(&self.index, kind, params) {
             return self.step(cx, (call, false), |state, at| match state {
                 CallState::Task(task) => task.seen(at, snapshot, bytes),
                 _ => Next::On(None),
@@ -111,7 +107,8 @@ impl Calls {
             let event = of_subscription(tables, cx, kind, notification, (bytes, reception));
             return event.map(ForRole::Event);
         }
-        if !self.may_be_for_subscription(kind) {
+        let is_change = kind.changed().is_some() || kind == NotificationKind::ResourceUpdated;
+        if !is_change || self.in_sessions().all().next().is_none() {
             return Some(ForRole::Notification(Some(kind), notification));
         }
         match self.in_sessions().told(cx, kind, notification) {
@@ -191,23 +188,6 @@ impl Calls {
         Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
     }
 
-    /// The call that has become the task which a notification is about.
-    pub(super) fn told_of_task<'a>(
-        &self,
-        kind: Option<NotificationKind>,
-        params: Option<&Object<'_, 'a>>,
-    ) -> Option<(CallId, Snapshot<'a>)> {
-        if !matches!(
-            kind,
-            Some(NotificationKind::TaskChanged | NotificationKind::DetailedTaskChanged)
-        ) {
-            return None;
-        }
-        let snapshot = Snapshot::read(params?.text())?;
-        let call = self.index.call_of_task(&snapshot.id.to_str())?;
-        Some((call, snapshot))
-    }
-
     /// The server gives something up that it was asked for. It may do so with subscriptions.
     pub(super) fn cancelled_by_server<'a>(
         &mut self,
@@ -219,10 +199,19 @@ impl Calls {
         _ = self.take_out(call);
         Some(ended(call, SubscriptionEnd::Cancelled { reason }))
     }
+}
 
-    /// Whether a notification of the server may be for a subscription of a session.
-    pub(super) fn may_be_for_subscription(&mut self, kind: NotificationKind) -> bool {
-        let is_change = kind.changed().is_some() || kind == NotificationKind::ResourceUpdated;
-        is_change && self.in_sessions().all().next().is_some()
+/// The call that has become the task which a notification is about.
+fn told_of_task<'a>(
+    index: &CallIndex,
+    kind: Option<NotificationKind>,
+    params: Option<&Object<'_, 'a>>,
+) -> Option<(CallId, Snapshot<'a>)> {
+    if !matches!(kind, Some(NotificationKind::TaskChanged | NotificationKind::DetailedTaskChanged))
+    {
+        return None;
     }
+    let snapshot = Snapshot::read(params?.text())?;
+    let call = index.call_of_task(&snapshot.id.to_str())?;
+    Some((call, snapshot))
 }

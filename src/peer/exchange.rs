@@ -56,7 +56,7 @@ pub(super) struct Exchange {
 impl Exchange {
     /// Whether its sender wants a task, and not its result.
     pub(super) const fn asks_for_task(&self) -> bool {
-        self.context.task.is_some() && self.rules().asks_for_tasks
+        self.context.task.is_some() && self.rules().tasks.asked_for
     }
 
     /// The rules of the era that it belongs to.

@@ -145,7 +145,7 @@ impl Session {
         let Some(options) = options else { return Ok(None) };
         // Where it is not known yet what the peer can do, it is asked later; where there are no sessions
         // nobody asks.
-        let Some(terms) = self.terms.filter(|_| self.rules().asks_for_tasks) else {
+        let Some(terms) = self.terms.filter(|_| self.rules().tasks.asked_for) else {
             return Ok(None);
         };
         let has_tasks = Feature::Tasks.is_in(terms.revision);

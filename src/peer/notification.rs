@@ -35,7 +35,8 @@ pub(super) fn expected<C>(
     }
     fits(rule.params(session.revision), params)
         .map_err(|misfit| (ViolationKind::MalformedNotification, Some(misfit)))?;
-    if let Some(list) = kind.changed().filter(|_| !messages.session.rules().changes_by_subscription)
+    if let Some(list) =
+        kind.changed().filter(|_| !messages.session.rules().updates.changes_by_subscription)
     {
         messages.list_versions.note(list);
     }
@@ -57,5 +58,5 @@ pub(super) fn is_about_subscriptions(session: &Session, kind: NotificationKind) 
             | NotificationKind::ResourceUpdated
             | NotificationKind::DetailedTaskChanged
     );
-    is_told && session.role == Role::Client && session.rules().changes_by_subscription
+    is_told && session.role == Role::Client && session.rules().updates.changes_by_subscription
 }

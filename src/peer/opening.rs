@@ -21,7 +21,7 @@ use crate::version::Revision;
 
 /// How far the opening of a connection has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Opening {
+pub(crate) struct Opening {
     /// The request by which the connection is opened, while it is pending.
     pub(super) call: Option<CallId>,
     /// The id of the question whether there has to be a session, if that was given up.
@@ -29,8 +29,33 @@ pub(super) struct Opening {
 }
 
 impl Opening {
+    /// Sends `initialize`, of which the params have the form of this revision.
+    pub(crate) fn initialize<C: Recycle, T: Serialize + ?Sized>(
+        &mut self,
+        messages: &mut Messages<C>,
+        cx: &mut Cx<'_, '_>,
+        params: &T,
+        revision: Revision,
+    ) -> Result<(), EncodeError> {
+        let asks = (Owner::Initialize, RequestKind::Initialize);
+        let total = cx.config.timeouts.handshake;
+        self.ask(messages, cx, asks, params, (revision, total))
+    }
+
+    /// Asks the server what it is, without a session.
+    pub(crate) fn probe<C: Recycle>(
+        &mut self,
+        messages: &mut Messages<C>,
+        cx: &mut Cx<'_, '_>,
+        revision: Revision,
+    ) -> Result<(), EncodeError> {
+        let asks = (Owner::Probe, RequestKind::Discover);
+        let total = cx.config.timeouts.probe;
+        self.ask(messages, cx, asks, &(), (revision, total))
+    }
+
     /// Sends `initialize` or `server/discover`, of which the params have the form of this revision.
-    pub(super) fn ask<C: Recycle, T: Serialize + ?Sized>(
+    fn ask<C: Recycle, T: Serialize + ?Sized>(
         &mut self,
         messages: &mut Messages<C>,
         cx: &mut Cx<'_, '_>,
@@ -64,14 +89,14 @@ impl Opening {
     }
 
     /// Takes the request out of the table: what came of it has been handed out.
-    pub(super) fn forget<C: Recycle>(&mut self, messages: &mut Messages<C>) {
+    pub(crate) fn forget<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         if let Some(call) = self.call.take() {
             messages.outgoing.remove(call.0, Ending::Closed);
         }
     }
 
     /// Waits no longer for what the server is. The server is not told: it may never have heard of the question.
-    pub(super) fn give_up_probe<C: Recycle>(&mut self, messages: &mut Messages<C>) {
+    pub(crate) fn give_up_probe<C: Recycle>(&mut self, messages: &mut Messages<C>) {
         let Some(call) = self.call.take() else { return };
         self.late_probe = messages.outgoing.id(call.0).map(Box::new);
         messages.outgoing.give_up(call.0, GivenUp::TimedOut);

@@ -20,6 +20,7 @@ use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
 use super::{Peer, intake};
+use crate::StrayCause;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::CallId;
@@ -211,7 +212,8 @@ impl Peer {
                     Answer { outcome, bytes, result_type: reception.result_type },
                 );
             }
-            if self.serving.calls.was_given_up(cx, id) {
+            let cause = self.serving.calls.stray_cause(cx, id);
+            if matches!(cause, StrayCause::Cancelled | StrayCause::TimedOut) {
                 // Late and broken, but an answer, which is never answered.
                 defective.intent = Intent::Response;
             }

@@ -152,7 +152,7 @@ impl RemoteTask {
 
     /// Does what is to be done about the task as it is known to be.
     fn look_after<C: Recycle>(&mut self, at: &mut CallCx<'_, '_, '_, C>) {
-        let by_method = at.below.session.rules().task_result_by_method;
+        let by_method = at.below.session.rules().tasks.result_by_method;
         let progress = self.seen.progress;
         let waits_for_result = by_method
             && self.result.is_none()
@@ -282,7 +282,7 @@ impl RemoteTask {
         answer: Answer<'a>,
     ) -> Next<'a, S> {
         self.poll_is_over(kind);
-        let ends_by_cancel = at.below.session.rules().task_cancel_ends;
+        let ends_by_cancel = at.below.session.rules().tasks.cancel_ends;
         match (kind, &answer.outcome) {
             (PollKind::Get, _) => self.told(at, answer),
             (PollKind::Result, _) => self.result_came(at, answer),
@@ -373,7 +373,7 @@ impl RemoteTask {
         if self.seen.progress == TaskProgress::Cancelled {
             return self.ends(at, Outcome::TaskCancelled);
         }
-        if !at.below.session.rules().task_result_by_method {
+        if !at.below.session.rules().tasks.result_by_method {
             if snapshot.progress() == TaskProgress::Ended {
                 let outcome = inlined(at, snapshot.text, bytes);
                 return self.ends(at, outcome);

@@ -12,7 +12,6 @@ use super::incoming::bytes_of;
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
 use super::route::{Role, Route, Situation, Standing, route};
-use super::session::Session;
 use super::violations::Violations;
 use crate::config::{DuplicateIds, UnknownMethods};
 use crate::dialect::features::Feature;
@@ -64,17 +63,6 @@ pub(super) enum Admitted {
     Work(Option<RequestKind>, RequestContext),
 }
 
-impl Session {
-    /// The only era that the connection may still be used in, if there is to be one and it has been used.
-    fn only_era(&self) -> Option<Era> {
-        self.identity().filter(|own| own.one_era)?;
-        match self.terms {
-            Some(terms) => Some(terms.revision.era()),
-            None => self.has_served_alone.then_some(Era::Stateless),
-        }
-    }
-}
-
 /// What decides on a request of the peer before it reaches the application.
 pub(super) struct Admission<'m, C> {
     pub(super) messages: &'m Messages<C>,
@@ -85,6 +73,16 @@ pub(super) struct Admission<'m, C> {
 }
 
 impl<C: Recycle> Admission<'_, C> {
+    /// The only era that the connection may still be used in, if there is to be one and it has been used.
+    fn only_era(&self) -> Option<Era> {
+        let session = &self.messages.session;
+        session.identity().filter(|own| own.one_era)?;
+        match session.terms {
+            Some(terms) => Some(terms.revision.era()),
+            None => session.has_served_alone.then_some(Era::Stateless),
+        }
+    }
+
     /// Whether a request may be served.
     pub(super) fn admissible(
         &self,
@@ -155,7 +153,7 @@ impl<C: Recycle> Admission<'_, C> {
             session: self.messages.session.terms,
             spoken: self.messages.session.spoken,
             offered_alone: self.messages.session.offered_alone(),
-            era: self.messages.session.only_era(),
+            era: self.only_era(),
             is_probing: self.is_probing,
         }
     }

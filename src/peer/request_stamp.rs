@@ -20,7 +20,12 @@ pub(super) struct RequestStamp<'i> {
 }
 
 impl<'i> RequestStamp<'i> {
-    /// What is added to the request of a call; nothing in a session.
+    /// What is added to a request that is sent, or sent again, on a connection; nothing in a session.
+    pub(super) fn on(session: &'i Session, again: &Again) -> Option<Self> {
+        Self::of(session.identity(), session.rules(), again)
+    }
+
+    /// What is added to a request of this side under the rules of an era.
     pub(super) fn of(
         identity: Option<&'i Identity>,
         rules: &EraRules,
@@ -54,13 +59,6 @@ impl<'i> RequestStamp<'i> {
             Some(level) => Some(level.literal()),
             None => None,
         }
-    }
-}
-
-impl Session {
-    /// What is added to a request that is sent or sent again; nothing in a session.
-    pub(super) fn request_stamp(&self, again: &Again) -> Option<RequestStamp<'_>> {
-        RequestStamp::of(self.identity(), self.rules(), again)
     }
 }
 

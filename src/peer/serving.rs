@@ -133,7 +133,7 @@ impl Serving {
         match id {
             Some(id)
                 if self.calls.messages.session.role == Role::Client
-                    && self.calls.messages.session.rules().changes_by_subscription =>
+                    && self.calls.messages.session.rules().updates.changes_by_subscription =>
             {
                 self.calls.cancelled_by_server(&id, reason)
             }

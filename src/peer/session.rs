@@ -113,7 +113,7 @@ impl Session {
             Role::Client => Capability::ServerTasksCancel,
             Role::Server => Capability::ClientTasksCancel,
         };
-        !self.rules().task_cancel_is_declared || terms.theirs.contains(capability)
+        !self.rules().tasks.cancel_is_declared || terms.theirs.contains(capability)
     }
 
     /// Releases the identity of a server, which its configuration can make again.

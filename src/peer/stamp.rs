@@ -38,7 +38,7 @@ pub(super) fn stamped<R>(
 ) -> R {
     let interim = match kind {
         ReplyKind::Result | ReplyKind::AboutTask => None,
-        ReplyKind::Task if exchange.rules().task_is_of_session => {
+        ReplyKind::Task if exchange.rules().tasks.of_session => {
             return write(&Additions::NONE);
         }
         ReplyKind::Task => Some(TASK),

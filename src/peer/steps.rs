@@ -200,7 +200,7 @@ impl Calls {
         let below = &self.messages;
         let asked = below.outgoing.get(call.0);
         let asks = asked.is_some_and(|asked| asked.task.is_some() && asked.sent.awaits_answer());
-        below.session.rules().asks_for_tasks && asks && !below.is_unsent(call, cx.out)
+        below.session.rules().tasks.asked_for && asks && !below.is_unsent(call, cx.out)
     }
 
     /// A call has its outcome, and may still become a task, which is to be cancelled then. It is remembered for a while.
@@ -409,7 +409,7 @@ impl Calls {
 
     /// Whether a call that was held is a subscription, and there is a session to stand for it.
     fn is_for_session(&mut self, cx: &Cx<'_, '_>, call: CallId) -> bool {
-        let subscribes = self.messages.session.rules().session_subscribes;
+        let subscribes = self.messages.session.rules().updates.session_subscribes;
         let outgoing = &mut self.messages.outgoing;
         let Some(asked) = outgoing.get_mut(call.0).filter(|_| subscribes) else { return false };
         if asked.owner != Owner::Subscription {

@@ -44,7 +44,7 @@ pub(crate) fn create_task(
         return Err(TaskError::NotWanted);
     };
     // Where there are no sessions nothing is reported on a task but by subscriptions.
-    let keeps_token = exchange.rules().task_keeps_progress;
+    let keeps_token = exchange.rules().tasks.keep_progress;
     let token = if keeps_token { exchange.token.clone() } else { String::new() };
     let origin = Origin {
         kind,
@@ -92,7 +92,7 @@ impl<'h> TaskHost<'h> {
             return Err(TaskError::Unknown);
         }
         let progress = exchange.progress;
-        let is_of_session = exchange.rules().task_is_of_session;
+        let is_of_session = exchange.rules().tasks.of_session;
         let taken = self.serving.calls.messages.reply(cx, id, ReplyKind::Task, |payload| {
             if is_of_session {
                 return CreatedInSession { task, immediate_response }.serialize(payload);
@@ -160,7 +160,7 @@ impl TaskHost<'_> {
                 self.give_result_or_wait(cx, (id, key))?;
                 Ok(None)
             }
-            TaskCall::Cancel { .. } if rules.task_cancel_ends => self.cancel_hosted(cx, (id, key)),
+            TaskCall::Cancel { .. } if rules.tasks.cancel_ends => self.cancel_hosted(cx, (id, key)),
             TaskCall::Cancel { .. } => self.hear_wish(cx, (id, key)),
             TaskCall::Update { inputs, .. } => self.take_inputs(cx, (id, key), inputs),
             TaskCall::List { .. } => Ok(None),
@@ -174,7 +174,7 @@ impl TaskHost<'_> {
     ) -> Result<(), RespondError> {
         let Some(task) = self.tasks.record(key) else { return Ok(()) };
         let Some(exchange) = self.messages().incoming.table.get(id.0) else { return Ok(()) };
-        if exchange.rules().task_is_of_session {
+        if exchange.rules().tasks.of_session {
             return self.serving.answer_about_task(cx, id, &InSession(task));
         }
         self.serving.answer_about_task(cx, id, &Alone { task, detailed: true })

@@ -151,7 +151,7 @@ impl Server {
     /// Whether a log message would be sent, as far as its level and what it is about go.
     pub fn wants_log<T: ?Sized>(&self, log: &Log<'_, T>) -> bool {
         match log.about.and_then(|request| self.context(request)) {
-            Some(context) if context.revision.rules().log_level_in_requests => {
+            Some(context) if context.revision.rules().updates.log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
             _ => self.connection.peer.messages().interests.wants_level(log.level),

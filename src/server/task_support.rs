@@ -47,7 +47,7 @@ impl Server {
     ) -> Result<Option<TaskMode>, RespondError> {
         self.connection.peer.serving.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
-        let in_session = context.revision.rules().asks_for_tasks;
+        let in_session = context.revision.rules().tasks.asked_for;
         match (support, context.task.is_some()) {
             (TaskSupport::Optional | TaskSupport::Required, true) => Ok(Some(TaskMode::Task)),
             (TaskSupport::Required, false) => {

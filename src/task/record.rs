@@ -175,7 +175,7 @@ impl Record {
 
     /// Whether it was begun in a session.
     pub(crate) const fn is_of_session(&self) -> bool {
-        self.revision.rules().task_is_of_session
+        self.revision.rules().tasks.of_session
     }
 
     /// How many bytes are kept of it.
