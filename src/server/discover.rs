@@ -2,19 +2,16 @@
 //! ([discovery](https://modelcontextprotocol.io/specification/2026-07-28/server/discover)).
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::Server;
-use super::event::ServerEvent;
 use crate::capability::Extension;
 use crate::config::ServerConfig;
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
-use crate::peer::{Cx, Identity, IncomingRequest, Outlets};
+use crate::peer::{Connection, Identity, IncomingRequest, Outlets};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -69,34 +66,23 @@ impl ServerConfig {
     }
 }
 
-impl Server {
-    /// Says who the server is, which takes memory.
-    pub(super) fn identify(&mut self) {
-        if let Some(identity) = self.config.identity() {
-            self.connection.peer.messages_mut().session.set_identity(Arc::new(identity));
-        }
-    }
-
-    pub(super) fn discover<'f>(
-        &mut self,
-        request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
-    ) -> Option<ServerEvent<'f>> {
-        let config = &self.config;
-        let discovery = Discovery {
-            supported: config.revisions.and(RevisionSet::STATELESS),
-            capabilities: &config.capabilities,
-            instructions: config.instructions.as_deref(),
-        };
-        let sent = self.connection.peer.messages_mut().answer_discovery(
-            &mut Cx::undated(&config.connection, out),
-            &request,
-            &discovery,
-        );
-        if sent || self.phase() == Phase::Closed {
-            return None;
-        }
-        // What the configuration has to say cannot be said, or finds no room.
-        self.refuse(ViolationKind::AnswerTooLong, request, out)
-    }
+/// Answers the request.
+///
+/// # Errors
+///
+/// How the request is to be refused: what the configuration has to say cannot be said, or finds no room.
+pub(super) fn answer(
+    connection: &mut Connection,
+    config: &ServerConfig,
+    request: &IncomingRequest<'_, '_>,
+    out: &mut dyn Outlets,
+) -> Result<(), ViolationKind> {
+    let discovery = Discovery {
+        supported: config.revisions.and(RevisionSet::STATELESS),
+        capabilities: &config.capabilities,
+        instructions: config.instructions.as_deref(),
+    };
+    let (peer, cx) = &mut connection.enter(None, out);
+    let sent = peer.messages_mut().answer_discovery(cx, request, &discovery);
+    if sent || peer.phase() == Phase::Closed { Ok(()) } else { Err(ViolationKind::AnswerTooLong) }
 }

@@ -1,18 +1,16 @@
 //! `initialize`, answered on the spot so that what is pipelined behind it finds the session open.
 
-use super::Server;
-use super::event::{Opened, ServerEvent};
+use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
 use crate::config::ServerConfig;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Detail, IncomingRequest, Outlets, Said};
+use crate::peer::{Connection, Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
-use alloc::boxed::Box;
 
 /// The params, as far as the machine needs them.
 struct Params<'a> {
@@ -56,63 +54,62 @@ impl ServerConfig {
     }
 }
 
-impl Server {
-    pub(super) fn initialize<'f>(
-        &mut self,
-        request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
-    ) -> Option<ServerEvent<'f>> {
-        let params = match Params::read(request.params_text()) {
-            Ok(params) => params,
-            Err(kind) => return self.refuse(kind, request, out),
-        };
-        let Some(revision) = self.config.choose(&params.requested) else {
-            return self.refuse_revision(&params, request, out);
-        };
-        let result = InitializeResult {
-            protocol_version: revision.name().into(),
-            capabilities: self.config.capabilities.clone(),
-            server_info: self.config.info.clone(),
-            instructions: self.config.instructions.as_deref().map(Text::from),
-            meta: None,
-        };
-        let form = RequestKind::Initialize.rule().result(revision);
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        let sent = peer.messages_mut().send_own(cx, request.arrival.lane, Said::Result, |writer| {
-            write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
-        });
-        if !sent {
-            // The limits of this side leave no room for what this side has to say.
-            return self.refuse(ViolationKind::AnswerTooLong, request, out);
-        }
-        // The route leads here only while there is no session, so the step makes sense.
-        if !self.connection.peer.messages_mut().lifecycle.step(Step::Begin) {
-            return None;
-        }
-        self.connection.peer.messages_mut().session.open(revision, params.capabilities);
-        let raw = Raw::trusted(request.params_text()?);
-        if self.config.connection.keep_handshake {
-            self.client = Some(Box::new(raw.clone().into_owned()));
-        }
-        let capabilities = self.peer_capabilities();
-        Some(ServerEvent::Opened(Opened { revision, capabilities, params: raw }))
+/// Answers the request, and opens the session. `None` if the connection has ended meanwhile.
+///
+/// # Errors
+///
+/// How the request is to be refused.
+pub(super) fn answer<'f>(
+    connection: &mut Connection,
+    config: &ServerConfig,
+    request: &IncomingRequest<'_, 'f>,
+    out: &mut dyn Outlets,
+) -> Result<Option<Opened<'f>>, ViolationKind> {
+    let params = Params::read(request.params_text())?;
+    let Some(revision) = config.choose(&params.requested) else {
+        refuse_revision(connection, config, (request, &params), out);
+        return Ok(None);
+    };
+    let result = InitializeResult {
+        protocol_version: revision.name().into(),
+        capabilities: config.capabilities.clone(),
+        server_info: config.info.clone(),
+        instructions: config.instructions.as_deref().map(Text::from),
+        meta: None,
+    };
+    let form = RequestKind::Initialize.rule().result(revision);
+    let (peer, cx) = &mut connection.enter(None, out);
+    let messages = peer.messages_mut();
+    let sent = messages.send_own(cx, request.arrival.lane, Said::Result, |writer| {
+        write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
+    });
+    if !sent {
+        // The limits of this side leave no room for what this side has to say.
+        return Err(ViolationKind::AnswerTooLong);
     }
+    // The route leads here only while there is no session, so the step makes sense.
+    if !messages.lifecycle.step(Step::Begin) {
+        return Ok(None);
+    }
+    messages.session.open(revision, params.capabilities);
+    let capabilities = connection.peer_capabilities();
+    let params = request.params_text().map(Raw::trusted);
+    Ok(params.map(|params| Opened { revision, capabilities, params }))
+}
 
-    fn refuse_revision<'f>(
-        &mut self,
-        params: &Params<'_>,
-        request: IncomingRequest<'_, 'f>,
-        out: &mut dyn Outlets,
-    ) -> Option<ServerEvent<'f>> {
-        let supported = self.config.revisions.and(RevisionSet::HANDSHAKE);
-        let data = Detail::versions(supported, &params.requested);
-        let message = "Unsupported protocol version";
-        let code = ErrorCode::INVALID_PARAMS;
-        let fault = Fault { code, message: &message, data: Some(&data) };
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
-            write_error(writer, Answer::To(&request.id), fault, None)
-        });
-        None
-    }
+fn refuse_revision(
+    connection: &mut Connection,
+    config: &ServerConfig,
+    (request, params): (&IncomingRequest<'_, '_>, &Params<'_>),
+    out: &mut dyn Outlets,
+) {
+    let supported = config.revisions.and(RevisionSet::HANDSHAKE);
+    let data = Detail::versions(supported, &params.requested);
+    let message = "Unsupported protocol version";
+    let code = ErrorCode::INVALID_PARAMS;
+    let fault = Fault { code, message: &message, data: Some(&data) };
+    let (peer, cx) = &mut connection.enter(None, out);
+    peer.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
+        write_error(writer, Answer::To(&request.id), fault, None)
+    });
 }

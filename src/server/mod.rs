@@ -1,6 +1,6 @@
 //! The server role.
 
-mod arguments;
+mod answers;
 mod call;
 mod discover;
 mod event;
@@ -9,7 +9,6 @@ mod input;
 mod listen;
 mod notify;
 pub mod request_state;
-mod task_support;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -29,10 +28,10 @@ use crate::peer::{
 use crate::session::Step;
 use crate::time::Instant;
 
+pub use answers::TaskMode;
 pub use call::{Call, CallTool, Complete, GetPrompt, Page};
 pub use event::{Opened, Request, ServerEvent, Subscribed};
 pub use notify::{ChangedList, Log};
-pub use task_support::TaskMode;
 
 #[cfg(feature = "http")]
 use crate::peer::Identity;
@@ -187,7 +186,7 @@ impl Server {
             let (peer, cx) = &mut self.connection.enter(Some(now), out);
             let event = match peer.handle_timeout(cx)? {
                 Elapsed::Event(event) => Some(event.into()),
-                Elapsed::Resumed(resumed) => self.resumed(resumed),
+                Elapsed::Resumed(resumed) => input::resumed(&self.connection, resumed),
                 // A server opens no connection, and nobody needs anything of it before answering it.
                 Elapsed::HandshakeTimedOut
                 | Elapsed::HandshakeLost(_)
@@ -198,6 +197,13 @@ impl Server {
             if event.is_some() {
                 return event;
             }
+        }
+    }
+
+    /// Says who the server is, which takes memory.
+    fn identify(&mut self) {
+        if let Some(identity) = self.config.identity() {
+            self.connection.peer.messages_mut().session.set_identity(Arc::new(identity));
         }
     }
 
@@ -236,16 +242,30 @@ impl Server {
     ) -> Option<ServerEvent<'f>> {
         match incoming {
             ForRole::Event(event) => Some(event.into()),
-            ForRole::Initialize(request) => self.initialize(request, out),
+            ForRole::Initialize(request) => {
+                let config = &self.config;
+                match initialize::answer(&mut self.connection, config, &request, out) {
+                    Ok(opened) => self.opened(opened?),
+                    Err(kind) => self.refuse(kind, request, out),
+                }
+            }
             // It is too large to be moved without a need.
             ForRole::Request(kind, ref request) => self.request(kind, request, out),
             ForRole::Notification(kind, notification) => {
                 self.notification(kind, notification, now, out)
             }
-            ForRole::Resumed(resumed) => self.resumed(resumed),
+            ForRole::Resumed(resumed) => input::resumed(&self.connection, resumed),
             // A server opens no connection, and nobody needs anything of it before answering it.
             ForRole::HandshakeEnded(_) | ForRole::LateProbe(_) | ForRole::Input(_) => None,
         }
+    }
+
+    /// The session is open.
+    fn opened<'f>(&mut self, opened: Opened<'f>) -> Option<ServerEvent<'f>> {
+        if self.config.connection.keep_handshake {
+            self.client = Some(Box::new(opened.params.clone().into_owned()));
+        }
+        Some(ServerEvent::Opened(opened))
     }
 
     fn request<'f>(
@@ -254,10 +274,20 @@ impl Server {
         request: &IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        match kind {
-            Some(RequestKind::Discover) => return self.discover(request.clone(), out),
-            Some(RequestKind::Listen) => return self.listen(request.clone(), out),
-            _ => {}
+        let Self { connection, config, .. } = self;
+        let special = match kind {
+            Some(RequestKind::Discover) => {
+                Some(discover::answer(connection, config, request, out).map(|()| None))
+            }
+            Some(RequestKind::Listen) => {
+                Some(listen::open(connection, config.listening, request, out).map(Some))
+            }
+            _ => None,
+        };
+        match special {
+            Some(Ok(event)) => return event,
+            Some(Err(kind)) => return self.refuse(kind, request.clone(), out),
+            None => {}
         }
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::handle::Place;
 
-/// The name of a task among the [`Tasks`] of this process: small, and never that of another task.
+/// The name of a task among the [`Tasks`](super::Tasks) of this process: small, and never that of another task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskKey(pub(crate) Place);
 
