@@ -9,7 +9,7 @@ use super::number::Number;
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
 use super::skip::{behind_brackets, behind_objects, behind_string, behind_value, plain_string};
-use super::write::{number_fits, text_fits};
+use super::writer::{number_fits, text_fits};
 use crate::capability::CapabilitySet;
 use crate::version::Revision;
 

@@ -14,6 +14,7 @@ mod additions;
 mod append;
 mod brackets;
 mod edit;
+mod encode_error;
 mod envelope;
 mod error;
 mod exact;
@@ -25,6 +26,7 @@ mod name;
 mod number;
 mod object;
 mod payload;
+mod payload_serializer;
 mod place;
 mod prepared;
 mod raw;
@@ -34,18 +36,21 @@ mod run;
 mod scan;
 mod scanned;
 mod sequence;
+mod serializer;
 pub(crate) mod shape;
 mod shared;
 mod sight;
 mod skip;
+mod source;
 mod space;
 mod string;
 mod structs;
 mod text;
 mod walk;
-mod write;
+mod writer;
 mod written;
 
+pub use encode_error::EncodeError;
 pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
 pub use misfit::{Misfit, Problem};
@@ -54,7 +59,6 @@ pub use prepared::Prepared;
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scanned::ScannedFrame;
 pub use string::Str;
-pub use write::EncodeError;
 pub use written::WrittenResult;
 
 pub(crate) use additions::{Additions, MetaAdditions};
@@ -70,7 +74,7 @@ pub(crate) use shared::TextCopy;
 pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]
 pub(crate) use walk::Walk;
-pub(crate) use write::Writer;
+pub(crate) use writer::Writer;
 
 #[cfg(test)]
 mod prepared_tests;

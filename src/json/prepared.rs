@@ -9,10 +9,12 @@ use core::ops::Range;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::additions::Additions;
+use super::encode_error::EncodeError;
 use super::payload::{Empty, Payload};
 use super::raw::MemberTexts;
+use super::raw::RAW_VALUE;
 use super::shape::Form;
-use super::write::{EncodeError, RAW_VALUE, Writer};
+use super::writer::Writer;
 use crate::capability::CapabilitySet;
 
 /// A result that has been compared with what its method asks for in one revision, once, and is then

@@ -1,7 +1,6 @@
 //! A JSON value as it stands on the wire.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer};
@@ -16,10 +15,9 @@ use super::shared::{TextCopy, WireText};
 use super::space::trim;
 use super::string::Str;
 use super::walk::Walk;
-use super::write::{EncodeError, RAW_VALUE, Writer};
 
-/// How much room there is for a value before its length is known.
-const FIRST_BYTES: usize = 128;
+/// The name by which `serde_json::value::RawValue` tells a serializer that it is JSON already.
+pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Valid JSON text: one value, untouched, borrowed from the input or owned.
 ///
@@ -76,39 +74,9 @@ impl Raw<'static> {
 
     /// `null`
     pub const NULL: Self = Self::trusted("null");
-
-    /// Serialises a value.
-    ///
-    /// # Errors
-    ///
-    /// [`EncodeError`] if the value is no JSON: a map key that is not a string, a number that is
-    /// not finite, or an error of its own `Serialize`.
-    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, EncodeError> {
-        // Most values fit, and are written without the buffer having to grow.
-        let mut buffer = Vec::with_capacity(FIRST_BYTES);
-        value.serialize(&mut Writer::new(&mut buffer, usize::MAX))?;
-        // Everything the writer appends is UTF-8.
-        let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
-        Ok(Self::owned(text))
-    }
 }
 
 impl<'a> Raw<'a> {
-    /// Serialises a value into a buffer, in place of what was in there.
-    ///
-    /// # Errors
-    ///
-    /// As for [`from_serialize`](Raw::from_serialize).
-    pub fn serialize_into<T: Serialize + ?Sized>(
-        value: &T,
-        buffer: &'a mut Vec<u8>,
-    ) -> Result<Self, EncodeError> {
-        buffer.clear();
-        value.serialize(&mut Writer::new(buffer, usize::MAX))?;
-        // Everything the writer appends is UTF-8.
-        core::str::from_utf8(buffer).map(Self::trusted).map_err(|_| EncodeError::Payload)
-    }
-
     /// Checks that the text is one JSON value, of at most 127 levels.
     ///
     /// # Errors
