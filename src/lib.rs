@@ -277,6 +277,7 @@ pub mod model;
 pub mod pagination;
 mod peer;
 mod rpc;
+pub mod schema;
 mod server;
 mod session;
 mod subscription;
@@ -301,7 +302,6 @@ pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
 pub use error::{ErrorCode, ViolationKind};
 pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
-pub use json::{Prepared, WrittenResult};
 pub use limits::Limits;
 pub use peer::{
     Arrival, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
@@ -313,6 +313,7 @@ pub use peer::{
     TransportErrorKind, Violation,
 };
 pub use rpc::{ErrorObject, Id, StrayCause};
+pub use schema::{Prepared, WrittenResult};
 pub use server::{
     Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
     ServerEvent, Subscribed, TaskMode, request_state,

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, PagedMethod,
 };
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     CallError, CallId, CallOptions, Capability, ErrorCode, InboundId, Instant, ListPage, Outcome,
     Page, Paging, RespondError, Timeout,

@@ -4,10 +4,11 @@ use super::negotiation::Evidence;
 use crate::capability::CapabilitySet;
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
-use crate::json::{EncodeError, Raw, Str};
+use crate::json::{Raw, Str};
 use crate::model::Implementation;
 use crate::peer::{CarrierFailure, Cause, server_info};
 use crate::rpc::ErrorObject;
+use crate::schema::EncodeError;
 use crate::version::{Revision, RevisionSet};
 
 /// Why the first request could not be sent. Nothing was.

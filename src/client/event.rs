@@ -8,13 +8,14 @@ use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
 use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, InboundId};
-use crate::json::{EncodeError, Object, Raw, Str, WrittenResult};
+use crate::json::{Object, Raw, Str};
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
     OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
     SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
 };
 use crate::rpc::ErrorObject;
+use crate::schema::{EncodeError, WrittenResult};
 use crate::time::Instant;
 
 /// Something that happened on a connection to a server.

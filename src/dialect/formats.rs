@@ -1,6 +1,6 @@
 //! The formats that text in a form can have.
 
-use crate::json::shape::is_uri;
+use crate::schema::shape::is_uri;
 
 /// Whether text has one of the four formats that forms know. Another one is not judged.
 ///

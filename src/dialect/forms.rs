@@ -4,7 +4,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::formats::has_format;
-use crate::json::{Elements, MemberTexts, Misfit, Number, Problem, Str, is_integral, member};
+use crate::json::{Elements, MemberTexts, Number, Str, member};
+use crate::schema::{Misfit, Problem, is_integral};
 
 /// Whether the result of an elicitation fits the schema of its form; `None` if it had none, because
 /// it was about a URL. Both texts are objects whose shape has been checked.

@@ -10,8 +10,9 @@ use super::kept::check_params;
 use super::methods::{RequestKind, Sender};
 use super::refusal::{NotAllowed, RespondError};
 use crate::capability::CapabilitySet;
-use crate::json::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Raw, Writer};
+use crate::json::Raw;
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
+use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Writer};
 use crate::version::Revision;
 
 /// What is asked for under one key.

@@ -6,7 +6,8 @@ use core::fmt;
 use super::features::Feature;
 use super::methods::RequestKind;
 use super::{forms, sampling};
-use crate::json::{Misfit, Str, member};
+use crate::json::{Str, member};
+use crate::schema::Misfit;
 use crate::version::Revision;
 
 /// What is kept of the params of a request until it is answered.

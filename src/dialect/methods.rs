@@ -4,8 +4,8 @@
 use super::refusal::NotAllowed;
 use super::shapes;
 use crate::capability::{Capability, CapabilitySet, Owner};
-use crate::json::shape::{Form, Record};
 use crate::json::{Raw, Str, member};
+use crate::schema::shape::{Form, Record};
 use crate::version::{Revision, RevisionSet};
 
 /// Which side sends a message.

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use serde::ser::Serialize;
 
 use super::methods::RequestKind;
-use crate::json::{EncodeError, Prepared, Str, WrittenResult};
+use crate::json::Str;
 use crate::model::method::Method;
+use crate::schema::{EncodeError, Prepared, WrittenResult};
 use crate::version::Revision;
 
 impl Prepared {

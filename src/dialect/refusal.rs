@@ -1,7 +1,7 @@
 //! What the application is told when what it says does not fit the session or its revision.
 
 use crate::capability::Capability;
-use crate::json::EncodeError;
+use crate::schema::EncodeError;
 
 /// Why a message may not be sent. Whoever sends it is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]

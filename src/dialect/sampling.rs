@@ -3,7 +3,8 @@
 
 use alloc::collections::BTreeSet;
 
-use crate::json::{Elements, Misfit, Problem, Str, member};
+use crate::json::{Elements, Str, member};
+use crate::schema::{Misfit, Problem};
 
 /// The ids of the tools that a model wants to use.
 type Uses<'a> = BTreeSet<Str<'a>>;

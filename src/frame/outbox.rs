@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::queue::{Drain, Queue, Serial};
 use crate::handle::{CallId, InboundId};
-use crate::json::{EncodeError, Writer};
 use crate::limits::Limits;
+use crate::schema::{EncodeError, Writer};
 
 /// How messages are told apart in an [`Outbox`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

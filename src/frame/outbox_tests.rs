@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::handle::{CallId, ConnectionNumber, InboundId, Place};
-use crate::json::{EncodeError, Writer};
 use crate::limits::Limits;
+use crate::schema::{EncodeError, Writer};
 
 fn call(index: u32) -> CallId {
     CallId(Place { connection: ConnectionNumber::default(), index, generation: 0 })

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use crate::json::{EncodeError, Writer};
+use crate::schema::{EncodeError, Writer};
 
 /// Below this, sent bytes in front of the buffer are not worth moving the rest for.
 const WORTH_MOVING: usize = 4096;

@@ -1,88 +1,49 @@
-//! JSON where it meets the wire: a scanner, borrowed views and a writer.
+//! JSON where it is read from the wire: a scanner and borrowed views. Nothing in here is of MCP.
 //!
-//! serde_json decodes payloads into the caller's types. What happens before and after is done here,
-//! because it has to hold for bytes that nobody has looked at yet:
+//! serde_json decodes payloads into the caller's types. What happens before that is done here, because it has to hold for
+//! bytes that nobody has looked at yet. The writer, which knows what each message looks like, is in
+//! [`schema`](crate::schema):
 //!
 //! - [`Envelope::scan`] validates one frame and finds the members of its JSON-RPC envelope in one
 //!   pass, without recursion and without allocation, and still tells the `id` of a frame whose rest
 //!   is broken.
 //! - [`Raw`] and [`Str`] lend a value or a string as it stands on the wire.
-//! - the writer, a [`serde::Serializer`], appends to an outbox and can add members to an object that
-//!   the application serialises.
 
-mod additions;
-mod append;
 mod brackets;
 mod edit;
-mod encode_error;
 mod envelope;
 mod error;
-mod exact;
-mod fits;
-mod label;
-mod minify;
-mod misfit;
-mod name;
-mod number;
-mod object;
-mod payload;
-mod payload_serializer;
-mod place;
-mod prepared;
-mod raw;
-mod raw_write;
-mod record;
-mod run;
+pub(crate) mod label;
+pub(crate) mod name;
+pub(crate) mod number;
+pub(crate) mod place;
+pub(crate) mod raw;
+pub(crate) mod run;
 mod scan;
 mod scanned;
-mod sequence;
-mod serializer;
-pub(crate) mod shape;
 mod shared;
-mod sight;
-mod skip;
-mod source;
-mod space;
-mod string;
-mod structs;
-mod text;
-mod walk;
-mod writer;
-mod written;
+pub(crate) mod skip;
+pub(crate) mod space;
+pub(crate) mod string;
+mod surrogates;
+pub(crate) mod walk;
 
-pub use encode_error::EncodeError;
 pub use envelope::{Envelope, Member};
 pub use error::{JsonError, JsonErrorKind, ParseError};
-pub use misfit::{Misfit, Problem};
 pub use number::{Number, NumberError};
-pub use prepared::Prepared;
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scanned::ScannedFrame;
 pub use string::Str;
-pub use written::WrittenResult;
 
-pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use envelope::{LONGEST_SHOWN, shown};
-pub(crate) use fits::{fits, is_integral};
 pub(crate) use name::Name;
-pub(crate) use payload::{Empty, Payload};
 pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, decoded, member};
-pub(crate) use raw_write::object_of;
 pub(crate) use scan::Scanner;
 pub(crate) use shared::TextCopy;
 pub(crate) use space::{trim, trim_end, trim_start};
 #[cfg(feature = "http")]
 pub(crate) use walk::Walk;
-pub(crate) use writer::Writer;
 
 #[cfg(test)]
-mod prepared_tests;
-#[cfg(test)]
-mod raw_write_tests;
-#[cfg(test)]
-mod shape_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod writer_tests;

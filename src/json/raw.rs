@@ -93,7 +93,7 @@ impl<'a> Raw<'a> {
     }
 
     /// A value that has been put together here.
-    pub(super) fn owned(text: String) -> Self {
+    pub(crate) fn owned(text: String) -> Self {
         Self { text: WireText::from(text) }
     }
 
@@ -139,7 +139,7 @@ impl<'a> Raw<'a> {
     ///
     /// [`ParseError`] if the value does not fit the type.
     pub fn parse_lossy<T: DeserializeOwned>(&self) -> Result<T, ParseError> {
-        Ok(serde_json::from_str(&super::minify::without_lone_surrogates(&self.text))?)
+        Ok(serde_json::from_str(&super::surrogates::without_lone_surrogates(&self.text))?)
     }
 
     /// The member of this name, `None` if there is none or the value is no object.

@@ -7,7 +7,8 @@ use serde::Deserializer;
 
 use super::content::{borrowed_json, parse};
 use super::open::open_enum;
-use crate::json::{Number, is_integral};
+use crate::json::Number;
+use crate::schema::is_integral;
 
 open_enum! {
     /// Who may use a result again (2026-07-28). Treat what is absent or unknown as private.

@@ -9,8 +9,9 @@ use super::method::{
 use super::*;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::shapes::{CLIENT_CAPABILITIES, CREATE_MESSAGE};
-use crate::json::shape::{Form, Record};
-use crate::json::{Additions, Empty, EncodeError, Payload, Raw, Writer};
+use crate::json::Raw;
+use crate::schema::shape::{Form, Record};
+use crate::schema::{Additions, Empty, EncodeError, Payload, Writer};
 use crate::version::Revision;
 
 fn raw(text: &str) -> Raw<'_> {

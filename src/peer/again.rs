@@ -12,8 +12,9 @@ use super::call_options::CallError;
 use super::versions::versions_in;
 use crate::dialect::NotAllowed;
 use crate::error::ErrorCode;
-use crate::json::{EncodeError, MemberTexts, Name, Raw};
+use crate::json::{MemberTexts, Name, Raw};
 use crate::rpc::{ErrorObject, Recycle, Wait};
+use crate::schema::EncodeError;
 use crate::version::RevisionSet;
 
 /// How long to wait before a request is sent again for which nothing had to be given; twice as long each time.

@@ -20,9 +20,10 @@ use crate::dialect::NotAllowed;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Serial, Tag};
 use crate::handle::CallId;
-use crate::json::shape::Form;
-use crate::json::{Additions, EncodeError, Member, MetaAdditions, Raw, Writer};
+use crate::json::{Member, Raw};
 use crate::rpc::{Patience, Recycle, Wait, write_request};
+use crate::schema::shape::Form;
+use crate::schema::{Additions, EncodeError, MetaAdditions, Writer};
 use crate::task::RELATED;
 use crate::version::RevisionSet;
 

@@ -22,9 +22,10 @@ use crate::config::ConnectionConfig;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::{Framing, Outbox, Room, Tag};
 use crate::handle::CallId;
-use crate::json::{EncodeError, Member};
+use crate::json::Member;
 use crate::model::method::{Method, Notification as Notifies};
 use crate::rpc::{Ending, write_notification};
+use crate::schema::EncodeError;
 use crate::time::Instant;
 
 /// Why a batch could not be sent. Nothing was, and no call was made.

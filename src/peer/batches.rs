@@ -8,9 +8,10 @@ use super::outlets::{Lane, Outlets};
 use super::rules::written;
 use crate::frame::{Element, Queue, Room, Tag};
 use crate::handle::{ConnectionNumber, Place};
-use crate::json::{EncodeError, Member, Writer};
+use crate::json::Member;
 use crate::lazy_box::Empty;
 use crate::rpc::{Ending, Id, Inbound, Lookup, Recycle, Table};
+use crate::schema::{EncodeError, Writer};
 
 /// The batches of which not everything has been answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -21,10 +21,11 @@ use super::resumed::Resumed;
 use super::room::{has_room, make_room};
 use crate::dialect::{Inputs, NotAllowed, PreparedInput, RespondError};
 use crate::handle::{CallId, InboundId, Place};
-use crate::json::{Raw, object_of};
+use crate::json::Raw;
 use crate::lazy_box::{Empty, LazyBox};
 use crate::model::InputRequired;
 use crate::rpc::{GivenUp, PlaceQueue};
+use crate::schema::object_of;
 
 /// Requests that wait for what their clients are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,8 +5,8 @@ use core::time::Duration;
 use crate::capability::CapabilitySet;
 use crate::dialect::NotAllowed;
 use crate::handle::InboundId;
-use crate::json::EncodeError;
 use crate::model::LoggingLevel;
+use crate::schema::EncodeError;
 
 /// How a call is made.
 ///

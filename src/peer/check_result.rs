@@ -10,8 +10,9 @@ use crate::dialect::forms::is_refusal;
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
-use crate::json::{Elements, Misfit, Object, Str, fits, member};
+use crate::json::{Elements, Object, Str, member};
 use crate::rpc::Recycle;
+use crate::schema::{Misfit, fits};
 
 /// The outcome of a request, once what the peer answered has been checked.
 pub(super) fn judged<'a, C: Recycle>(

@@ -3,8 +3,9 @@
 
 use super::identity::{Identity, key};
 use crate::capability::{CapabilitySet, ExtensionSet, Owner};
-use crate::json::{MemberTexts, Misfit, Object, Problem, Str, member};
+use crate::json::{MemberTexts, Object, Str, member};
 use crate::model::LoggingLevel;
+use crate::schema::{Misfit, Problem};
 use crate::version::{Revision, RevisionSet};
 
 /// What a request says of itself.

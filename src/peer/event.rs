@@ -8,10 +8,11 @@ use super::task_update::BegunTask;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::MessageBytes;
 use crate::handle::{CallId, InboundId};
-use crate::json::{Misfit, Number, ParseError, Raw, Str, decoded};
+use crate::json::{Number, ParseError, Raw, Str, decoded};
 use crate::model::method::{self, Method};
 use crate::pagination::PageStop;
 use crate::rpc::{ErrorObject, Id, StrayCause};
+use crate::schema::Misfit;
 use crate::task::TaskKey;
 
 /// A notification, of MCP or not. It is never answered.

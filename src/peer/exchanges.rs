@@ -5,7 +5,7 @@ use super::outlets::{Lane, Observation, Outlets};
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Writer};
+use crate::schema::{EncodeError, Writer};
 
 /// Sends something that a caller asked for.
 pub(super) fn send(

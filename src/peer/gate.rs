@@ -11,8 +11,8 @@ use crate::config::CapabilityPolicy;
 use crate::dialect::NotAllowed;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::{Declared, NotificationKind, RequestKind, Rule};
-use crate::json::shape::Form;
-use crate::json::{EncodeError, Writer};
+use crate::schema::shape::Form;
+use crate::schema::{EncodeError, Writer};
 
 /// What may be sent of a message that has been found to be allowed so far.
 #[derive(Debug)]

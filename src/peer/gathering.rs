@@ -14,8 +14,9 @@ use super::event::Outcome;
 use super::inputs::{Inputs, Need, Wanted};
 use super::wanted_inputs::{admit_for, may_be_required};
 use crate::dialect::methods::RequestKind;
-use crate::json::{MemberTexts, Raw, Str, member, object_of};
+use crate::json::{MemberTexts, Raw, Str, member};
 use crate::rpc::{Recycle, Wait};
+use crate::schema::object_of;
 
 /// What a call needs before it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,8 +6,8 @@ use super::call_options::CallError;
 use super::outlets::Lane;
 use crate::frame::{Queue, Serial};
 use crate::handle::CallId;
-use crate::json::{EncodeError, Writer};
 use crate::lazy_box::Empty;
+use crate::schema::{EncodeError, Writer};
 
 /// What is known of a message that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,9 +9,10 @@ use crate::capability::{CapabilitySet, Extension};
 use crate::config::CacheHints;
 use crate::dialect::shapes;
 use crate::json;
-use crate::json::shape::{Form, Record};
-use crate::json::{Additions, Empty, Payload, Raw, Writer, decoded};
+use crate::json::{Raw, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
+use crate::schema::shape::{Form, Record};
+use crate::schema::{Additions, Empty, Payload, Writer};
 use crate::version::Revision;
 
 /// The keys of `_meta` that are the machine's in these revisions

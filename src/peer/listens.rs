@@ -22,10 +22,11 @@ use super::session::Session;
 use crate::dialect::methods::NotificationKind;
 use crate::frame::Serial;
 use crate::handle::{InboundId, Place};
-use crate::json::{EncodeError, MetaAdditions, member};
+use crate::json::member;
 use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
 use crate::rpc::write_notification_with;
+use crate::schema::{EncodeError, MetaAdditions};
 use crate::subscription::{Filter, LISTS};
 use crate::task::EXTENSION;
 

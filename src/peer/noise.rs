@@ -13,8 +13,8 @@ use super::reception::Reception;
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
-use crate::json::Misfit;
 use crate::rpc::{Answer, Defective, Fault, Intent, Recycle};
+use crate::schema::Misfit;
 
 /// What is wrong with a request, in a sentence for the peer.
 struct Complaint {

@@ -6,7 +6,8 @@ use super::session::Session;
 use crate::dialect::NotAllowed;
 use crate::dialect::methods::NotificationKind;
 use crate::error::ViolationKind;
-use crate::json::{Misfit, Object, Str, fits};
+use crate::json::{Object, Str};
+use crate::schema::{Misfit, fits};
 
 /// Whether a notification makes sense now. Takes in what it says; `Ok(false)` if that is nothing.
 pub(super) fn expected<C>(

@@ -18,9 +18,10 @@ use crate::dialect::NotAllowed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::frame::{Room, Tag};
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Member, Raw, Str, member};
+use crate::json::{Member, Raw, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Recycle, write_notification};
+use crate::schema::EncodeError;
 use crate::session::Phase;
 use crate::version::RevisionSet;
 

@@ -15,8 +15,8 @@ use super::request_stamp::RequestStamp;
 use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
-use crate::json::EncodeError;
 use crate::rpc::{Ending, GivenUp, Id, Patience, Recycle};
+use crate::schema::EncodeError;
 use crate::version::Revision;
 
 /// How far the opening of a connection has come.

@@ -17,8 +17,9 @@ use crate::dialect::RespondError;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, MetaAdditions, Raw, Writer};
+use crate::json::Raw;
 use crate::rpc::{Recycle, write_notification_with};
+use crate::schema::{EncodeError, MetaAdditions, Writer};
 use crate::task::RELATED;
 
 /// The params of a progress notification.

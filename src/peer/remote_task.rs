@@ -21,9 +21,10 @@ use super::task_snapshot::{Novelty, Seen, Snapshot, TaskProgress};
 use super::task_update::{BegunTask, TaskTicket};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::CallId;
-use crate::json::{EncodeError, MemberTexts, Raw};
+use crate::json::{MemberTexts, Raw};
 use crate::model::TaskStatus;
 use crate::rpc::{GivenUp, Recycle, ResultType, Wait};
+use crate::schema::EncodeError;
 use crate::time::Instant;
 
 /// After how many bad answers in a row a task is not asked about any more.

@@ -20,10 +20,11 @@ use crate::dialect::methods::RequestKind;
 use crate::error::ErrorCode;
 use crate::frame::{Room, Tag};
 use crate::handle::{InboundId, Place};
-use crate::json::shape::Form;
-use crate::json::{EncodeError, Member, Misfit, Payload, Problem, Writer, member};
+use crate::json::{Member, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result, write_result_with};
+use crate::schema::shape::Form;
+use crate::schema::{EncodeError, Misfit, Payload, Problem, Writer};
 use crate::session::Phase;
 
 impl<C: Recycle> Messages<C> {

@@ -29,10 +29,10 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::dialect::{Inputs, NotAllowed, RespondError, code_in, shapes};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
-use crate::json::shape::Form;
-use crate::json::{EncodeError, Misfit, Payload, Prepared, Problem, WrittenResult};
 use crate::model::{CallToolResult, InputRequired};
 use crate::rpc::{Ending, Fault};
+use crate::schema::shape::Form;
+use crate::schema::{EncodeError, Misfit, Payload, Prepared, Problem, WrittenResult};
 
 /// What is said of a request when its client has refused, or has not answered in time.
 const NOT_GIVEN: &str = "the client did not give what was needed for this";

@@ -5,9 +5,10 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::dialect::{Kept, check_params, elicitation_id, shapes};
 use crate::error::ErrorCode;
-use crate::json::shape::Form;
-use crate::json::{Elements, Envelope, Member, Misfit, Object, Problem, Str, fits, member};
+use crate::json::{Elements, Envelope, Member, Object, Str, member};
 use crate::rpc::ErrorObject;
+use crate::schema::shape::Form;
+use crate::schema::{Misfit, Problem, fits};
 use crate::version::Revision;
 
 /// What is needed of a request that this side sends when the answer to it comes.

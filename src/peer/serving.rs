@@ -28,10 +28,11 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::Frame;
 use crate::handle::{CallId, InboundId};
-use crate::json::{EncodeError, Object, Str};
+use crate::json::{Object, Str};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::rpc::{Ending, Fault, GivenUp, Id};
+use crate::schema::EncodeError;
 use crate::session::Phase;
 use crate::subscription::Filter;
 

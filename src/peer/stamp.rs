@@ -6,8 +6,8 @@ use super::exchange::Exchange;
 use super::identity::{Identity, key};
 use crate::config::CacheHint;
 use crate::dialect::methods::RequestKind;
-use crate::json::{Additions, MetaAdditions};
 use crate::rpc::Id;
+use crate::schema::{Additions, MetaAdditions};
 use crate::task::RELATED;
 
 /// What kind of result it is.

@@ -16,8 +16,9 @@ use super::wanted_inputs::{admit_for, may_be_required, withdraw};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::handle::Place;
-use crate::json::{EncodeError, MemberTexts, Str, member, object_of};
+use crate::json::{MemberTexts, Str, member};
 use crate::rpc::Recycle;
+use crate::schema::{EncodeError, object_of};
 
 /// # Inputs
 impl RemoteTask {

@@ -17,8 +17,9 @@ use crate::capability::CapabilitySet;
 use crate::dialect::check_params;
 use crate::dialect::methods::Sender;
 use crate::handle::{InboundId, Place};
-use crate::json::{Additions, Empty, EncodeError, Misfit, Object, Payload, Writer, fits};
+use crate::json::Object;
 use crate::rpc::{Ending, Recycle};
+use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, Writer, fits};
 
 /// Whether a server may require this of this side, for a call that declares no more than `narrowed`.
 pub(super) fn may_be_required(

@@ -7,9 +7,10 @@ use serde::ser::Serialize;
 use super::id::Id;
 use super::message::ErrorObject;
 use crate::error::ErrorCode;
-use crate::json::shape::Form;
-use crate::json::{
-    Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Raw, Writer,
+use crate::json::Raw;
+use crate::schema::shape::Form;
+use crate::schema::{
+    Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Writer,
 };
 
 /// What goes into the `id` of an answer.

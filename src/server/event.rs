@@ -8,7 +8,7 @@ use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
-use crate::json::{EncodeError, Object, Raw, Str, TextCopy, WrittenResult};
+use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
 use crate::peer::{
     CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
@@ -16,6 +16,7 @@ use crate::peer::{
     TaskAnswer, TaskUpdate, Violation, client_info, client_info_alone, meta_to_pass_on,
 };
 use crate::rpc::ErrorObject;
+use crate::schema::{EncodeError, WrittenResult};
 use crate::time::Instant;
 use crate::version::Revision;
 

@@ -5,10 +5,11 @@ use crate::capability::{CapabilitySet, Owner};
 use crate::config::ServerConfig;
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
-use crate::json::{Additions, Kind, MemberTexts, Raw, Str};
+use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
 use crate::peer::{Connection, Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
+use crate::schema::Additions;
 use crate::session::Step;
 use crate::version::{Revision, RevisionSet};
 

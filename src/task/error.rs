@@ -2,7 +2,7 @@
 
 use super::status::Status;
 use crate::dialect::{NotAllowed, RespondError};
-use crate::json::EncodeError;
+use crate::schema::EncodeError;
 
 /// Why something could not be done with a task. Nothing has changed.
 ///

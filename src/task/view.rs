@@ -93,7 +93,7 @@ impl<'t> TaskView<'t> {
             Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
             _ => None,
         });
-        Raw::trusted(&crate::json::object_of(answered)).into_owned()
+        Raw::trusted(&crate::schema::object_of(answered)).into_owned()
     }
 
     /// The keys of what it waits for.

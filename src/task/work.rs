@@ -16,8 +16,9 @@ use crate::dialect::methods::RequestKind;
 use crate::dialect::{Inputs, NotAllowed, code_in};
 use crate::error::ErrorCode;
 use crate::handle::CallId;
-use crate::json::{Additions, Empty, EncodeError, MetaAdditions, Payload, Raw, Writer, member};
+use crate::json::{Raw, member};
 use crate::model::InputRequired;
+use crate::schema::{Additions, Empty, EncodeError, MetaAdditions, Payload, Writer};
 use crate::time::Instant;
 use crate::version::Revision;
 

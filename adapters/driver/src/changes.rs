@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::json::EncodeError;
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{Delivery, NotifyError};
 
 use crate::machine::Machine;

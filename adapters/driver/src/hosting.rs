@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use mcp_sansio::json::EncodeError;
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, TaskKey};
 use mcp_sansio::{InboundId, Instant, Phase, Progress, ProgressReport, RespondError, TaskAnswer};
 

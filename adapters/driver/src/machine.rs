@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::ops::DerefMut;
 use std::time::Duration;
 
-use mcp_sansio::json::{EncodeError, Str};
+use mcp_sansio::json::Str;
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     Arrival, CallEnded, Client, ClientEvent, ClientRequest, Connection, Frame, InboundId, Instant,
     ListPage, PagesRestarted, ProgressUpdate, Request, Server, ServerEvent, TaskAnswer,

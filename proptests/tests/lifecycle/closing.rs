@@ -317,7 +317,7 @@ fn an_answer_that_does_not_fit_waits() {
     let result = serde_json::json!({"text": "x".repeat(40)});
     side.server.respond(first, &result, &mut side.out).unwrap();
     let full = side.server.respond(second, &result, &mut side.out);
-    assert_eq!(full, Err(RespondError::Encode(mcp_sansio::json::EncodeError::Full)));
+    assert_eq!(full, Err(RespondError::Encode(mcp_sansio::schema::EncodeError::Full)));
     assert_eq!(side.sent().len(), 1);
     side.server.respond(second, &result, &mut side.out).unwrap();
 }

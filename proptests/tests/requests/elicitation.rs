@@ -1,10 +1,11 @@
 //! Elicitation: users who fill in forms, and users who are sent to a URL.
 
-use mcp_sansio::json::{EncodeError, Number, Problem, Raw};
+use mcp_sansio::json::{Number, Raw};
 use mcp_sansio::model::{
     ElicitAction, ElicitParams, ElicitResult, ElicitationMode, ElicitationRequired, NumberSchema,
     ObjectSchema, PrimitiveSchema, StringSchema, method,
 };
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     CallError, CallId, CallOptions, Capability, ClientCall, ClientEvent, NotAllowed, Outcome,
     RespondError, Revision, ServerEvent, ViolationKind,

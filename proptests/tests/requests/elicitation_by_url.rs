@@ -1,9 +1,10 @@
 //! What users have to do at a URL: when it is done, and requests that cannot go on before that.
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     ElicitParams, ElicitResult, ElicitationRequired, ObjectSchema, PageParams, method,
 };
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     CallId, CallOptions, CancelError, Cancellation, Capability, ClientEvent, Delivery, ErrorCode,
     Expiry, InboundId, NotAllowed, NotifyError, Outcome, RespondError, Revision, ServerEvent,

@@ -1,10 +1,11 @@
 //! Sampling: what a server asks a model, what a client answers, and what a user may refuse.
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     Content, CreateMessageParams, CreateMessageResult, Role, SamplingContent, SamplingMessage,
     StopReason, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent, method,
 };
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     CallOptions, ClientCall, ClientEvent, ErrorCode, Outcome, RespondError, Revision, ServerEvent,
     ViolationKind,

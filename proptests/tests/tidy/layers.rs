@@ -62,7 +62,8 @@ fn the_core_is_deterministic() {
 }
 
 /// From the ground up: each layer uses only those before it.
-const LAYERS: [&str; 23] = [
+const LAYERS: [&str; 24] = [
+    "json",
     "base64",
     "time",
     "version",
@@ -70,7 +71,7 @@ const LAYERS: [&str; 23] = [
     "limits",
     "error",
     "handle",
-    "json",
+    "schema",
     "frame",
     "rpc",
     "model",

@@ -436,7 +436,7 @@ fn a_failed_answer_can_be_tried_again() {
     let mut side = ready();
     let id = side.request(&request("1", "x/work", "{}"));
     let wrong = side.server.respond(id, &[1], &mut side.out);
-    assert_eq!(wrong, Err(RespondError::Encode(mcp_sansio::json::EncodeError::NotAnObject)));
+    assert_eq!(wrong, Err(RespondError::Encode(mcp_sansio::schema::EncodeError::NotAnObject)));
     let wrong = side.server.respond(id, &serde_json::Value::Null, &mut side.out);
     assert_eq!(wrong, Ok(()), "nothing at all is an empty result");
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);

@@ -158,8 +158,8 @@ impl Authorizer {
         purpose: FetchPurpose,
         url: &WebUrl,
     ) -> Result<(), AuthorizationFailure> {
-        let revision = self.revision.unwrap_or(Revision::LATEST_STATELESS);
-        self.fetch(purpose, url, |fetch| fetch.protocol_version = Some(revision.name()))
+        let spoken = self.revision.unwrap_or(Revision::LATEST_STATELESS).name();
+        self.fetch(purpose, url, |fetch| fetch.protocol_version = Some(spoken))
     }
 
     /// Sends something to an endpoint.

@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use crate::json::{Kind, MemberTexts, Number, Raw, Str, is_integral};
+use crate::json::{Kind, MemberTexts, Number, Raw, Str};
+use crate::schema::is_integral;
 use crate::version::Revision;
 
 /// The hints of a complete result.

@@ -1,7 +1,7 @@
 //! Completion of arguments.
 
 use super::{META, TITLE};
-use crate::json::shape::{Field, Kind, Kinds, Record, Shape};
+use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
 use crate::version::Revision;
 
 /// How many proposals there may be at once.

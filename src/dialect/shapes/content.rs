@@ -2,7 +2,7 @@
 //! share. The files of these name this one, never the other way round.
 
 use super::{DESCRIPTION, ICONS, INNER_META, TITLE, choice, open};
-use crate::json::shape::{Choices, Field, Kind, Kinds, Record, Shape, Widened};
+use crate::schema::shape::{Choices, Field, Kind, Kinds, Record, Shape, Widened};
 use crate::version::{Revision, RevisionSet};
 
 pub(super) static ROLES: Choices = open(&[choice("user"), choice("assistant")]);

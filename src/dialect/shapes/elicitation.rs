@@ -2,7 +2,7 @@
 
 use super::{META, choice, closed, open};
 use crate::capability::Capability;
-use crate::json::shape::{Field, Kind, Kinds, Record, Shape};
+use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
 use crate::version::{Revision, RevisionSet};
 
 const FORMS: Revision = Revision::V2025_06_18;

@@ -1,7 +1,7 @@
 //! The handshake.
 
 use super::{DESCRIPTION, ICONS, META, TITLE};
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 use crate::version::Revision;
 
 pub(crate) static IMPLEMENTATION: Record = Record::of(&[

@@ -1,7 +1,7 @@
 //! Logging.
 
 use super::{META, choice, closed};
-use crate::json::shape::{Choices, Field, Record, Shape};
+use crate::schema::shape::{Choices, Field, Record, Shape};
 
 static LEVELS: Choices = closed(&[
     choice("debug"),

@@ -17,7 +17,7 @@ mod stateless;
 mod tasks;
 mod tools;
 
-use crate::json::shape::{Choice, Choices, Field, Record, Shape};
+use crate::schema::shape::{Choice, Choices, Field, Record, Shape};
 use crate::version::Revision;
 
 pub(crate) use completion::{COMPLETE, COMPLETE_RESULT};

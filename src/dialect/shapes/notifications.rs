@@ -1,7 +1,7 @@
 //! Params of notifications that have no family of their own.
 
 use super::META;
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 use crate::version::Revision;
 
 /// The id is a string or an integer; both sides look at it by themselves.

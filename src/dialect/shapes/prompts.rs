@@ -5,7 +5,7 @@ use super::{
     CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
     TITLE, TTL,
 };
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 
 static PROMPT: Record = Record::of(&[
     Field::required("name", Shape::Text),

@@ -1,7 +1,7 @@
 //! Roots.
 
 use super::{INNER_META, META};
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 
 static ROOT: Record = Record::of(&[
     Field::required("uri", Shape::FileUri),

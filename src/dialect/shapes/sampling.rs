@@ -4,7 +4,7 @@ use super::content::{ROLES, SAMPLING_BLOCK};
 use super::tools::TOOL;
 use super::{META, choice, open};
 use crate::capability::Capability;
-use crate::json::shape::{Choice, Choices, Field, Record, Shape};
+use crate::schema::shape::{Choice, Choices, Field, Record, Shape};
 use crate::version::{Revision, RevisionSet};
 
 /// A block or, from 2025-11-25 on, several.

@@ -2,7 +2,7 @@
 
 use super::lifecycle::SERVER_CAPABILITIES;
 use super::{CACHE_SCOPE, META, TTL};
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 
 pub(crate) static DISCOVER_RESULT: Record = Record::of(&[
     Field::required("supportedVersions", Shape::List(&Shape::Text)),

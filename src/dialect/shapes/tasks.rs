@@ -1,7 +1,7 @@
 //! Tasks: of the protocol in 2025-11-25, of an extension from 2026-07-28 on.
 
 use super::{META, NEXT_CURSOR, choice, open};
-use crate::json::shape::{Field, Record, Shape};
+use crate::schema::shape::{Field, Record, Shape};
 use crate::version::Revision;
 
 const SESSIONLESS: Revision = Revision::V2026_07_28;
@@ -47,7 +47,7 @@ pub(crate) static CANCEL_TASK_RESULT: Record = Record::of(&[
 pub(crate) static LIST_TASKS_RESULT: Record =
     Record::of(&[Field::required("tasks", Shape::List(&Shape::Record(&TASK))), NEXT_CURSOR, META]);
 
-static STATUS: crate::json::shape::Choices = open(&[
+static STATUS: crate::schema::shape::Choices = open(&[
     choice("working"),
     choice("input_required"),
     choice("completed"),

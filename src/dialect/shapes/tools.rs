@@ -5,7 +5,7 @@ use super::{
     CACHE_SCOPE, DESCRIPTION, ICONS, INNER_META, INPUT_RESPONSES, META, NEXT_CURSOR, REQUEST_STATE,
     TITLE, TTL, choice, closed, open,
 };
-use crate::json::shape::{Field, Record, Shape, Widened};
+use crate::schema::shape::{Field, Record, Shape, Widened};
 use crate::version::{Revision, RevisionSet};
 
 pub(super) static TOOL: Record = Record::of(&[

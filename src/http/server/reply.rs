@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
 use crate::error::ErrorCode;
-use crate::json::Writer;
 use crate::peer::Detail;
 use crate::rpc::{Answer, Fault, Id, write_error};
+use crate::schema::Writer;
 
 /// A whole response, without the help of a machine: the client is refused, or there is nothing to say.
 #[derive(Clone, PartialEq, Eq, Hash)]

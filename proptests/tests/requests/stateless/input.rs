@@ -1,9 +1,10 @@
 //! What a server needs of a client, where it can only say so in its answer.
 
-use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CreateMessageParams, ElicitParams, ElicitResult, InputRequest, InputRequired, Map,
 };
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     Capability, CapabilityPolicy, Delivery, ErrorCode, Log, NotAllowed, Progress, Request,
     RespondError,

@@ -1,8 +1,9 @@
 //! What a server asks of a client before it can answer: as the answer where there are no sessions, as
 //! requests of its own in a session.
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{ElicitParams, InputRequest, InputRequired};
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{Capability, Delivery, NotAllowed, Request, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, payload};
 use serde_json::Value;

@@ -1,7 +1,8 @@
 //! Members that come and go: the same answer in every revision, byte for byte.
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, Content, ListResourcesResult};
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
 use serde::Serialize;

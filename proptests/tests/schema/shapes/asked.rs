@@ -9,12 +9,12 @@ use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
-use mcp_sansio::json::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
 use mcp_sansio::model::{
     CompleteResult, Completion, Content, CreateMessageParams, CreateMessageResult, ElicitParams,
     ListRootsResult, LogParams, LoggingLevel, Map, ObjectSchema, Role, Root, SamplingContent,
     SamplingMessage,
 };
+use mcp_sansio::schema::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
 use mcp_sansio::{CallError, Delivery, Log, NotAllowed as Refusal, RespondError};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 use serde::Serialize;

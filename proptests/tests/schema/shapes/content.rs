@@ -6,8 +6,8 @@ use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
-use mcp_sansio::json::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
 use mcp_sansio::model::{CallToolResult, Content, ResourceLink};
+use mcp_sansio::schema::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
 use mcp_sansio_proptests::{ServerSide, config};
 
 const TEXT: &str = r#"{"type":"text","text":"t"}"#;

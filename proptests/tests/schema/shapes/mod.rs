@@ -8,7 +8,8 @@ mod prepared;
 mod received;
 mod sent;
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{CallError, CallOptions, NotifyError, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
 use serde::Serialize;

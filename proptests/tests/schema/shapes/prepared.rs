@@ -1,9 +1,9 @@
 //! Results that have been prepared: sent like any other, whoever asks.
 
 use super::{raw, sent_result};
-use mcp_sansio::json::{EncodeError, Problem};
 use mcp_sansio::model::method::{CallTool, ListPrompts, ListTools};
 use mcp_sansio::model::{ListToolsResult, Tool};
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
     Frames, InboundId, Limits, Outbox, Prepared, RespondError, Revision, RevisionSet, Server,
     ServerEvent,

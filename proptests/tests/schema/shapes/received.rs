@@ -5,12 +5,12 @@ use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
-use mcp_sansio::json::Problem::{self, Missing, WrongType};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, CompleteResult, Content, CreateMessageParams, CreateMessageResult,
     GetPromptResult, ListToolsResult, ReadResourceResult, SamplingContent,
 };
+use mcp_sansio::schema::Problem::{self, Missing, WrongType};
 use mcp_sansio::{ClientEvent, Outcome, ServerEvent, Violation, ViolationKind};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 

@@ -6,11 +6,11 @@ use mcp_sansio::Revision;
 use mcp_sansio::Revision::{
     V2024_11_05 as A, V2025_03_26 as B, V2025_06_18 as C, V2025_11_25 as D,
 };
-use mcp_sansio::json::Problem::{Missing, NotAllowed, WrongType};
 use mcp_sansio::model::{
     Icon, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, Prompt, Resource, ResourceTemplate, Tool,
 };
+use mcp_sansio::schema::Problem::{Missing, NotAllowed, WrongType};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 
 const TOOLS: &str = r#"{"tools":[@]}"#;

@@ -133,7 +133,7 @@ fn what_is_no_answer_is_no_result() {
     }
     let mut short = Host::with(|config| config.result_bytes = 40);
     let long = short.begin("t");
-    let full = Err(TaskError::Encode(mcp_sansio::json::EncodeError::Full));
+    let full = Err(TaskError::Encode(mcp_sansio::schema::EncodeError::Full));
     assert_eq!(short.tasks.complete(long, &done(), short.side.now), full);
     host.answers(&get("1", "t"), &complete("1", &fresh("t", "working")));
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use mcp_sansio::json::EncodeError;
 use mcp_sansio::model::LoggingLevel;
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, Status, TaskError, TaskNews};
 use mcp_sansio::{
     CancelCause, Cause, ErrorCode, Framing, Limits, Log, NotAllowed, Outbox, Progress,

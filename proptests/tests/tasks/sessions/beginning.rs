@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::json::EncodeError;
 use mcp_sansio::model::{TaskSupport, TasksCapability};
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, TaskError, Tasks};
 use mcp_sansio::{
     Capability, ErrorCode, NotAllowed, RespondError, Revision, TaskMode, TaskRequest, ViolationKind,

@@ -1,6 +1,7 @@
 //! Tasks that ask the user by a form: what the user says has to fit it, however long it took.
 
-use mcp_sansio::json::{EncodeError, Problem, Raw};
+use mcp_sansio::json::Raw;
+use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::task::{NewTask, RestoreError, TaskError, TaskKey, TaskRecord, Tasks};
 use mcp_sansio_proptests::ClientSide;
 use serde_json::{Value, json};

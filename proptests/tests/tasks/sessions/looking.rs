@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::ErrorCode;
-use mcp_sansio::json::{EncodeError, Raw};
+use mcp_sansio::json::Raw;
+use mcp_sansio::schema::EncodeError;
 use mcp_sansio::task::{NewTask, Status, TaskError};
 
 use crate::sessions::kit::{Host, Stage, changed, on_both, shown};

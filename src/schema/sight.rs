@@ -1,10 +1,10 @@
 //! What has been seen of an object, and whether that is all it needs.
 
-use super::label::Mark;
 use super::misfit::{Misfit, Problem};
-use super::name::Name;
 use super::shape::{Field, Kind, Record};
 use crate::capability::CapabilitySet;
+use crate::json::label::Mark;
+use crate::json::name::Name;
 use crate::version::Revision;
 
 /// What has been seen of an object.

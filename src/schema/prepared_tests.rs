@@ -8,6 +8,7 @@ use super::shape::Form;
 use super::*;
 use crate::capability::CapabilitySet;
 use crate::dialect::methods::RequestKind;
+use crate::json::{Raw, member};
 use crate::model::method::Ping;
 use crate::version::Revision;
 

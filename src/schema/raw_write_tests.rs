@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::shape::{Form, Presence, Record, Shape};
 use super::*;
 use crate::dialect::methods::{NotificationKind, RequestKind};
+use crate::json::Raw;
 use crate::version::Revision;
 
 /// A JSON value whose members keep their order.

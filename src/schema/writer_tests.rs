@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 use super::*;
+use crate::json::Raw;
 
 /// What serde_json prints, which has to be what we print.
 #[track_caller]

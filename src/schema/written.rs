@@ -8,11 +8,11 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::additions::Additions;
 use super::encode_error::EncodeError;
 use super::payload::{Empty, Payload};
-use super::raw::MemberTexts;
-use super::raw::RAW_VALUE;
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
+use crate::json::raw::MemberTexts;
+use crate::json::raw::RAW_VALUE;
 
 /// The result of one request as JSON text in a buffer of the caller, checked against what its method asks for in the
 /// revision of the request.

@@ -1,7 +1,7 @@
 //! `Source`: a position in JSON text that is being written.
 
 use super::encode_error::{EncodeError, Result};
-use super::walk::Walk;
+use crate::json::walk::Walk;
 
 /// A position in JSON text that is being written.
 #[derive(Clone, Copy)]

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use super::encode_error::{EncodeError, Result};
 use super::misfit::{Misfit, Problem};
-use super::number::Number;
 use super::shape::{Choices, Shape, is_base64, is_uri};
 use crate::capability::CapabilitySet;
+use crate::json::number::Number;
 use crate::version::Revision;
 
 /// Appends to a buffer up to a limit. Whoever made the writer takes back what a failure leaves.

@@ -5,14 +5,14 @@ use core::fmt::Display;
 use serde::ser::{Serialize, Serializer};
 
 use super::encode_error::{EncodeError, Result};
-use super::number::{NUMBER, Number};
 use super::object::ObjectWriter;
-use super::raw::RAW_VALUE;
 use super::record::RecordWriter;
 use super::sequence::Sequence;
 use super::shape::Shape;
 use super::structs::{StructWriter, VariantWriter};
 use super::writer::Writer;
+use crate::json::number::{NUMBER, Number};
+use crate::json::raw::RAW_VALUE;
 
 macro_rules! integers {
     ($($method:ident: $integer:ty),*) => {$(

@@ -3,15 +3,15 @@
 use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::encode_error::{EncodeError, Result};
-use super::number::NUMBER;
 use super::object::ObjectWriter;
 use super::payload::{Empty, Payload};
 use super::prepared::Prepared;
-use super::raw::RAW_VALUE;
 use super::shape::{Form, Shape};
 use super::source::Source;
 use super::structs::{PayloadStruct, VariantWriter};
 use super::written::WrittenResult;
+use crate::json::number::NUMBER;
+use crate::json::raw::RAW_VALUE;
 
 impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
     #[inline]

@@ -4,13 +4,15 @@
 //! It is quick because it gives up on whatever is out of the ordinary, newlines between values included.
 //! Then the writer does it the long way, and says what is wrong, if something is.
 
-use super::label::is_same_text;
-use super::number::Number;
 use super::shape::{Field, Record, Shape};
 use super::sight::{Sight, Strictness};
-use super::skip::{behind_brackets, behind_objects, behind_string, behind_value, plain_string};
 use super::writer::{number_fits, text_fits};
 use crate::capability::CapabilitySet;
+use crate::json::label::is_same_text;
+use crate::json::number::Number;
+use crate::json::skip::{
+    behind_brackets, behind_objects, behind_string, behind_value, plain_string,
+};
 use crate::version::Revision;
 
 /// What the value at the beginning of a text is if it may be copied: its text, which is one line, and

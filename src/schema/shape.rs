@@ -4,8 +4,8 @@
 //! it and leaves out what the revision has no words for, so that what goes out fits the schema of the
 //! revision; [`fits`](super::fits) compares what a peer sent with it, and is kinder.
 
-use super::label::{Label, Mark};
 use crate::capability::Capability;
+use crate::json::label::{Label, Mark};
 use crate::version::{Revision, RevisionSet};
 
 /// What a value may look like.

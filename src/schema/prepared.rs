@@ -11,11 +11,11 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use super::additions::Additions;
 use super::encode_error::EncodeError;
 use super::payload::{Empty, Payload};
-use super::raw::MemberTexts;
-use super::raw::RAW_VALUE;
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
+use crate::json::raw::MemberTexts;
+use crate::json::raw::RAW_VALUE;
 
 /// A result that has been compared with what its method asks for in one revision, once, and is then
 /// sent by copying: a list of tools that is the same for everybody, for example.

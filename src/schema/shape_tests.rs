@@ -3,9 +3,10 @@ use alloc::vec::Vec;
 
 use serde::{Serialize, Serializer};
 
-use super::place::Object;
 use super::shape::{Field, Form, Kind, Kinds, Record, Shape};
 use super::*;
+use crate::json::Raw;
+use crate::json::place::Object;
 use crate::version::Revision;
 
 const EARLY: Revision = Revision::V2025_06_18;

@@ -2,13 +2,13 @@
 //! tables do, whatever the peer sent.
 
 use super::misfit::{Misfit, Problem};
-use super::number::Number;
-use super::place::Object;
-use super::raw::{Elements, MemberTexts};
 use super::shape::{Form, Record, Shape};
 use super::sight::{Sight, Strictness};
-use super::string::Str;
 use crate::capability::CapabilitySet;
+use crate::json::number::Number;
+use crate::json::place::Object;
+use crate::json::raw::{Elements, MemberTexts};
+use crate::json::string::Str;
 use crate::version::Revision;
 
 /// Whether an object that has been scanned has this form, as far as it matters to whoever reads it:
