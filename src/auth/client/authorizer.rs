@@ -1,19 +1,21 @@
 //! The machine: its interface, its one way from stage to stage, and its time.
 
-use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::access_token::AccessToken;
 use super::activity::Activity;
 use super::config::AuthorizerConfig;
 use super::effect::{Effect, JobId, RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
-use super::saved::{Grant, Saved};
+use super::inner::Inner;
+use super::login;
+use super::saved::Saved;
 use super::stage::Stage;
+use crate::auth::Scopes;
 use crate::auth::web_url::WebUrl;
-use crate::auth::{Scopes, Secret};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -49,30 +51,12 @@ use crate::version::Revision;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Authorizer {
-    pub(super) config: Arc<AuthorizerConfig>,
-    pub(super) saved: Saved,
+    pub(super) inner: Inner,
     pub(super) activity: Activity,
-    /// What the host was asked to do last.
-    pub(super) job: JobId,
     /// When the stage is over although nothing has come.
     pub(super) deadline: Option<Instant>,
-    pub(super) effects: VecDeque<Effect>,
-    pub(super) waiting: Vec<RequestKey>,
-    /// The MCP server has taken the token of this generation.
-    pub(super) accepted: u64,
-    /// The token of this generation was issued here, and not read from the storage.
-    pub(super) issued: u64,
-    /// The MCP server has refused the token of this generation, which was good before.
-    pub(super) refused: u64,
-    /// The revision that the MCP server has spoken.
-    pub(super) revision: Option<Revision>,
     /// How often more scopes were asked for, for each operation.
     pub(super) step_ups: Vec<(String, u8)>,
-    pub(super) holds_storage: bool,
-    /// Until when a server wants to be left alone, and the failure that said so.
-    pub(super) rest: Option<(Instant, AuthorizationFailure)>,
-    /// When the next refresh ahead of time may be tried.
-    pub(super) refresh_again_at: Instant,
 }
 
 /// What the host does with a request to the MCP server.
@@ -85,45 +69,15 @@ pub enum Permit<'a> {
     Wait,
 }
 
-/// An access token for one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AccessToken<'a> {
-    token: &'a Secret,
-    generation: u64,
-}
-
-impl AccessToken<'_> {
-    /// The value of the `Authorization` field.
-    pub fn field(self) -> Secret {
-        Secret::new(alloc::format!("Bearer {}", self.token.expose()))
-    }
-
-    /// The number of the token, to tell what came of it.
-    pub const fn generation(self) -> u64 {
-        self.generation
-    }
-}
-
 /// # Starting
 impl Authorizer {
     /// Without a token.
     pub fn new(config: Arc<AuthorizerConfig>) -> Self {
         Self {
-            config,
-            saved: Saved::default(),
+            inner: Inner::new(config),
             activity: Activity::Idle,
-            job: JobId(0),
             deadline: None,
-            effects: VecDeque::new(),
-            waiting: Vec::new(),
-            accepted: 0,
-            issued: 0,
-            refused: 0,
-            revision: None,
             step_ups: Vec::new(),
-            holds_storage: false,
-            rest: None,
-            refresh_again_at: Instant::EPOCH,
         }
     }
 
@@ -133,8 +87,8 @@ impl Authorizer {
     /// A refresh that is under way ends if it is of other tokens. The requests that wait for it are released, to be sent
     /// with the tokens that have been restored.
     pub fn restore(&mut self, saved: Saved) {
-        let has_other_tokens = !self.saved.has_tokens_of(&saved);
-        if self.adopt(saved) && has_other_tokens && self.activity.is_refresh() {
+        let has_other_tokens = !self.inner.saved.has_tokens_of(&saved);
+        if self.inner.adopt(saved) && has_other_tokens && self.activity.is_refresh() {
             // The signature and the response that are still to come belong to the earlier tokens.
             self.end(&Verdict::Send);
         }
@@ -142,21 +96,21 @@ impl Authorizer {
 
     /// Forgets the tokens, but not the registrations. What is to be stored comes as [`Effect::Save`].
     pub fn log_out(&mut self) {
-        if self.saved.grant.take().is_some() {
+        if self.inner.saved.grant.take().is_some() {
             // A storage that was read before this has the tokens still: it is older now.
-            self.saved.generation += 1;
-            self.save();
+            self.inner.saved.generation += 1;
+            self.inner.save();
         }
     }
 
     /// How it is configured.
     pub fn config(&self) -> &AuthorizerConfig {
-        &self.config
+        &self.inner.config
     }
 
     /// What is to be stored, as the last [`Effect::Save`] had it.
     pub const fn saved(&self) -> &Saved {
-        &self.saved
+        &self.inner.saved
     }
 
     /// Which part of an authorization is under way.
@@ -166,12 +120,12 @@ impl Authorizer {
 
     /// How many requests wait.
     pub const fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.inner.waiting.len()
     }
 
     /// The scopes that were granted, `None` if there is no token.
     pub fn granted(&self) -> Option<&Scopes> {
-        self.saved.scopes()
+        self.inner.saved.scopes()
     }
 }
 
@@ -180,60 +134,48 @@ impl Authorizer {
     /// Asks how a request to this URL is sent. The token is given for the origin of the MCP server only.
     pub fn permit(&mut self, request: RequestKey, url: &str, now: Instant) -> Permit<'_> {
         let is_for_server = WebUrl::parse(url.split('#').next().unwrap_or_default())
-            .is_ok_and(|url| url.is_same_origin(&self.config.server));
+            .is_ok_and(|url| url.is_same_origin(&self.inner.config.server));
         if !is_for_server {
             return Permit::Send(None);
         }
-        let has_token = self.token(now).is_some();
+        let has_token = self.inner.token(now).is_some();
         if !has_token && self.activity != Activity::Idle {
             self.wait(request);
             return Permit::Wait;
         }
         let is_refreshable =
-            self.saved.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
+            self.inner.saved.grant.as_ref().is_some_and(|grant| grant.refresh_token.is_some());
         if !has_token && is_refreshable {
             self.wait(request);
             self.begin_refresh(now);
             return Permit::Wait;
         }
-        Permit::Send(self.token(now))
+        Permit::Send(self.inner.token(now))
     }
 
     /// The MCP server has accepted a request with the token of this generation, and speaks this revision, as far as that is
     /// known. A 5xx response does not count: the server may not have checked the token.
     pub fn accepted(&mut self, generation: Option<u64>, revision: Option<Revision>) {
-        self.accepted = self.accepted.max(generation.unwrap_or(0));
-        self.revision = revision.or(self.revision);
+        self.inner.accepted = self.inner.accepted.max(generation.unwrap_or(0));
+        self.inner.revision = revision.or(self.inner.revision);
     }
 
     /// A request that waits is no longer wanted. It is not released any more.
     pub fn forget(&mut self, request: RequestKey) {
-        self.waiting.retain(|waiting| *waiting != request);
-        self.effects.retain(|effect| match effect {
+        self.inner.waiting.retain(|waiting| *waiting != request);
+        self.inner.effects.retain(|effect| match effect {
             Effect::Release { request: released, .. } => *released != request,
             _ => true,
         });
     }
 
-    /// The token that can be used now.
-    pub(super) fn token(&self, now: Instant) -> Option<AccessToken<'_>> {
-        let grant = self.saved.grant.as_ref().filter(|grant| !grant.is_expired(now))?;
-        let generation = self.saved.generation;
-        (generation != self.refused)
-            .then_some(AccessToken { token: &grant.access_token, generation })
-    }
-
     /// Lets a request wait, or releases it if there are too many.
     pub(super) fn wait(&mut self, request: RequestKey) {
-        if self.waiting.len() < self.config.most_waiting {
-            self.waiting.push(request);
+        if self.inner.waiting.len() < self.inner.config.most_waiting {
+            self.inner.waiting.push(request);
         } else {
-            self.release(request, Verdict::Fail(AuthorizationFailure::TooManyWaiting));
+            self.inner.release(request, Verdict::Fail(AuthorizationFailure::TooManyWaiting));
         }
-    }
-
-    pub(super) fn release(&mut self, request: RequestKey, verdict: Verdict) {
-        self.effects.push_back(Effect::Release { request, verdict });
     }
 }
 
@@ -242,7 +184,7 @@ impl Authorizer {
     /// The next thing to do. Ask until there is nothing, after each input.
     #[must_use = "an effect that is dropped is never carried out"]
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+        self.inner.effects.pop_front()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) although nothing has happened.
@@ -250,8 +192,9 @@ impl Authorizer {
         if self.activity != Activity::Idle {
             return self.deadline;
         }
-        let grant = self.saved.grant.as_ref()?;
-        let due = grant.refresh_at(self.config.refresh_before)?.max(self.refresh_again_at);
+        let grant = self.inner.saved.grant.as_ref()?;
+        let due =
+            grant.refresh_at(self.inner.config.refresh_before)?.max(self.inner.refresh_again_at);
         // After the end of the token the next request refreshes it.
         (!grant.is_expired(due)).then_some(due)
     }
@@ -262,11 +205,11 @@ impl Authorizer {
             return;
         }
         if self.activity == Activity::Idle {
-            if self.token(now).is_some() {
+            if self.inner.token(now).is_some() {
                 self.begin_refresh(now);
             } else {
                 // The next request does it.
-                self.refresh_again_at = Instant::EPOCH + Duration::MAX;
+                self.inner.refresh_again_at = Instant::EPOCH + Duration::MAX;
             }
             return;
         }
@@ -282,7 +225,7 @@ impl Authorizer {
     ) -> Result<Activity, AuthorizationFailure> {
         let purpose = match &activity {
             Activity::NamingClient(_) | Activity::AwaitingUser { .. } => {
-                return Err(self.not_finished(&activity));
+                return Err(login::not_finished(&mut self.inner, &activity));
             }
             Activity::Claiming(_) => return Err(AuthorizationFailure::Host("lock the storage")),
             Activity::Signing { .. } => return Err(AuthorizationFailure::Host("sign")),
@@ -314,12 +257,12 @@ impl Authorizer {
         };
         let stage = activity.stage();
         let within = match stage {
-            Stage::NamingClient | Stage::AwaitingUser => self.config.user_timeout,
-            _ => self.config.fetch_timeout,
+            Stage::NamingClient | Stage::AwaitingUser => self.inner.config.user_timeout,
+            _ => self.inner.config.fetch_timeout,
         };
         self.deadline = Some(now + within);
         if !matches!(stage, Stage::Refreshing | Stage::Signing) {
-            self.let_go();
+            self.inner.let_go();
         }
         self.activity = activity;
     }
@@ -328,53 +271,15 @@ impl Authorizer {
     fn end(&mut self, verdict: &Verdict) {
         self.activity = Activity::Idle;
         self.deadline = None;
-        self.let_go();
-        for request in core::mem::take(&mut self.waiting) {
-            self.release(request, verdict.clone());
+        self.inner.let_go();
+        for request in core::mem::take(&mut self.inner.waiting) {
+            self.inner.release(request, verdict.clone());
         }
     }
 
     /// Takes a step out of the stage that waits for this job. `None` if the job is another one.
     pub(super) fn answered(&mut self, job: JobId) -> Option<Activity> {
-        let is_it = job == self.job && self.activity != Activity::Idle;
+        let is_it = job == self.inner.job && self.activity != Activity::Idle;
         is_it.then(|| core::mem::replace(&mut self.activity, Activity::Idle))
-    }
-
-    /// Lets go of the storage, if it is held.
-    pub(super) fn let_go(&mut self) {
-        if core::mem::take(&mut self.holds_storage) {
-            self.effects.push_back(Effect::Unclaim);
-        }
-    }
-
-    pub(super) const fn next_job(&mut self) -> JobId {
-        self.job.0 += 1;
-        self.job
-    }
-
-    /// Keeps tokens, and has them stored before anything else is done.
-    pub(super) fn keep(&mut self, grant: Grant) {
-        self.saved.generation += 1;
-        self.issued = self.saved.generation;
-        self.saved.grant = Some(grant);
-        self.refresh_again_at = Instant::EPOCH;
-        self.rest = None;
-        if !mutant!("tokens_are_not_saved") {
-            self.save();
-        }
-    }
-
-    pub(super) fn save(&mut self) {
-        self.effects.push_back(Effect::Save(self.saved.clone()));
-    }
-
-    /// Takes over what was stored if it is not older than what is known. Says whether there was anything new.
-    pub(super) fn adopt(&mut self, saved: Saved) -> bool {
-        let is_newer = saved.generation >= self.saved.generation && saved != self.saved;
-        if is_newer {
-            self.saved = saved;
-            self.refresh_again_at = Instant::EPOCH;
-        }
-        is_newer
     }
 }

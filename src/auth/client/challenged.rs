@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::activity::{Activity, Attempt};
 use super::authorizer::Authorizer;
+use super::discovery;
 use super::effect::{RequestKey, Verdict};
 use super::failure::AuthorizationFailure;
 use crate::auth::{Challenges, Scopes};
@@ -60,14 +61,14 @@ impl Authorizer {
     /// [`Effect::Release`]: super::Effect::Release
     pub fn challenged(&mut self, request: RequestKey, challenged: Challenged<'_>, now: Instant) {
         match self.judged(&challenged, now) {
-            Judgement::Release(verdict) => self.release(request, verdict),
+            Judgement::Release(verdict) => self.inner.release(request, verdict),
             Judgement::Wait => self.wait(request),
             Judgement::Begin(attempt) => {
                 self.wait(request);
-                if self.waiting.contains(&request) {
+                if self.inner.waiting.contains(&request) {
                     let named = challenged.challenges.bearer();
                     let named = named.and_then(|bearer| bearer.resource_metadata());
-                    let outcome = self.find_resource(attempt, named);
+                    let outcome = discovery::find_resource(&mut self.inner, attempt, named);
                     self.proceed(outcome, now);
                 }
             }
@@ -75,7 +76,7 @@ impl Authorizer {
     }
 
     fn judged(&mut self, challenged: &Challenged<'_>, now: Instant) -> Judgement {
-        let has_newer = self.token(now).is_some_and(|token| {
+        let has_newer = self.inner.token(now).is_some_and(|token| {
             challenged.generation.is_none_or(|generation| generation < token.generation())
         });
         if has_newer {
@@ -93,24 +94,25 @@ impl Authorizer {
         if self.activity != Activity::Idle {
             return Judgement::Wait;
         }
-        if let Some((until, failure)) = &self.rest {
+        if let Some((until, failure)) = &self.inner.rest {
             if now < *until {
                 return Judgement::Release(Verdict::Fail(failure.clone()));
             }
-            self.rest = None;
+            self.inner.rest = None;
         }
-        let is_fresh = self.saved.generation == self.issued && self.accepted < self.issued;
-        if is_fresh && challenged.generation == Some(self.issued) {
+        let is_fresh = self.inner.saved.generation == self.inner.issued
+            && self.inner.accepted < self.inner.issued;
+        if is_fresh && challenged.generation == Some(self.inner.issued) {
             let failure = AuthorizationFailure::FreshTokenRefused;
-            self.refused = self.issued;
+            self.inner.refused = self.inner.issued;
             // A user who has just logged in is not asked again at once.
-            self.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
+            self.inner.rest = Some((now + PAUSE_AFTER_REFUSAL, failure.clone()));
             return Judgement::Release(Verdict::Fail(failure));
         }
-        if challenged.generation == Some(self.saved.generation) {
-            self.refused = self.saved.generation;
+        if challenged.generation == Some(self.inner.saved.generation) {
+            self.inner.refused = self.inner.saved.generation;
         }
-        let grant = self.saved.grant.as_ref();
+        let grant = self.inner.saved.grant.as_ref();
         let earlier = grant.map(|grant| grant.requested.clone()).unwrap_or_default();
         Judgement::Begin(Attempt { challenged: needed, earlier, ..Attempt::default() })
     }
@@ -122,9 +124,9 @@ impl Authorizer {
             let failure = AuthorizationFailure::ScopeUnavailable(scopes.unwrap_or_default());
             Judgement::Release(Verdict::Fail(failure))
         };
-        let Some(grant) = &self.saved.grant else { return failed(&needed) };
+        let Some(grant) = &self.inner.saved.grant else { return failed(&needed) };
         let has_all = needed.as_ref().is_some_and(|needed| grant.granted.covers(needed));
-        if !self.config.step_up || has_all {
+        if !self.inner.config.step_up || has_all {
             return failed(&needed);
         }
         let requested = grant.requested.clone();
@@ -134,7 +136,8 @@ impl Authorizer {
         if !self.counts_step_up(operation) {
             return failed(&needed);
         }
-        let is_union = self.revision.is_none_or(|revision| Feature::AddedScopes.is_in(revision));
+        let is_union =
+            self.inner.revision.is_none_or(|revision| Feature::AddedScopes.is_in(revision));
         let earlier = if is_union || needed.is_none() { requested } else { Scopes::none() };
         Judgement::Begin(Attempt {
             challenged: needed,
@@ -146,7 +149,7 @@ impl Authorizer {
 
     /// Counts one more time that an operation needs more scopes; false if it has been too often.
     fn counts_step_up(&mut self, operation: &str) -> bool {
-        let most = self.config.most_step_ups;
+        let most = self.inner.config.most_step_ups;
         if let Some((_, count)) = self.step_ups.iter_mut().find(|(known, _)| known == operation) {
             let may = *count < most;
             *count = count.saturating_add(1);

@@ -6,230 +6,228 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 
 use super::activity::{Activity, Attempt, Found, Refresh, Resource};
-use super::authorizer::Authorizer;
 use super::client_id::ClientSource;
 use super::config::{Fallback, Flow};
 use super::effect::FetchPurpose;
 use super::failure::{AuthorizationFailure, IssuerPlace, NotAllowed};
-use super::fetching::FetchedResponse;
+use super::identifying::identify;
+use super::inner::{Inner, Step};
+use super::response::FetchedResponse;
 use crate::auth::messages::resource_metadata::{self, ResourceMetadata};
 use crate::auth::messages::server_metadata::{self, ServerMetadata, Unusable};
 use crate::auth::web_url::WebUrl;
 use crate::dialect::features::Feature;
 use crate::time::Instant;
 
-type Step = Result<Activity, AuthorizationFailure>;
-
-/// # The resource
-impl Authorizer {
-    /// Begins at the place that the challenge names, or at the usual places. A place that must not be fetched counts as
-    /// not named.
-    pub(super) fn find_resource(&mut self, attempt: Attempt, named: Option<&str>) -> Step {
-        let place = FetchPurpose::ResourceMetadata.place();
-        let named = named.and_then(|named| WebUrl::parse(named).ok());
-        let named = named.filter(|url| self.check(place, url).is_ok());
-        let places = match named {
-            Some(url) => VecDeque::from([url.as_str().into()]),
-            None => resource_metadata::well_known(&self.config.server).into(),
-        };
-        self.next_resource_place(attempt, places)
-    }
-
-    fn next_resource_place(&mut self, attempt: Attempt, mut places: VecDeque<String>) -> Step {
-        let Some(place) = places.pop_front() else { return self.fall_back(attempt) };
-        self.ask_at(FetchPurpose::ResourceMetadata, &place)?;
-        Ok(Activity::FindingResource { attempt, places })
-    }
-
-    /// Reads the metadata of the resource. If the response has none, the next place is asked.
-    pub(super) fn resource_fetched(
-        &mut self,
-        attempt: Attempt,
-        places: VecDeque<String>,
-        response: FetchedResponse<'_>,
-    ) -> Step {
-        let document = response.is_success().then(|| ResourceMetadata::read(response.body));
-        let Some(document) = document.flatten() else {
-            return self.next_resource_place(attempt, places);
-        };
-        if !document.resource.contains(&self.config.server) {
-            let named = String::from(document.resource.as_str());
-            return Err(AuthorizationFailure::ResourceMismatch(named));
-        }
-        if !document.takes_header {
-            return Err(AuthorizationFailure::NoHeaderTokens);
-        }
-        let issuer = self.chosen(&document).ok_or(AuthorizationFailure::NoAuthorizationServer)?;
-        let name = Some(String::from(document.resource.as_str()));
-        let scopes = document.scopes;
-        self.find_server(attempt, Resource { name, scopes, issuer, is_fallback: false })
-    }
-
-    /// The issuer that the client has a client id at, or the first.
-    fn chosen(&self, document: &ResourceMetadata) -> Option<String> {
-        let has_client = |issuer: &&String| {
-            let is_configured =
-                self.config.clients.iter().any(|client| client.issuer.as_ref() == Some(issuer));
-            is_configured || self.saved.clients.iter().any(|client| client.issuer == **issuer)
-        };
-        let issuers = &document.authorization_servers;
-        issuers.iter().find(has_client).or_else(|| issuers.first()).cloned()
-    }
-
-    /// There is no metadata of the resource: it may be a server of 2025-03-26.
-    fn fall_back(&mut self, attempt: Attempt) -> Step {
-        let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
-        let is_newer = self.revision.is_some_and(has_metadata);
-        let may = match self.config.fallback {
-            Fallback::UnlessNewer => !is_newer,
-            Fallback::Always => true,
-            Fallback::Never => false,
-        };
-        if !may || self.config.flow != Flow::AuthorizationCode {
-            return Err(AuthorizationFailure::NoResourceMetadata);
-        }
-        let server = &self.config.server;
-        let name = self.config.resource_always.then(|| server.canonical());
-        let issuer = server.origin_text().into();
-        let places = VecDeque::from([server_metadata::of_server_itself(server)]);
-        let resource = Resource { name, scopes: None, issuer, is_fallback: true };
-        self.next_server_place(attempt, resource, places)
-    }
+/// Begins at the place that the challenge names, or at the usual places. A place that must not be fetched counts as
+/// not named.
+pub(super) fn find_resource(inner: &mut Inner, attempt: Attempt, named: Option<&str>) -> Step {
+    let place = FetchPurpose::ResourceMetadata.place();
+    let named = named.and_then(|named| WebUrl::parse(named).ok());
+    let named = named.filter(|url| inner.check(place, url).is_ok());
+    let places = match named {
+        Some(url) => VecDeque::from([url.as_str().into()]),
+        None => resource_metadata::well_known(&inner.config.server).into(),
+    };
+    next_resource_place(inner, attempt, places)
 }
 
-/// # The authorization server
-impl Authorizer {
-    fn find_server(&mut self, attempt: Attempt, resource: Resource) -> Step {
-        let issuer = WebUrl::parse(&resource.issuer).map_err(|error| {
-            let place = FetchPurpose::ServerMetadata.place();
-            AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Url(error) }
-        })?;
-        let places = server_metadata::well_known(&issuer).into();
-        self.next_server_place(attempt, resource, places)
-    }
+fn next_resource_place(inner: &mut Inner, attempt: Attempt, mut places: VecDeque<String>) -> Step {
+    let Some(place) = places.pop_front() else { return fall_back(inner, attempt) };
+    ask_at(inner, FetchPurpose::ResourceMetadata, &place)?;
+    Ok(Activity::FindingResource { attempt, places })
+}
 
-    fn next_server_place(
-        &mut self,
-        attempt: Attempt,
-        resource: Resource,
-        mut places: VecDeque<String>,
-    ) -> Step {
-        let Some(place) = places.pop_front() else {
-            return Err(AuthorizationFailure::NoServerMetadata { issuer: resource.issuer });
-        };
-        self.ask_at(FetchPurpose::ServerMetadata, &place)?;
-        Ok(Activity::FindingServer { attempt, resource, places })
+/// Reads the metadata of the resource. If the response has none, the next place is asked.
+pub(super) fn resource_fetched(
+    inner: &mut Inner,
+    attempt: Attempt,
+    places: VecDeque<String>,
+    response: FetchedResponse<'_>,
+) -> Step {
+    let document = response.is_success().then(|| ResourceMetadata::read(response.body));
+    let Some(document) = document.flatten() else {
+        return next_resource_place(inner, attempt, places);
+    };
+    if !document.resource.contains(&inner.config.server) {
+        let named = String::from(document.resource.as_str());
+        return Err(AuthorizationFailure::ResourceMismatch(named));
     }
-
-    /// A document that is refused ends the search: another place would be asked for a document that suits better.
-    pub(super) fn server_fetched(
-        &mut self,
-        attempt: Attempt,
-        resource: Resource,
-        places: VecDeque<String>,
-        response: FetchedResponse<'_>,
-        now: Instant,
-    ) -> Step {
-        let issuer = &resource.issuer;
-        let read = match response.is_success() {
-            true => ServerMetadata::read(response.body, issuer),
-            false => Ok(None),
-        };
-        let server = match read {
-            Ok(Some(server)) => server,
-            Ok(None) if resource.is_fallback => self.without_document()?,
-            Ok(None) => return self.next_server_place(attempt, resource, places),
-            Err(Unusable::Issuer) => {
-                let place = IssuerPlace::Metadata;
-                let expected = resource.issuer;
-                return Err(AuthorizationFailure::IssuerMismatch { place, expected });
-            }
-            Err(Unusable::Member(member)) => return Err(unusable(issuer, member)),
-        };
-        self.check_server(&server, resource.is_fallback)?;
-        self.found(Found { attempt, resource, server }, now)
+    if !document.takes_header {
+        return Err(AuthorizationFailure::NoHeaderTokens);
     }
+    let issuer = chosen(inner, &document).ok_or(AuthorizationFailure::NoAuthorizationServer)?;
+    let name = Some(String::from(document.resource.as_str()));
+    let scopes = document.scopes;
+    find_server(inner, attempt, Resource { name, scopes, issuer, is_fallback: false })
+}
 
-    fn without_document(&self) -> Result<ServerMetadata, AuthorizationFailure> {
-        let missing = AuthorizationFailure::NoResourceMetadata;
-        ServerMetadata::without_document(&self.config.server).ok_or(missing)
+/// The issuer that the client has a client id at, or the first.
+fn chosen(inner: &Inner, document: &ResourceMetadata) -> Option<String> {
+    let has_client = |issuer: &&String| {
+        let is_configured =
+            inner.config.clients.iter().any(|client| client.issuer.as_ref() == Some(issuer));
+        is_configured || inner.saved.clients.iter().any(|client| client.issuer == **issuer)
+    };
+    let issuers = &document.authorization_servers;
+    issuers.iter().find(has_client).or_else(|| issuers.first()).cloned()
+}
+
+/// There is no metadata of the resource: it may be a server of 2025-03-26.
+fn fall_back(inner: &mut Inner, attempt: Attempt) -> Step {
+    let has_metadata = |revision| Feature::ResourceMetadata.is_in(revision);
+    let is_newer = inner.revision.is_some_and(has_metadata);
+    let may = match inner.config.fallback {
+        Fallback::UnlessNewer => !is_newer,
+        Fallback::Always => true,
+        Fallback::Never => false,
+    };
+    if !may || inner.config.flow != Flow::AuthorizationCode {
+        return Err(AuthorizationFailure::NoResourceMetadata);
     }
+    let server = &inner.config.server;
+    let name = inner.config.resource_always.then(|| server.canonical());
+    let issuer = server.origin_text().into();
+    let places = VecDeque::from([server_metadata::of_server_itself(server)]);
+    let resource = Resource { name, scopes: None, issuer, is_fallback: true };
+    next_server_place(inner, attempt, resource, places)
+}
 
-    /// Whether the server has what the flow needs, at URLs that can be used.
-    fn check_server(
-        &self,
-        server: &ServerMetadata,
-        is_fallback: bool,
-    ) -> Result<(), AuthorizationFailure> {
-        for (member, url) in server.fetched() {
-            self.check(member, url)?;
+fn find_server(inner: &mut Inner, attempt: Attempt, resource: Resource) -> Step {
+    let issuer = WebUrl::parse(&resource.issuer).map_err(|error| {
+        let place = FetchPurpose::ServerMetadata.place();
+        AuthorizationFailure::NotAllowed { place, reason: NotAllowed::Url(error) }
+    })?;
+    let places = server_metadata::well_known(&issuer).into();
+    next_server_place(inner, attempt, resource, places)
+}
+
+fn next_server_place(
+    inner: &mut Inner,
+    attempt: Attempt,
+    resource: Resource,
+    mut places: VecDeque<String>,
+) -> Step {
+    let Some(place) = places.pop_front() else {
+        return Err(AuthorizationFailure::NoServerMetadata { issuer: resource.issuer });
+    };
+    ask_at(inner, FetchPurpose::ServerMetadata, &place)?;
+    Ok(Activity::FindingServer { attempt, resource, places })
+}
+
+/// A document that is refused ends the search: another place would be asked for a document that suits better.
+pub(super) fn server_fetched(
+    inner: &mut Inner,
+    attempt: Attempt,
+    resource: Resource,
+    places: VecDeque<String>,
+    response: FetchedResponse<'_>,
+    now: Instant,
+) -> Step {
+    let issuer = &resource.issuer;
+    let read = match response.is_success() {
+        true => ServerMetadata::read(response.body, issuer),
+        false => Ok(None),
+    };
+    let server = match read {
+        Ok(Some(server)) => server,
+        Ok(None) if resource.is_fallback => without_document(inner)?,
+        Ok(None) => return next_server_place(inner, attempt, resource, places),
+        Err(Unusable::Issuer) => {
+            let place = IssuerPlace::Metadata;
+            let expected = resource.issuer;
+            return Err(AuthorizationFailure::IssuerMismatch { place, expected });
         }
-        let grant = match &self.config.flow {
-            Flow::AuthorizationCode => {
-                let endpoint = server.authorization_endpoint.as_ref();
-                let endpoint =
-                    endpoint.ok_or_else(|| unusable(&server.issuer, "authorization_endpoint"))?;
-                if !endpoint.is_https() && !endpoint.is_loopback() {
-                    return Err(unusable(&server.issuer, "authorization_endpoint"));
-                }
-                if !server.has_code_response() {
-                    return Err(unusable(&server.issuer, "response_types_supported"));
-                }
-                // The metadata of 2025-03-26 need not say so.
-                if !server.has_pkce && !is_fallback {
-                    return Err(AuthorizationFailure::NoPkce);
-                }
-                "authorization_code"
-            }
-            Flow::ClientCredentials => "client_credentials",
-            Flow::Enterprise(_) => {
-                let profiles = &server.grant_profiles;
-                if !profiles.is_empty() && !profiles.iter().any(|it| it == ID_JAG_PROFILE) {
-                    return Err(AuthorizationFailure::Unsupported(ID_JAG_PROFILE));
-                }
-                return Ok(());
-            }
-        };
-        if !server.has_grant(grant) {
-            return Err(unusable(&server.issuer, "grant_types_supported"));
-        }
-        Ok(())
-    }
+        Err(Unusable::Member(member)) => return Err(unusable(issuer, member)),
+    };
+    check_server(inner, &server, resource.is_fallback)?;
+    found(inner, Found { attempt, resource, server }, now)
+}
 
-    /// The servers are known. A token that can be refreshed there is refreshed; one of another issuer has no use any more.
-    fn found(&mut self, found: Found, now: Instant) -> Step {
-        let is_same = |issuer: &String, found: &Found| *issuer == found.server.issuer;
-        match &self.saved.grant {
-            Some(grant) if !is_same(&grant.issuer, &found) => {
-                self.saved.grant = None;
-                self.save();
-            }
-            Some(grant) if grant.refresh_token.is_some() && !found.attempt.is_step_up => {
-                return Ok(self.claim(Refresh { found: Some(Box::new(found)) }));
-            }
-            Some(grant)
-                if found.attempt.is_step_up
-                    && found.attempt.challenged.is_none()
-                    && grant.requested.covers(&self.wanted_scopes(&found)) =>
-            {
-                return Err(AuthorizationFailure::ScopeUnavailable(String::new()));
-            }
-            _ => {}
-        }
-        // What the authorization server has issued to a client whose secret has run out is of no use.
-        self.saved
-            .clients
-            .retain(|client| client.source != ClientSource::Registered || !client.is_expired(now));
-        self.identify(Box::new(found), now)
-    }
+fn without_document(inner: &Inner) -> Result<ServerMetadata, AuthorizationFailure> {
+    let missing = AuthorizationFailure::NoResourceMetadata;
+    ServerMetadata::without_document(&inner.config.server).ok_or(missing)
+}
 
-    fn ask_at(&mut self, purpose: FetchPurpose, place: &str) -> Result<(), AuthorizationFailure> {
-        let url = WebUrl::parse(place).map_err(|error| {
-            let reason = NotAllowed::Url(error);
-            AuthorizationFailure::NotAllowed { place: purpose.place(), reason }
-        })?;
-        self.ask_for(purpose, &url)
+/// Whether the server has what the flow needs, at URLs that can be used.
+fn check_server(
+    inner: &Inner,
+    server: &ServerMetadata,
+    is_fallback: bool,
+) -> Result<(), AuthorizationFailure> {
+    for (member, url) in server.fetched() {
+        inner.check(member, url)?;
     }
+    let grant = match &inner.config.flow {
+        Flow::AuthorizationCode => {
+            let endpoint = server.authorization_endpoint.as_ref();
+            let endpoint =
+                endpoint.ok_or_else(|| unusable(&server.issuer, "authorization_endpoint"))?;
+            if !endpoint.is_https() && !endpoint.is_loopback() {
+                return Err(unusable(&server.issuer, "authorization_endpoint"));
+            }
+            if !server.has_code_response() {
+                return Err(unusable(&server.issuer, "response_types_supported"));
+            }
+            // The metadata of 2025-03-26 need not say so.
+            if !server.has_pkce && !is_fallback {
+                return Err(AuthorizationFailure::NoPkce);
+            }
+            "authorization_code"
+        }
+        Flow::ClientCredentials => "client_credentials",
+        Flow::Enterprise(_) => {
+            let profiles = &server.grant_profiles;
+            if !profiles.is_empty() && !profiles.iter().any(|it| it == ID_JAG_PROFILE) {
+                return Err(AuthorizationFailure::Unsupported(ID_JAG_PROFILE));
+            }
+            return Ok(());
+        }
+    };
+    if !server.has_grant(grant) {
+        return Err(unusable(&server.issuer, "grant_types_supported"));
+    }
+    Ok(())
+}
+
+/// The servers are known. A token that can be refreshed there is refreshed; one of another issuer has no use any more.
+fn found(inner: &mut Inner, found: Found, now: Instant) -> Step {
+    let is_same = |issuer: &String, found: &Found| *issuer == found.server.issuer;
+    match &inner.saved.grant {
+        Some(grant) if !is_same(&grant.issuer, &found) => {
+            inner.saved.grant = None;
+            inner.save();
+        }
+        Some(grant) if grant.refresh_token.is_some() && !found.attempt.is_step_up => {
+            return Ok(inner.claim(Refresh { found: Some(Box::new(found)) }));
+        }
+        Some(grant)
+            if found.attempt.is_step_up
+                && found.attempt.challenged.is_none()
+                && grant.requested.covers(&inner.wanted_scopes(&found)) =>
+        {
+            return Err(AuthorizationFailure::ScopeUnavailable(String::new()));
+        }
+        _ => {}
+    }
+    // What the authorization server has issued to a client whose secret has run out is of no use.
+    inner
+        .saved
+        .clients
+        .retain(|client| client.source != ClientSource::Registered || !client.is_expired(now));
+    identify(inner, Box::new(found), now)
+}
+
+fn ask_at(
+    inner: &mut Inner,
+    purpose: FetchPurpose,
+    place: &str,
+) -> Result<(), AuthorizationFailure> {
+    let url = WebUrl::parse(place).map_err(|error| {
+        let reason = NotAllowed::Url(error);
+        AuthorizationFailure::NotAllowed { place: purpose.place(), reason }
+    })?;
+    inner.ask_for(purpose, &url)
 }
 
 fn unusable(issuer: &str, member: &'static str) -> AuthorizationFailure {

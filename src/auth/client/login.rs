@@ -5,17 +5,17 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::activity::{Activity, Found, LoginParts, Proof};
-use super::authorizer::Authorizer;
 use super::client_id::{Client, ClientSource};
-use super::effect::{BrowserUrl, Effect, JobId};
+use super::effect::{BrowserUrl, Effect};
 use super::failure::{AuthorizationFailure, IssuerPlace, OAuthError};
+use super::inner::{Inner, Step};
+use super::registering::register;
+use super::token::request_token;
 use crate::auth::Secret;
 use crate::auth::messages::authorization_request::{AuthorizationRequest, unguessable};
 use crate::auth::messages::authorization_response::AuthorizationResponse;
 use crate::auth::web_url::WebUrl;
 use crate::time::Instant;
-
-type Step = Result<Activity, AuthorizationFailure>;
 
 /// What the host gives for a login.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,176 +62,114 @@ pub enum Redirected {
     Unknown,
 }
 
-/// # The beginning of a login
-impl Authorizer {
-    /// Asks the host for what belongs to one login.
-    pub(super) fn prepare_login(&mut self, found: Box<Found>, client: Option<Client>) -> Activity {
-        let registered = client.as_ref().and_then(|client| client.redirect_uri.clone());
-        let job = self.next_job();
-        self.effects.push_back(Effect::PrepareLogin { job, registered });
-        Activity::PreparingLogin { found, client }
-    }
+/// Asks the host for what belongs to one login.
+pub(super) fn prepare_login(
+    inner: &mut Inner,
+    found: Box<Found>,
+    client: Option<Client>,
+) -> Activity {
+    let registered = client.as_ref().and_then(|client| client.redirect_uri.clone());
+    let job = inner.next_job();
+    inner.effects.push_back(Effect::PrepareLogin { job, registered });
+    Activity::PreparingLogin { found, client }
+}
 
-    /// The host is ready for a login ([`Effect::PrepareLogin`]).
-    pub fn login_prepared(&mut self, job: JobId, material: &LoginMaterial, now: Instant) {
-        let outcome = match self.answered(job) {
-            None => return,
-            Some(Activity::PreparingLogin { found, client }) => {
-                self.prepared(found, client, material)
-            }
-            Some(other) => Ok(other),
-        };
-        self.proceed(outcome, now);
-    }
-
-    fn prepared(
-        &mut self,
-        found: Box<Found>,
-        client: Option<Client>,
-        material: &LoginMaterial,
-    ) -> Step {
-        let redirect = WebUrl::parse(&material.redirect_uri).ok();
-        let is_usable = |url: &WebUrl| url.is_https() || url.is_loopback();
-        let Some(redirect) = redirect.filter(is_usable) else {
-            return Err(AuthorizationFailure::Host(
-                "name a redirect URI that is https or loopback",
-            ));
-        };
-        let [(verifier, state)] = [material.entropy.split_at(32)];
-        let text = |half: &[u8]| half.try_into().map(unguessable).unwrap_or_default();
-        let login = LoginParts {
-            redirect_uri: material.redirect_uri.clone(),
-            verifier: text(verifier),
-            state: text(state),
-        };
-        match client {
-            Some(client) if client.source != ClientSource::Registered => {
-                self.open_login(found, client, login)
-            }
-            Some(client) if is_registered(&client, &redirect) => {
-                self.open_login(found, client, login)
-            }
-            _ => self.register(found, login),
+pub(super) fn prepared(
+    inner: &mut Inner,
+    found: Box<Found>,
+    client: Option<Client>,
+    material: &LoginMaterial,
+) -> Step {
+    let redirect = WebUrl::parse(&material.redirect_uri).ok();
+    let is_usable = |url: &WebUrl| url.is_https() || url.is_loopback();
+    let Some(redirect) = redirect.filter(is_usable) else {
+        return Err(AuthorizationFailure::Host("name a redirect URI that is https or loopback"));
+    };
+    let [(verifier, state)] = [material.entropy.split_at(32)];
+    let text = |half: &[u8]| half.try_into().map(unguessable).unwrap_or_default();
+    let login = LoginParts {
+        redirect_uri: material.redirect_uri.clone(),
+        verifier: text(verifier),
+        state: text(state),
+    };
+    match client {
+        Some(client) if client.source != ClientSource::Registered => {
+            open_login(inner, found, client, login)
         }
-    }
-
-    /// Shows the user where to agree.
-    pub(super) fn open_login(
-        &mut self,
-        found: Box<Found>,
-        client: Client,
-        login: LoginParts,
-    ) -> Step {
-        let purpose = self.purpose(found, client)?;
-        let server = &purpose.found.server;
-        let asks_for_consent = self.config.asks_for_consent
-            && purpose.scopes.contains(crate::auth::scopes::OFFLINE_ACCESS);
-        let request = AuthorizationRequest {
-            client_id: &purpose.client.client_id,
-            redirect_uri: &login.redirect_uri,
-            scopes: &purpose.scopes,
-            state: &login.state,
-            verifier: &login.verifier,
-            resource: purpose.found.resource.name.as_deref(),
-            asks_for_consent,
-        };
-        let missing = AuthorizationFailure::NoServerMetadata { issuer: server.issuer.clone() };
-        let endpoint = server.authorization_endpoint.as_ref().ok_or(missing)?;
-        let url = Secret::new(request.url(endpoint));
-        self.next_job();
-        self.effects.push_back(Effect::OpenUrl(BrowserUrl::new(url)));
-        Ok(Activity::AwaitingUser { purpose, login })
+        Some(client) if is_registered(&client, &redirect) => {
+            open_login(inner, found, client, login)
+        }
+        _ => register(inner, found, login),
     }
 }
 
-/// # The end of a login
-impl Authorizer {
-    /// The browser has come back with this URL, or with this query. What belongs to another login, or comes a second time,
-    /// changes nothing.
-    pub fn redirected(&mut self, url: &str, now: Instant) -> Redirected {
-        let Activity::AwaitingUser { login, .. } = &self.activity else {
-            return Redirected::Unknown;
-        };
-        let response = AuthorizationResponse::read(url);
-        // In constant time: secrets are compared so.
-        if response.state.as_ref() != Some(&login.state) {
-            return Redirected::Unknown;
-        }
-        let activity = core::mem::replace(&mut self.activity, Activity::Idle);
-        let outcome = self.agreed(activity, response, now);
-        let redirected = if outcome.is_ok() { Redirected::Accepted } else { Redirected::Failed };
-        self.proceed(outcome, now);
-        redirected
-    }
+/// Shows the user where to agree.
+pub(super) fn open_login(
+    inner: &mut Inner,
+    found: Box<Found>,
+    client: Client,
+    login: LoginParts,
+) -> Step {
+    let purpose = inner.purpose(found, client)?;
+    let server = &purpose.found.server;
+    let asks_for_consent = inner.config.asks_for_consent
+        && purpose.scopes.contains(crate::auth::scopes::OFFLINE_ACCESS);
+    let request = AuthorizationRequest {
+        client_id: &purpose.client.client_id,
+        redirect_uri: &login.redirect_uri,
+        scopes: &purpose.scopes,
+        state: &login.state,
+        verifier: &login.verifier,
+        resource: purpose.found.resource.name.as_deref(),
+        asks_for_consent,
+    };
+    let missing = AuthorizationFailure::NoServerMetadata { issuer: server.issuer.clone() };
+    let endpoint = server.authorization_endpoint.as_ref().ok_or(missing)?;
+    let url = Secret::new(request.url(endpoint));
+    inner.next_job();
+    inner.effects.push_back(Effect::OpenUrl(BrowserUrl::new(url)));
+    Ok(Activity::AwaitingUser { purpose, login })
+}
 
-    /// The user has given up, or the host for them: also while it asks for a client id.
-    pub fn abandoned(&mut self, now: Instant) {
-        let is_asking =
-            matches!(self.activity, Activity::AwaitingUser { .. } | Activity::NamingClient(_));
-        if is_asking {
-            let activity = core::mem::replace(&mut self.activity, Activity::Idle);
-            let failure = self.not_finished(&activity);
-            self.proceed(Err(failure), now);
-        }
+pub(super) fn agreed(
+    inner: &mut Inner,
+    activity: Activity,
+    response: AuthorizationResponse,
+    now: Instant,
+) -> Step {
+    let Activity::AwaitingUser { purpose, login } = activity else { return Ok(activity) };
+    if response.is_ambiguous {
+        return Err(AuthorizationFailure::InvalidResponse);
     }
+    let server = &purpose.found.server;
+    // Before anything else in the response is looked at, errors included.
+    let is_of_issuer = match &response.issuer {
+        Some(issuer) => *issuer == server.issuer,
+        None => !server.sends_issuer,
+    };
+    if !is_of_issuer && !mutant!("the_issuer_of_a_response_is_not_compared") {
+        let (place, expected) = (IssuerPlace::Response, server.issuer.clone());
+        return Err(AuthorizationFailure::IssuerMismatch { place, expected });
+    }
+    if let Some(error) = response.error {
+        return Err(AuthorizationFailure::Denied(OAuthError::new(&error, response.description)));
+    }
+    let code = response.code.filter(|code| !code.is_empty());
+    let code = code.ok_or(AuthorizationFailure::InvalidResponse)?;
+    let LoginParts { redirect_uri, verifier, .. } = login;
+    request_token(inner, purpose, Proof::Code { code, redirect_uri, verifier }, now)
+}
 
-    /// Ends a login without a redirect. An authorization server that has forgotten a client shows an error and does not
-    /// redirect, so the next login does not use an earlier registration again.
-    pub(super) fn not_finished(&mut self, activity: &Activity) -> AuthorizationFailure {
-        if let Activity::AwaitingUser { purpose, .. } = activity
-            && purpose.client.source == ClientSource::Registered
-            && !purpose.found.attempt.registered_now
-        {
-            self.drop_client(&purpose.client);
-        }
-        AuthorizationFailure::Abandoned
+/// Ends a login without a redirect. An authorization server that has forgotten a client shows an error and does not
+/// redirect, so the next login does not use an earlier registration again.
+pub(super) fn not_finished(inner: &mut Inner, activity: &Activity) -> AuthorizationFailure {
+    if let Activity::AwaitingUser { purpose, .. } = activity
+        && purpose.client.source == ClientSource::Registered
+        && !purpose.found.attempt.registered_now
+    {
+        inner.drop_client(&purpose.client);
     }
-
-    /// The host cannot do what it was asked for: prepare a login, sign, give an assertion, claim the storage.
-    pub fn job_failed(&mut self, job: JobId, now: Instant) {
-        let failure = match self.answered(job) {
-            None => return,
-            Some(Activity::PreparingLogin { .. }) => "make ready for a login",
-            Some(Activity::Signing { .. }) => "sign",
-            Some(Activity::AwaitingAssertion(_)) => "give an assertion",
-            Some(Activity::Claiming(_)) => "lock the storage",
-            Some(Activity::NamingClient(_)) => "name a client",
-            Some(other) => return self.proceed(Ok(other), now),
-        };
-        self.proceed(Err(AuthorizationFailure::Host(failure)), now);
-    }
-
-    fn agreed(
-        &mut self,
-        activity: Activity,
-        response: AuthorizationResponse,
-        now: Instant,
-    ) -> Step {
-        let Activity::AwaitingUser { purpose, login } = activity else { return Ok(activity) };
-        if response.is_ambiguous {
-            return Err(AuthorizationFailure::InvalidResponse);
-        }
-        let server = &purpose.found.server;
-        // Before anything else in the response is looked at, errors included.
-        let is_of_issuer = match &response.issuer {
-            Some(issuer) => *issuer == server.issuer,
-            None => !server.sends_issuer,
-        };
-        if !is_of_issuer && !mutant!("the_issuer_of_a_response_is_not_compared") {
-            let (place, expected) = (IssuerPlace::Response, server.issuer.clone());
-            return Err(AuthorizationFailure::IssuerMismatch { place, expected });
-        }
-        if let Some(error) = response.error {
-            return Err(AuthorizationFailure::Denied(OAuthError::new(
-                &error,
-                response.description,
-            )));
-        }
-        let code = response.code.filter(|code| !code.is_empty());
-        let code = code.ok_or(AuthorizationFailure::InvalidResponse)?;
-        let LoginParts { redirect_uri, verifier, .. } = login;
-        self.request_token(purpose, Proof::Code { code, redirect_uri, verifier }, now)
-    }
+    AuthorizationFailure::Abandoned
 }
 
 /// Whether a client was registered with this redirect URI, but for the port of a loopback address

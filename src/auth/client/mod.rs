@@ -1,6 +1,12 @@
 //! The client's side: a machine that gets access tokens for one MCP server and keeps them.
+//!
+//! [`Authorizer`] holds the stage of an authorization and gives each input to a step: a function that takes `Inner` and
+//! what is known at the stage, and returns the next stage or a failure. A step calls only steps below it: `refreshing`,
+//! `discovery`, `identifying`, `login`, `registering` and `token`, in this order.
 
+mod access_token;
 mod activity;
+mod answers;
 mod authorizer;
 mod challenged;
 pub(in crate::auth) mod client_id;
@@ -10,15 +16,19 @@ mod effect;
 pub(in crate::auth) mod failure;
 mod fetching;
 mod identifying;
+mod inner;
 mod login;
 mod refreshing;
+mod registering;
+mod response;
 mod saved;
 mod stage;
 #[cfg(test)]
 pub(crate) mod stage_tests;
 mod token;
 
-pub use self::authorizer::{AccessToken, Authorizer, Permit};
+pub use self::access_token::AccessToken;
+pub use self::authorizer::{Authorizer, Permit};
 pub use self::challenged::Challenged;
 pub use self::client_id::{ClientAuthentication, ConfiguredClient, SigningKey};
 pub use self::config::{
@@ -31,7 +41,7 @@ pub use self::effect::{
 pub use self::failure::{
     AuthorizationFailure, IssuerPlace, NotAllowed, OAuthError, OAuthErrorCode,
 };
-pub use self::fetching::FetchedResponse;
 pub use self::login::{LoginMaterial, Redirected};
+pub use self::response::FetchedResponse;
 pub use self::saved::{InvalidSaved, Saved};
 pub use self::stage::Stage;

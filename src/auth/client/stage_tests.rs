@@ -14,8 +14,8 @@ use super::authorizer::Authorizer;
 use super::client_id::ConfiguredClient;
 use super::config::{AuthorizerConfig, ClientMetadata, Flow, IdentityProvider};
 use super::effect::{FetchError, RequestKey};
-use super::fetching::FetchedResponse;
 use super::login::LoginMaterial;
+use super::response::FetchedResponse;
 use super::saved::Saved;
 use super::stage::{Stage, TRANSITIONS};
 use crate::auth::{Challenged, Challenges, Secret};
@@ -36,7 +36,7 @@ fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
         Stage::NamingClient | Stage::AwaitingUser => of_user(stage),
         Stage::PreparingLogin => alloc::vec![("a redirect URI", |it, now| {
             let material = LoginMaterial::new([1; 64], "http://127.0.0.1:1/callback");
-            it.login_prepared(it.job, &material, now);
+            it.login_prepared(it.inner.job, &material, now);
             now
         })],
         Stage::Registering => alloc::vec![
@@ -44,7 +44,7 @@ fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
             ("a refusal", |it, now| fetched(it, 400, r#"{"error":"invalid_redirect_uri"}"#, now)),
         ],
         Stage::AwaitingAssertion => alloc::vec![("an assertion", |it, now| {
-            it.assertion_given(it.job, &Secret::new("a"), "urn:x", now);
+            it.assertion_given(it.inner.job, &Secret::new("a"), "urn:x", now);
             now
         })],
         Stage::ExchangingAssertion => alloc::vec![
@@ -52,7 +52,7 @@ fn steps(stage: Stage) -> Vec<(&'static str, Act)> {
             ("a refusal", |it, now| fetched(it, 400, r#"{"error":"invalid_grant"}"#, now)),
         ],
         Stage::Signing => alloc::vec![("a signature", |it, now| {
-            it.signed(it.job, &[1], now);
+            it.signed(it.inner.job, &[1], now);
             now
         })],
         Stage::RequestingToken | Stage::Refreshing => tokens(),
@@ -90,9 +90,9 @@ fn beginnings() -> Vec<(&'static str, Act)> {
 /// What a locked storage can have in it.
 fn claims() -> Vec<(&'static str, Act)> {
     alloc::vec![
-        ("the storage is locked", |it, now| claimed(it, it.saved.clone(), now)),
+        ("the storage is locked", |it, now| claimed(it, it.inner.saved.clone(), now)),
         ("the storage is locked and has a newer token", |it, now| {
-            let mut stored = it.saved.clone();
+            let mut stored = it.inner.saved.clone();
             stored.generation += 1;
             if let Some(grant) = &mut stored.grant {
                 grant.expires_at = Some(now + Duration::from_secs(3_600));
@@ -100,7 +100,7 @@ fn claims() -> Vec<(&'static str, Act)> {
             claimed(it, stored, now)
         }),
         ("the storage is locked and has no token", |it, now| {
-            let generation = it.saved.generation + 1;
+            let generation = it.inner.saved.generation + 1;
             claimed(it, Saved { generation, ..Saved::default() }, now)
         }),
     ]
@@ -167,7 +167,7 @@ fn tokens() -> Vec<(&'static str, Act)> {
         ("`invalid_client`", |it, now| fetched(it, 401, r#"{"error":"invalid_client"}"#, now)),
         ("`invalid_grant`", |it, now| fetched(it, 400, r#"{"error":"invalid_grant"}"#, now)),
         ("nothing was sent", |it, now| {
-            it.fetch_failed(it.job, FetchError::NotSent, now);
+            it.fetch_failed(it.inner.job, FetchError::NotSent, now);
             now
         }),
     ]
@@ -187,7 +187,7 @@ fn server_metadata(issuer: &str) -> String {
 
 fn challenged(it: &mut Authorizer, status: u16, challenge: &str, now: Instant) -> Instant {
     // The server has taken the token before: a fresh token that is refused is another matter.
-    let generation = it.token(now).map(|token| token.generation());
+    let generation = it.inner.token(now).map(|token| token.generation());
     it.accepted(generation, None);
     let challenges = Challenges::parse(challenge);
     it.challenged(RequestKey(1), Challenged::new(status, &challenges).generation(generation), now);
@@ -195,17 +195,17 @@ fn challenged(it: &mut Authorizer, status: u16, challenge: &str, now: Instant) -
 }
 
 fn fetched(it: &mut Authorizer, status: u16, body: &str, now: Instant) -> Instant {
-    it.fetched(it.job, FetchedResponse::new(status, body.as_bytes()), now);
+    it.fetched(it.inner.job, FetchedResponse::new(status, body.as_bytes()), now);
     now
 }
 
 fn claimed(it: &mut Authorizer, stored: Saved, now: Instant) -> Instant {
-    it.claimed(it.job, Some(stored), now);
+    it.claimed(it.inner.job, Some(stored), now);
     now
 }
 
 fn restored(it: &mut Authorizer, now: Instant) -> Instant {
-    let mut stored = it.saved.clone();
+    let mut stored = it.inner.saved.clone();
     stored.generation += 1;
     if let Some(grant) = &mut stored.grant {
         grant.access_token = Secret::new(format!("t{}", stored.generation));
@@ -215,7 +215,7 @@ fn restored(it: &mut Authorizer, now: Instant) -> Instant {
 }
 
 fn named(it: &mut Authorizer, client: ConfiguredClient, now: Instant) -> Instant {
-    it.client_named(it.job, client, now);
+    it.client_named(it.inner.job, client, now);
     now
 }
 
@@ -265,10 +265,14 @@ fn kind(it: &Authorizer, now: Instant) -> String {
             refresh.found = None;
         }
     }
-    let grant = it.saved.grant.as_ref();
+    let grant = it.inner.saved.grant.as_ref();
     let grant = grant.map(|grant| (&grant.client, &grant.refresh_token, grant.is_expired(now)));
-    let flags = (it.waiting.is_empty(), it.holds_storage, it.rest.is_some());
-    format!("{activity:?} {grant:?} {:?} {flags:?} {}", it.saved.clients, it.token(now).is_some())
+    let flags = (it.inner.waiting.is_empty(), it.inner.holds_storage, it.inner.rest.is_some());
+    format!(
+        "{activity:?} {grant:?} {:?} {flags:?} {}",
+        it.inner.saved.clients,
+        it.inner.token(now).is_some()
+    )
 }
 
 /// Takes every step at every stage that can be reached: what led from which stage to which.
@@ -284,9 +288,9 @@ fn explored() -> BTreeSet<(Stage, usize, Stage)> {
                 let step = steps(from).iter().position(|step| step.0 == name).unwrap_or_default();
                 let mut after = authorizer.clone();
                 let now = act(&mut after, now);
-                after.effects.clear();
+                after.inner.effects.clear();
                 let to = after.stage();
-                if to != from || (to != Stage::Idle && after.job != authorizer.job) {
+                if to != from || (to != Stage::Idle && after.inner.job != authorizer.inner.job) {
                     found.insert((from, step, to));
                 }
                 if seen.insert((number, kind(&after, now))) {
