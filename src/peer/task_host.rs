@@ -85,7 +85,7 @@ impl<'h> TaskHost<'h> {
         let Some(exchange) = self.messages().incoming.table.get(id.0) else {
             return Err(RespondError::Stale.into());
         };
-        if exchange.context.task.is_none() || exchange.kind != Some(task.kind) {
+        if exchange.context.task.is_none() || exchange.kind != Some(task.request.kind) {
             return Err(TaskError::NotWanted);
         }
         // Its id is for nobody else.
@@ -148,7 +148,7 @@ impl TaskHost<'_> {
             | TaskCall::Cancel { task }
             | TaskCall::Update { task, .. } => task.to_str(),
         };
-        let Some(key) = self.tasks.find_own(&name, owner) else {
+        let Some(key) = self.tasks.records.find_own(&name, owner) else {
             self.serving.refuse_about_task(cx, id, NO_SUCH_TASK)?;
             return Ok(None);
         };
@@ -275,15 +275,20 @@ impl TaskHost<'_> {
     ) -> Result<Option<TaskNews>, RespondError> {
         let most = self.tasks.config().input_bytes;
         for (name, answer) in MemberTexts::of(inputs.as_json()) {
-            if !self.tasks.accepts(key, &name.to_str(), |kind, params, revision| {
-                let form = kind.rule().result(revision);
+            // What it does not ask for does not matter.
+            let task = self.tasks.record(key);
+            let asked = task
+                .and_then(|task| Some((task.open_wanted(&name.to_str())?, task.request.revision)));
+            let is_right = asked.is_none_or(|(wanted, revision)| {
+                let form = wanted.kind.rule().result(revision);
                 let mut kept = Kept::default();
-                kept.keep(kind, params, revision, usize::MAX);
+                kept.keep(wanted.kind, &wanted.params, revision, usize::MAX);
                 answer.len() <= most
                     && fits(form, Some(&Object::of(answer)))
-                        .and_then(|_| kept.check_result(kind, answer))
+                        .and_then(|_| kept.check_result(wanted.kind, answer))
                         .is_ok()
-            }) {
+            });
+            if !is_right {
                 let text = "an answer does not fit what was asked for";
                 self.serving.refuse_about_task(cx, id, text)?;
                 return Ok(None);

@@ -109,12 +109,13 @@ impl TaskHost<'_> {
             if notify && task.is_of_session() && !task.links.is_told {
                 self.notify_status(cx, &InSession(task))?;
             }
-            if let Some(links) = self.tasks.links_mut(key) {
+            if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
                 links.is_told = true;
             }
             self.ask_for_task(cx, key)?;
         }
-        if let Some(links) = self.tasks.links_mut(key).filter(|_| is_here) {
+        let links = self.tasks.record_mut(key).map(|task| &mut task.links);
+        if let Some(links) = links.filter(|_| is_here) {
             links.is_posted = false;
         }
         Ok(())
@@ -144,7 +145,7 @@ impl TaskHost<'_> {
     fn ask_for_task(&mut self, cx: &mut Cx<'_, '_>, key: TaskKey) -> Result<(), Later> {
         let at_once = self.tasks.config().ask_at_once;
         while let Some(task) = self.tasks.record(key) {
-            let Some(wanted) = self.tasks.next_wanted(key) else { break };
+            let Some(wanted) = task.next_wanted() else { break };
             let connection = self.messages().connection();
             let is_open = |waiter: &&InboundId| {
                 waiter.connection() == connection
@@ -176,7 +177,11 @@ impl TaskHost<'_> {
             });
             let input = wanted.key.clone();
             match asked {
-                Ok(call) => self.tasks.asked(key, &input, call),
+                Ok(call) => {
+                    if let Some(task) = self.tasks.record_mut(key) {
+                        task.asked(&input, call);
+                    }
+                }
                 Err(CallError::TooManyCalls) => return Err(Later),
                 Err(CallError::Encode(EncodeError::Full))
                     if self.messages().must_hold(method) || has_room_later(lane, cx.out) =>
@@ -218,7 +223,7 @@ impl TaskHost<'_> {
                 return Err(Later);
             }
         }
-        if let Some(links) = self.tasks.links_mut(key) {
+        if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
             links
                 .watchers
                 .iter_mut()
@@ -256,12 +261,12 @@ impl TaskHost<'_> {
         let related = related(&task.id);
         let members = [(RELATED, &*related)];
         let meta = MetaAdditions { members: &members, text: "", reserved: key::OF_TASKS };
-        let form = Some(rule.params(task.revision));
+        let form = Some(rule.params(task.request.revision));
         cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             write_notification_with(writer, rule.name, &params, meta, form)
         })?;
         observe_sent(cx.out, Lane::Connection, Said::Method(rule.name));
-        if let Some(links) = self.tasks.links_mut(key) {
+        if let Some(links) = self.tasks.record_mut(key).map(|task| &mut task.links) {
             links.progress = Some(report.progress);
         }
         Ok(ProgressReport::Sent)
@@ -283,11 +288,12 @@ impl TaskHost<'_> {
         if self.serving.listens.is_acknowledged(id) {
             return Ok(());
         }
-        self.serving
-            .acknowledge(cx, id, granted, |name| self.tasks.find_own(name, owner).is_some())?;
+        self.serving.acknowledge(cx, id, granted, |name| {
+            self.tasks.records.find_own(name, owner).is_some()
+        })?;
         let inbound = &self.serving.calls.messages.incoming.table;
         for name in self.serving.listens.tasks_of(id) {
-            if let Some(key) = self.tasks.find_own(name, owner) {
+            if let Some(key) = self.tasks.records.find_own(name, owner) {
                 self.tasks.watch(key, id, |listen| inbound.get(listen.0).is_some());
             }
         }

@@ -2,10 +2,10 @@
 
 use alloc::string::String;
 use core::fmt::Write;
-use core::ops::Bound;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::key::TaskKey;
 use super::tasks::Tasks;
 use super::view::InSession;
 use crate::handle::Requestor;
@@ -31,45 +31,42 @@ impl Tasks {
     ) -> Result<ListOf<'_>, InvalidCursor> {
         let after = match cursor {
             None => None,
-            Some(cursor) => Some(self.read_cursor(owner, cursor).ok_or(InvalidCursor)?),
+            Some(cursor) => Some(read_cursor(self, owner, cursor).ok_or(InvalidCursor)?),
         };
         Ok(ListOf { tasks: self, owner, after })
     }
+}
 
-    fn cursor(&self, owner: Requestor, serial: u64) -> String {
-        let mut checksum = mix(self.config.cursor_key ^ 0x7461_736b_7300_0001);
-        checksum = match owner {
-            Requestor::Principal(principal) => mix(checksum ^ principal.get()),
-            Requestor::Session(number) => mix(mix(checksum ^ 1) ^ number),
-            Requestor::Unknown(number) => mix(mix(checksum ^ 2) ^ number),
-        };
-        checksum = mix(checksum ^ serial);
-        let mut cursor = String::new();
-        // Writing into a string cannot fail.
-        _ = write!(cursor, "{serial:x}-{checksum:016x}");
-        cursor
-    }
+fn cursor_at(tasks: &Tasks, owner: Requestor, serial: u64) -> String {
+    let mut checksum = mix(tasks.config.cursor_key ^ 0x7461_736b_7300_0001);
+    checksum = match owner {
+        Requestor::Principal(principal) => mix(checksum ^ principal.get()),
+        Requestor::Session(number) => mix(mix(checksum ^ 1) ^ number),
+        Requestor::Unknown(number) => mix(mix(checksum ^ 2) ^ number),
+    };
+    checksum = mix(checksum ^ serial);
+    let mut cursor = String::new();
+    // Writing into a string cannot fail.
+    _ = write!(cursor, "{serial:x}-{checksum:016x}");
+    cursor
+}
 
-    fn read_cursor(&self, owner: Requestor, cursor: &Str<'_>) -> Option<u64> {
-        let (serial, _) = cursor.as_plain()?.split_once('-')?;
-        let serial = u64::from_str_radix(serial, 16).ok()?;
-        (serial < self.next_serial && cursor.as_plain() == Some(&self.cursor(owner, serial)))
-            .then_some(serial)
-    }
+fn read_cursor(tasks: &Tasks, owner: Requestor, cursor: &Str<'_>) -> Option<u64> {
+    let (serial, _) = cursor.as_plain()?.split_once('-')?;
+    let serial = u64::from_str_radix(serial, 16).ok()?;
+    (serial < tasks.records.next_serial
+        && cursor.as_plain() == Some(&cursor_at(tasks, owner, serial)))
+    .then_some(serial)
 }
 
 impl ListOf<'_> {
-    /// The serials and places of the tasks from where the page begins.
-    fn tasks(&self) -> impl Iterator<Item = (u64, u32)> {
-        let from = match self.after {
-            Some(after) => Bound::Excluded((self.owner, after)),
-            None => Bound::Included((self.owner, 0)),
-        };
-        let to = Bound::Included((self.owner, u64::MAX));
-        let own = self.tasks.of_owner.range((from, to));
+    /// The tasks from where the page begins, and their serials.
+    fn tasks(&self) -> impl Iterator<Item = (u64, TaskKey)> {
+        // There is a serial behind each: restoring a task sees to it.
+        let from = self.after.map_or(0, |after| after + 1);
         // Requestors that cannot be told apart would see the tasks of each other.
-        let listed = own.filter(|_| self.owner.is_known());
-        listed.map(|((_, serial), index)| (*serial, *index))
+        let own = self.owner.is_known().then(|| self.tasks.records.of_owner(self.owner, from));
+        own.into_iter().flatten()
     }
 }
 
@@ -81,7 +78,7 @@ impl Serialize for ListOf<'_> {
         if self.tasks().nth(page).is_some()
             && let Some((last, _)) = self.tasks().nth(page - 1)
         {
-            result.serialize_entry("nextCursor", &self.tasks.cursor(self.owner, last))?;
+            result.serialize_entry("nextCursor", &cursor_at(self.tasks, self.owner, last))?;
         }
         result.end()
     }
@@ -93,7 +90,7 @@ impl Serialize for Page<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let ListOf { tasks, .. } = self.0;
         let places = self.0.tasks().take(tasks.config.page_items.max(1));
-        let records = places.filter_map(|(_, index)| tasks.table.get(tasks.table.place_of(index)?));
+        let records = places.filter_map(|(_, key)| tasks.records.get(key));
         serializer.collect_seq(records.map(InSession))
     }
 }

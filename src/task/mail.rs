@@ -148,7 +148,7 @@ impl Mail {
 
     /// What a task has asked for is not needed any more.
     fn dismiss_all(&mut self, record: &mut Record) {
-        for wanted in record.wanted.iter_mut().filter(|wanted| wanted.is_open()) {
+        for wanted in record.inputs.wanted.iter_mut().filter(|wanted| wanted.is_open()) {
             if let Asking::Asked(call) = replace(&mut wanted.progress, Asking::Refused) {
                 self.dismiss(call);
             }

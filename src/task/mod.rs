@@ -104,6 +104,7 @@ mod list;
 mod mail;
 mod new;
 mod record;
+mod records;
 mod snapshot;
 mod status;
 mod tasks;

@@ -26,12 +26,7 @@ pub(crate) struct Record {
     pub(crate) owner: Requestor,
     /// Which of all tasks it is, in the order they were begun.
     pub(crate) serial: u64,
-    /// The request that it was begun for, and the rules of that.
-    pub(crate) kind: RequestKind,
-    pub(crate) revision: Revision,
-    pub(crate) capabilities: CapabilitySet,
-    /// What the result has to fit.
-    pub(crate) kept: Kept,
+    pub(crate) request: BegunFor,
     pub(crate) created: Instant,
     pub(crate) updated: Instant,
     pub(crate) ttl: Option<Duration>,
@@ -39,13 +34,29 @@ pub(crate) struct Record {
     pub(crate) message: Option<String>,
     pub(crate) state: State,
     pub(crate) cancel_requested: bool,
+    pub(crate) inputs: TaskInputs,
+    pub(crate) links: Links,
+    /// What counts for it towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
+    pub(super) counted: usize,
+}
+
+/// The request that a task was begun for, and the rules of that.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct BegunFor {
+    pub(crate) kind: RequestKind,
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: CapabilitySet,
+    /// What the result has to fit.
+    pub(crate) kept: Kept,
+}
+
+/// What a task asks for, and has asked for.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TaskInputs {
     /// What it asks for, or has asked for last.
     pub(crate) wanted: Vec<Wanted>,
     /// The keys of what it has asked for before.
     pub(crate) used_keys: Vec<String>,
-    pub(crate) links: Links,
-    /// What counts for it towards [`TasksConfig::bytes`](super::TasksConfig::bytes).
-    pub(super) counted: usize,
 }
 
 /// What ties a task to connections. None of it outlives them.
@@ -155,7 +166,7 @@ impl Record {
     pub(crate) fn status_in_session(&self) -> Status {
         match &self.state {
             State::Completed(result)
-                if self.kind == RequestKind::CallTool && is_failure(result) =>
+                if self.request.kind == RequestKind::CallTool && is_failure(result) =>
             {
                 Status::Failed
             }
@@ -173,17 +184,34 @@ impl Record {
         }
     }
 
+    /// The next thing that it asks for and nobody has been asked about.
+    pub(crate) fn next_wanted(&self) -> Option<&Wanted> {
+        self.inputs.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
+    }
+
+    /// What it asks for under this name and has not been given.
+    pub(crate) fn open_wanted(&self, key: &str) -> Option<&Wanted> {
+        self.inputs.wanted.iter().find(|wanted| wanted.is_open() && wanted.key == key)
+    }
+
+    /// A request for what it asks for is on its way.
+    pub(crate) fn asked(&mut self, input: &str, call: CallId) {
+        for wanted in self.inputs.wanted.iter_mut().filter(|wanted| wanted.key == input) {
+            wanted.progress = Asking::Asked(call);
+        }
+    }
+
     /// Whether it was begun in a session.
     pub(crate) const fn is_of_session(&self) -> bool {
-        self.revision.rules().tasks.of_session
+        self.request.revision.rules().tasks.of_session
     }
 
     /// How many bytes are kept of it.
     pub(super) fn bytes(&self) -> usize {
         let message = self.message.as_ref().map_or(0, String::len);
-        let wanted: usize = self.wanted.iter().map(Wanted::bytes).sum();
-        let used: usize = self.used_keys.iter().map(String::len).sum();
-        self.id.len() + self.kept.bytes() + message + self.state.bytes() + wanted + used
+        let wanted: usize = self.inputs.wanted.iter().map(Wanted::bytes).sum();
+        let used: usize = self.inputs.used_keys.iter().map(String::len).sum();
+        self.id.len() + self.request.kept.bytes() + message + self.state.bytes() + wanted + used
     }
 
     /// When it may be forgotten.
@@ -211,10 +239,12 @@ impl Default for Record {
             id: String::new(),
             owner: Requestor::default(),
             serial: 0,
-            kind: RequestKind::CallTool,
-            revision: Revision::LATEST_HANDSHAKE,
-            capabilities: CapabilitySet::NONE,
-            kept: Kept::default(),
+            request: BegunFor {
+                kind: RequestKind::CallTool,
+                revision: Revision::LATEST_HANDSHAKE,
+                capabilities: CapabilitySet::NONE,
+                kept: Kept::default(),
+            },
             created: Instant::EPOCH,
             updated: Instant::EPOCH,
             ttl: None,
@@ -222,8 +252,7 @@ impl Default for Record {
             message: None,
             state: State::default(),
             cancel_requested: false,
-            wanted: Vec::new(),
-            used_keys: Vec::new(),
+            inputs: TaskInputs::default(),
             links: Links::default(),
             counted: 0,
         }
@@ -243,10 +272,10 @@ impl fmt::Debug for Record {
         formatter
             .debug_struct("Record")
             .field("serial", &self.serial)
-            .field("kind", &self.kind)
+            .field("kind", &self.request.kind)
             .field("status", &self.status())
             .field("created", &self.created)
-            .field("wanted", &self.wanted.len())
+            .field("wanted", &self.inputs.wanted.len())
             .field("waiters", &self.links.waiters)
             .finish_non_exhaustive()
     }

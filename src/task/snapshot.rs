@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::TaskError;
 use super::key::TaskKey;
-use super::record::{Asking, Links, Record, State, StoredError, Wanted};
+use super::record::{Asking, BegunFor, Links, Record, State, StoredError, TaskInputs, Wanted};
 use super::status::Status;
 use super::tasks::Tasks;
 use crate::capability::{Capability, CapabilitySet, Owner};
@@ -34,15 +34,8 @@ pub struct TaskRecord {
     #[serde(default)]
     owner_kind: OwnerKind,
     serial: u64,
-    method: String,
-    revision: String,
-    capabilities: Vec<String>,
-    /// JSON.
-    form: Option<String>,
-    created_ns: u64,
-    updated_ns: u64,
-    ttl_ms: Option<u64>,
-    poll_interval_ms: Option<u64>,
+    request: RequestRecord,
+    times: TimesRecord,
     message: Option<String>,
     status: String,
     cancel_requested: bool,
@@ -51,6 +44,24 @@ pub struct TaskRecord {
     error: Option<ErrorRecord>,
     wanted: Vec<WantedRecord>,
     used_keys: Vec<String>,
+}
+
+/// The request that the task was begun for.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct RequestRecord {
+    method: String,
+    revision: String,
+    capabilities: Vec<String>,
+    /// JSON.
+    form: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct TimesRecord {
+    created_ns: u64,
+    updated_ns: u64,
+    ttl_ms: Option<u64>,
+    poll_interval_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -105,7 +116,7 @@ impl core::fmt::Debug for TaskRecord {
         formatter
             .debug_struct("TaskRecord")
             .field("serial", &self.serial)
-            .field("method", &self.method)
+            .field("method", &self.request.method)
             .field("status", &self.status)
             .finish_non_exhaustive()
     }
@@ -136,37 +147,26 @@ impl TaskRecord {
             owner,
             owner_kind,
             serial: record.serial,
-            method: String::from(record.kind.rule().name),
-            revision: String::from(record.revision.name()),
-            capabilities: record.capabilities.iter().map(|one| one.path().into()).collect(),
-            form: record.kept.form().map(String::from),
-            created_ns: nanos(record.created),
-            updated_ns: nanos(record.updated),
-            ttl_ms: record.ttl.map(millis),
-            poll_interval_ms: record.poll_interval.map(millis),
+            request: RequestRecord::of(&record.request),
+            times: TimesRecord {
+                created_ns: nanos(record.created),
+                updated_ns: nanos(record.updated),
+                ttl_ms: record.ttl.map(millis),
+                poll_interval_ms: record.poll_interval.map(millis),
+            },
             message: record.message.clone(),
             status: String::from(record.status().name()),
             cancel_requested: record.cancel_requested,
             result,
             error,
-            wanted: record.wanted.iter().map(WantedRecord::of).collect(),
-            used_keys: record.used_keys.clone(),
+            wanted: record.inputs.wanted.iter().map(WantedRecord::of).collect(),
+            used_keys: record.inputs.used_keys.clone(),
         }
     }
 
     fn read(self) -> Result<Record, RestoreError> {
         use RestoreError::Corrupt;
-        let kind = RequestKind::named(&self.method)
-            .filter(|kind| kind.task_capability().is_some())
-            .ok_or(Corrupt("method"))?;
-        let revision = Revision::from_name(&self.revision).ok_or(Corrupt("revision"))?;
-        // A client begins tasks for a server, and the other way round.
-        let owner = if kind == RequestKind::CallTool { Owner::Client } else { Owner::Server };
-        let capabilities = self.capabilities.iter().map(|path| {
-            let is_it = |one: &&Capability| one.owner() == owner && one.path() == path;
-            Capability::ALL.iter().find(is_it).copied().ok_or(Corrupt("capabilities"))
-        });
-        let capabilities = capabilities.collect::<Result<CapabilitySet, _>>()?;
+        let request = self.request.read()?;
         let state = match Status::from_name(&self.status).ok_or(Corrupt("status"))? {
             Status::Working => State::Working,
             Status::InputRequired => State::InputRequired,
@@ -177,9 +177,6 @@ impl TaskRecord {
             Status::Failed => State::Failed(self.error.ok_or(Corrupt("error"))?.read()?),
             Status::Cancelled => State::Cancelled,
         };
-        if self.form.as_ref().is_some_and(|form| !is_json(form, Kind::Object)) {
-            return Err(Corrupt("form"));
-        }
         let wanted: Vec<Wanted> =
             self.wanted.into_iter().map(WantedRecord::read).collect::<Result<_, _>>()?;
         // A task waits exactly as long as it wants something.
@@ -195,22 +192,49 @@ impl TaskRecord {
             id: self.id,
             owner,
             serial: self.serial,
-            kind,
-            revision,
-            capabilities,
-            kept: self.form.map(Kept::of_form).unwrap_or_default(),
-            created: Instant::from_nanos(self.created_ns),
-            updated: Instant::from_nanos(self.updated_ns),
-            ttl: self.ttl_ms.map(Duration::from_millis),
-            poll_interval: self.poll_interval_ms.map(Duration::from_millis),
+            request,
+            created: Instant::from_nanos(self.times.created_ns),
+            updated: Instant::from_nanos(self.times.updated_ns),
+            ttl: self.times.ttl_ms.map(Duration::from_millis),
+            poll_interval: self.times.poll_interval_ms.map(Duration::from_millis),
             message: self.message,
             state,
             cancel_requested: self.cancel_requested,
-            wanted,
-            used_keys: self.used_keys,
+            inputs: TaskInputs { wanted, used_keys: self.used_keys },
             counted: 0,
             links: Links::default(),
         })
+    }
+}
+
+impl RequestRecord {
+    fn of(request: &BegunFor) -> Self {
+        Self {
+            method: String::from(request.kind.rule().name),
+            revision: String::from(request.revision.name()),
+            capabilities: request.capabilities.iter().map(|one| one.path().into()).collect(),
+            form: request.kept.form().map(String::from),
+        }
+    }
+
+    fn read(self) -> Result<BegunFor, RestoreError> {
+        use RestoreError::Corrupt;
+        let kind = RequestKind::named(&self.method)
+            .filter(|kind| kind.task_capability().is_some())
+            .ok_or(Corrupt("method"))?;
+        let revision = Revision::from_name(&self.revision).ok_or(Corrupt("revision"))?;
+        // A client begins tasks for a server, and the other way round.
+        let owner = if kind == RequestKind::CallTool { Owner::Client } else { Owner::Server };
+        let capabilities = self.capabilities.iter().map(|path| {
+            let is_it = |one: &&Capability| one.owner() == owner && one.path() == path;
+            Capability::ALL.iter().find(is_it).copied().ok_or(Corrupt("capabilities"))
+        });
+        let capabilities = capabilities.collect::<Result<CapabilitySet, _>>()?;
+        if self.form.as_ref().is_some_and(|form| !is_json(form, Kind::Object)) {
+            return Err(Corrupt("form"));
+        }
+        let kept = self.form.map(Kept::of_form).unwrap_or_default();
+        Ok(BegunFor { kind, revision, capabilities, kept })
     }
 }
 
@@ -280,7 +304,7 @@ impl Tasks {
 
     /// What to write down of all tasks, in the order they were begun.
     pub fn save_all(&self) -> impl Iterator<Item = TaskRecord> {
-        let mut tasks: Vec<&Record> = self.table.iter().map(|(_, record)| record).collect();
+        let mut tasks: Vec<&Record> = self.records.iter().map(|(_, record)| record).collect();
         tasks.sort_unstable_by_key(|record| record.serial);
         tasks.into_iter().map(TaskRecord::of)
     }
@@ -298,16 +322,14 @@ impl Tasks {
         if LAST_SERIAL < record.serial {
             return Err(RestoreError::Corrupt("serial"));
         }
-        if self.find(&record.id).is_some()
-            || self.of_owner.contains_key(&(record.owner, record.serial))
-        {
+        if self.find(&record.id).is_some() || self.records.has_serial(record.owner, record.serial) {
             return Err(RestoreError::Present);
         }
         if record.id.is_empty() {
             return Err(RestoreError::Corrupt("id"));
         }
         // There has to be a next one.
-        self.insert(record).map_err(|error| match error {
+        self.records.insert(&self.config, record).map_err(|error| match error {
             TaskError::TooManyBytes => RestoreError::TooManyBytes,
             _ => RestoreError::TooManyTasks,
         })

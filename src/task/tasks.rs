@@ -1,6 +1,5 @@
 //! The tasks of one program, whoever asked for them.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -9,12 +8,12 @@ use super::error::TaskError;
 use super::key::TaskKey;
 use super::mail::{Mail, Notice};
 use super::new::{NewTask, Origin};
-use super::record::{Asking, Links, Record};
+use super::record::{Asking, BegunFor, Links, Record};
+use super::records::Records;
 use super::status::Status;
 use super::view::TaskView;
 use crate::handle::{ConnectionNumber, InboundId, Requestor};
 use crate::json::Number;
-use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
 
 /// Work that outlives the requests that have begun it, and the connections they came on.
@@ -30,16 +29,7 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tasks {
     pub(super) config: TasksConfig,
-    pub(super) table: Table<Record>,
-    by_id: Index,
-    /// The tasks of each owner, in the order they were begun.
-    pub(super) of_owner: BTreeMap<(Requestor, u64), u32>,
-    /// How many each owner has.
-    owners: BTreeMap<Requestor, u32>,
-    deadlines: Deadlines,
-    pub(super) next_serial: u64,
-    /// What counts towards [`TasksConfig::bytes`].
-    bytes: usize,
+    pub(crate) records: Records,
     pub(super) mail: Mail,
 }
 
@@ -70,17 +60,7 @@ impl Default for Tasks {
 impl Tasks {
     /// No tasks yet.
     pub fn new(config: TasksConfig) -> Self {
-        Self {
-            config,
-            table: Table::new(ConnectionNumber::default()),
-            by_id: Index::default(),
-            of_owner: BTreeMap::new(),
-            owners: BTreeMap::new(),
-            deadlines: Deadlines::NONE,
-            next_serial: 0,
-            bytes: 0,
-            mail: Mail::default(),
-        }
+        Self { config, records: Records::new(), mail: Mail::default() }
     }
 
     /// The bounds, and how tasks behave.
@@ -90,70 +70,45 @@ impl Tasks {
 
     /// How many tasks there are, those that have ended and are still kept included.
     pub const fn len(&self) -> usize {
-        self.table.len() as usize
+        self.records.len() as usize
     }
 
     /// How many bytes are kept of all of them, which [`TasksConfig::bytes`] bounds.
     pub const fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Whether so many bytes more may be kept.
-    pub(super) const fn has_room_for(&self, bytes: usize) -> bool {
-        self.bytes.saturating_add(bytes) <= self.config.bytes
-    }
-
-    /// Something else is kept of a task than before.
-    pub(super) fn count_again(&mut self, key: TaskKey) {
-        let Some(record) = self.table.get_mut(key.0) else { return };
-        let bytes = record.bytes();
-        let before = core::mem::replace(&mut record.counted, bytes);
-        self.bytes = self.bytes.saturating_sub(before).saturating_add(bytes);
+        self.records.bytes
     }
 
     /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
-        self.table.is_empty()
+        self.len() == 0
     }
 
     /// A task; `None` if it has been forgotten.
     pub fn get(&self, key: TaskKey) -> Option<TaskView<'_>> {
-        self.table.get(key.0).map(TaskView)
+        self.records.get(key).map(TaskView)
     }
 
     /// The task with this id, whoever asked for it.
     pub fn find(&self, id: &str) -> Option<TaskKey> {
-        let is_it = |index| {
-            let place = self.table.place_of(index);
-            place.and_then(|place| self.table.get(place)).is_some_and(|task| task.id == id)
-        };
-        self.by_id.find(hash(id), is_it).and_then(|index| self.table.place_of(index)).map(TaskKey)
+        self.records.find(id)
     }
 
     /// All tasks.
     pub fn iter(&self) -> impl Iterator<Item = (TaskKey, TaskView<'_>)> {
-        self.table.iter().map(|(place, task)| (TaskKey(place), TaskView(task)))
+        self.records.iter().map(|(key, task)| (key, TaskView(task)))
     }
 
     /// The tasks of a requestor, in the order they were begun.
     pub fn tasks_of(&self, owner: Requestor) -> impl Iterator<Item = TaskKey> {
-        let own = self.of_owner.range((owner, 0)..=(owner, u64::MAX));
-        own.filter_map(|(_, index)| self.table.place_of(*index)).map(TaskKey)
-    }
-
-    /// The task with this id, if this requestor reaches it.
-    pub(crate) fn find_own(&self, id: &str, requestor: Requestor) -> Option<TaskKey> {
-        let is_own =
-            |key: &TaskKey| self.record(*key).is_some_and(|task| requestor.reaches(task.owner));
-        self.find(id).filter(is_own)
+        self.records.of_owner(owner, 0).map(|(_, key)| key)
     }
 
     pub(crate) fn record(&self, key: TaskKey) -> Option<&Record> {
-        self.table.get(key.0)
+        self.records.get(key)
     }
 
-    pub(crate) fn links_mut(&mut self, key: TaskKey) -> Option<&mut Links> {
-        self.table.get_mut(key.0).map(|task| &mut task.links)
+    pub(crate) fn record_mut(&mut self, key: TaskKey) -> Option<&mut Record> {
+        self.records.get_mut(key)
     }
 }
 
@@ -170,15 +125,17 @@ impl Tasks {
         // Nobody is told of it before it has been announced.
         let token_of = Some(origin.connection);
         let links = Links { token: origin.token, token_of, ..Links::default() };
-        let serial = self.next_serial;
+        let serial = self.records.next_serial;
         let record = Record {
             id: new.id,
             owner: origin.owner,
             serial,
-            kind: origin.kind,
-            revision: origin.revision,
-            capabilities: origin.capabilities,
-            kept: origin.kept,
+            request: BegunFor {
+                kind: origin.kind,
+                revision: origin.revision,
+                capabilities: origin.capabilities,
+                kept: origin.kept,
+            },
             created: now,
             updated: now,
             ttl,
@@ -187,58 +144,20 @@ impl Tasks {
             links,
             ..Record::default()
         };
-        self.insert(record)
-    }
-
-    /// Puts in a task whose serial no other one has.
-    pub(super) fn insert(&mut self, mut record: Record) -> Result<TaskKey, TaskError> {
-        if record.id.is_empty() || self.find(&record.id).is_some() {
-            return Err(TaskError::BadId);
-        }
-        let of_owner = self.owners.get(&record.owner).copied().unwrap_or_default();
-        if self.config.tasks <= self.table.len() || self.config.tasks_of_owner <= of_owner {
-            return Err(TaskError::TooManyTasks);
-        }
-        record.counted = record.bytes();
-        if !self.has_room_for(record.counted) {
-            return Err(TaskError::TooManyBytes);
-        }
-        self.bytes += record.counted;
-        let (owner, serial, deadline) = (record.owner, record.serial, record.deadline());
-        let hash = hash(&record.id);
-        let place = self.table.insert(|slot| *slot = record);
-        self.next_serial = self.next_serial.max(serial + 1);
-        self.by_id.insert(hash, place.index);
-        self.of_owner.insert((owner, serial), place.index);
-        self.owners.insert(owner, of_owner + 1);
-        if let Some(deadline) = deadline {
-            self.deadlines.set(place.index, serial, deadline);
-        }
-        Ok(TaskKey(place))
+        self.records.insert(&self.config, record)
     }
 
     /// Forgets a task, whatever it is doing. Whoever waits for it is told that there is no such task.
     /// Says whether there was one.
     pub fn remove(&mut self, key: TaskKey) -> bool {
-        self.take_out(key).is_some()
+        self.forget(key).is_some()
     }
 
-    fn take_out(&mut self, key: TaskKey) -> Option<String> {
-        let record = self.table.get_mut(key.0)?;
-        let (id, owner, serial) = (core::mem::take(&mut record.id), record.owner, record.serial);
-        self.bytes -= record.counted;
-        self.mail.gone(record);
-        self.by_id.remove(hash(&id), key.0.index);
-        self.of_owner.remove(&(owner, serial));
-        if let Some(count) = self.owners.get_mut(&owner) {
-            *count -= 1;
-            if *count == 0 {
-                self.owners.remove(&owner);
-            }
-        }
-        self.deadlines.clear(key.0.index);
-        self.table.remove(key.0, Ending::Closed);
-        Some(id)
+    /// Gives the id of the task, if there was one.
+    fn forget(&mut self, key: TaskKey) -> Option<String> {
+        let mut record = self.records.take_out(key)?;
+        self.mail.gone(&mut record);
+        Some(record.id)
     }
 
     /// How long a task is kept from its beginning; `None` for ever. If that has passed already it is
@@ -248,13 +167,10 @@ impl Tasks {
     ///
     /// [`TaskError::Unknown`].
     pub fn set_ttl(&mut self, key: TaskKey, ttl: Option<Duration>) -> Result<(), TaskError> {
-        let record = self.table.get_mut(key.0).ok_or(TaskError::Unknown)?;
+        let record = self.records.get_mut(key).ok_or(TaskError::Unknown)?;
         record.ttl = ttl;
-        match record.deadline() {
-            Some(deadline) => self.deadlines.set(key.0.index, record.serial, deadline),
-            None => self.deadlines.clear(key.0.index),
-        }
         self.mail.changed(key, record);
+        self.records.set_deadline(key);
         Ok(())
     }
 }
@@ -263,17 +179,16 @@ impl Tasks {
 impl Tasks {
     /// When to call [`handle_timeout`](Self::handle_timeout) next; `None` if nothing can expire.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(at, _)| at)
+        self.records.next_deadline()
     }
 
     /// Forgets the next task whose time is over. Call it until it returns `None`; being early or late is
     /// harmless.
     #[must_use = "the event is the only word of a task that is forgotten"]
     pub fn handle_timeout(&mut self, now: Instant) -> Option<TaskEvent> {
-        let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
-        let key = TaskKey(self.table.place_of(index)?);
+        let key = self.records.expired(now)?;
         let was_going_on = self.get(key).is_some_and(|task| !task.status().is_final());
-        let id = self.take_out(key)?;
+        let id = self.forget(key)?;
         Some(TaskEvent::Expired { key, id, was_going_on })
     }
 }
@@ -305,9 +220,9 @@ impl Tasks {
     pub fn disconnected(&mut self, connection: ConnectionNumber) {
         for notice in self.mail.forget(connection) {
             let Notice::Changed(key) = notice else { continue };
-            let Some(record) = self.table.get_mut(key.0) else { continue };
+            let Some(record) = self.records.get_mut(key) else { continue };
             // Somebody else may wait for the task, who is asked what it needs.
-            if record.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
+            if record.inputs.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
                 self.mail.asks(key, record);
             }
         }
@@ -321,7 +236,7 @@ impl Tasks {
         connection: ConnectionNumber,
         progress: Option<Number>,
     ) {
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         record.links.progress = progress;
         if !record.is_of_session() {
             return;
@@ -359,7 +274,7 @@ impl Tasks {
     ) {
         let connection = waiter.connection();
         self.mail.know(connection);
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         let (mail, links) = (&mut self.mail, &mut record.links);
         if is_time_to_look(links.waiters.len()) {
             links.waiters.retain(|waiter| {
@@ -374,14 +289,14 @@ impl Tasks {
             {
                 mail.withdraw(home, key);
             }
-            for wanted in &mut record.wanted {
+            for wanted in &mut record.inputs.wanted {
                 if let Asking::Asked(call) = wanted.progress {
                     mail.dismiss(call);
                     wanted.progress = Asking::Waits;
                 }
             }
         }
-        if record.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
+        if record.inputs.wanted.iter().any(|wanted| wanted.progress == Asking::Waits) {
             mail.asks(key, record);
         }
     }
@@ -396,7 +311,7 @@ impl Tasks {
     ) {
         let connection = listen.connection();
         self.mail.know(connection);
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         let (mail, links) = (&mut self.mail, &mut record.links);
         if is_time_to_look(links.watchers.len()) {
             links.watchers.retain(|(listen, _)| {
@@ -416,11 +331,6 @@ const fn is_time_to_look(length: usize) -> bool {
     3 < length && length.is_power_of_two()
 }
 
-/// FNV-1a. Ids are made by the application, so nobody can choose them to be alike.
-fn hash(id: &str) -> u32 {
-    id.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
@@ -431,12 +341,5 @@ mod tests {
     fn lists_are_looked_through_when_they_have_doubled() {
         let lengths: Vec<usize> = (0..40).filter(|length| is_time_to_look(*length)).collect();
         assert_eq!(lengths, [4, 8, 16, 32]);
-    }
-
-    /// The test vectors of FNV-1a.
-    #[test]
-    fn ids_are_spread() {
-        let hashes = ["", "a", "foobar"].map(hash);
-        assert_eq!(hashes, [0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968]);
     }
 }

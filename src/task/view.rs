@@ -32,7 +32,7 @@ impl<'t> TaskView<'t> {
 
     /// The method of the request that it was begun for.
     pub fn method(&self) -> &'static str {
-        self.0.kind.rule().name
+        self.0.request.kind.rule().name
     }
 
     /// How far it is. A tool that has failed is completed; in a session such a task is shown as failed.
@@ -89,7 +89,7 @@ impl<'t> TaskView<'t> {
     /// which there is none was refused, or waits. It is here until everything has been answered and the task
     /// asks for something else.
     pub fn inputs(&self) -> Raw<'static> {
-        let answered = self.0.wanted.iter().filter_map(|wanted| match &wanted.progress {
+        let answered = self.0.inputs.wanted.iter().filter_map(|wanted| match &wanted.progress {
             Asking::Answered(answer) => Some((&*wanted.key, &**answer)),
             _ => None,
         });
@@ -98,7 +98,7 @@ impl<'t> TaskView<'t> {
 
     /// The keys of what it waits for.
     pub fn waits_for(&self) -> impl Iterator<Item = &'t str> {
-        self.0.wanted.iter().filter(|wanted| wanted.is_open()).map(|wanted| &*wanted.key)
+        self.0.inputs.wanted.iter().filter(|wanted| wanted.is_open()).map(|wanted| &*wanted.key)
     }
 }
 
@@ -181,7 +181,7 @@ impl Serialize for Alone<'_> {
         match &record.state {
             _ if !self.detailed => {}
             State::InputRequired => {
-                task.serialize_entry("inputRequests", &Requests(&record.wanted))?;
+                task.serialize_entry("inputRequests", &Requests(&record.inputs.wanted))?;
             }
             State::Completed(result) => {
                 task.serialize_entry("result", &Raw::trusted(&result_alone(record, result)))?;

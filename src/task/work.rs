@@ -12,7 +12,6 @@ use super::key::TaskKey;
 use super::record::{Asking, Record, State, StoredError, Wanted};
 use super::status::Status;
 use super::tasks::Tasks;
-use crate::dialect::methods::RequestKind;
 use crate::dialect::{Inputs, NotAllowed, code_in};
 use crate::error::ErrorCode;
 use crate::handle::CallId;
@@ -20,7 +19,6 @@ use crate::json::{Raw, member};
 use crate::model::InputRequired;
 use crate::schema::{Additions, Empty, EncodeError, MetaAdditions, Payload, Writer};
 use crate::time::Instant;
-use crate::version::Revision;
 
 /// # Working
 ///
@@ -42,9 +40,9 @@ impl Tasks {
         result: &T,
         now: Instant,
     ) -> Result<(), TaskError> {
-        let record = self.becoming(key, Status::Completed)?;
+        let record = self.records.becoming(key, Status::Completed)?;
         let text = result_text(record, result, self.config.result_bytes)?;
-        if !self.has_room_for(text.len()) {
+        if !self.records.has_room_for(&self.config, text.len()) {
             return Err(TaskError::TooManyBytes);
         }
         self.end(key, State::Completed(text), None, now);
@@ -92,14 +90,14 @@ impl Tasks {
         data: Option<&T>,
         now: Instant,
     ) -> Result<(), TaskError> {
-        let record = self.becoming(key, Status::Failed)?;
-        let code = code_in(record.revision, code)?;
+        let record = self.records.becoming(key, Status::Failed)?;
+        let code = code_in(record.request.revision, code)?;
         let data = data.map(Raw::from_serialize).transpose()?;
         let data = data.map(|data| String::from(data.as_json()));
         if data.as_ref().is_some_and(|data| self.config.result_bytes < data.len()) {
             return Err(EncodeError::Full.into());
         }
-        if data.as_ref().is_some_and(|data| !self.has_room_for(data.len())) {
+        if data.as_ref().is_some_and(|data| !self.records.has_room_for(&self.config, data.len())) {
             return Err(TaskError::TooManyBytes);
         }
         let error = StoredError { code, message: String::from(message), data };
@@ -114,7 +112,7 @@ impl Tasks {
     ///
     /// As above.
     pub fn cancel(&mut self, key: TaskKey, now: Instant) -> Result<(), TaskError> {
-        self.becoming(key, Status::Cancelled)?;
+        self.records.becoming(key, Status::Cancelled)?;
         self.end(key, State::Cancelled, None, now);
         Ok(())
     }
@@ -130,7 +128,7 @@ impl Tasks {
         message: Option<&str>,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.going_on(key)?.message = message.map(String::from);
+        self.records.going_on(key)?.message = message.map(String::from);
         self.touch(key, now);
         Ok(())
     }
@@ -146,7 +144,7 @@ impl Tasks {
         interval: Duration,
         now: Instant,
     ) -> Result<(), TaskError> {
-        self.going_on(key)?.poll_interval = Some(interval);
+        self.records.going_on(key)?.poll_interval = Some(interval);
         self.touch(key, now);
         Ok(())
     }
@@ -169,23 +167,23 @@ impl Tasks {
         now: Instant,
     ) -> Result<(), TaskError> {
         let most = self.config.inputs as usize;
-        let record = self.going_on(key)?;
+        let record = self.records.going_on(key)?;
         if record.cancel_requested {
             return Err(TaskError::CancelRequested);
         }
         if required.state.is_some() {
             return Err(NotAllowed::Method.into());
         }
-        let inputs = Inputs::prepare(required, record.revision, |_| None)?;
-        let missing = inputs.needs.minus(record.capabilities).iter().next();
+        let inputs = Inputs::prepare(required, record.request.revision, |_| None)?;
+        let missing = inputs.needs.minus(record.request.capabilities).iter().next();
         if let Some(missing) = missing {
             return Err(NotAllowed::Capability(missing).into());
         }
         let asked: usize = inputs.requests.iter().map(|one| one.key.len() + one.params.len()).sum();
-        let known = record.used_keys.len() + record.wanted.len();
+        let known = record.inputs.used_keys.len() + record.inputs.wanted.len();
         let is_used = |key: &str| {
-            record.used_keys.iter().any(|used| used == key)
-                || record.wanted.iter().any(|wanted| wanted.key == key)
+            record.inputs.used_keys.iter().any(|used| used == key)
+                || record.inputs.wanted.iter().any(|wanted| wanted.key == key)
         };
         let is_too_much = most < known.saturating_add(inputs.requests.len());
         if inputs.requests.is_empty()
@@ -194,16 +192,16 @@ impl Tasks {
         {
             return Err(TaskError::BadInput);
         }
-        if !self.has_room_for(asked) {
+        if !self.records.has_room_for(&self.config, asked) {
             return Err(TaskError::TooManyBytes);
         }
-        let record = self.going_on(key)?;
+        let record = self.records.going_on(key)?;
         // What was asked for before has had its day, once all of it has been answered: until then nobody has
         // been told of any answer.
-        if !record.wanted.iter().any(Wanted::is_open) {
-            record.used_keys.extend(record.wanted.drain(..).map(|wanted| wanted.key));
+        if !record.inputs.wanted.iter().any(Wanted::is_open) {
+            record.inputs.used_keys.extend(record.inputs.wanted.drain(..).map(|wanted| wanted.key));
         }
-        record.wanted.extend(inputs.requests.into_iter().map(|one| Wanted {
+        record.inputs.wanted.extend(inputs.requests.into_iter().map(|one| Wanted {
             key: String::from(one.key),
             kind: one.kind,
             params: one.params,
@@ -214,39 +212,21 @@ impl Tasks {
         Ok(())
     }
 
-    /// A task that goes on.
-    fn going_on(&mut self, key: TaskKey) -> Result<&mut Record, TaskError> {
-        let record = self.table.get_mut(key.0).ok_or(TaskError::Unknown)?;
-        match record.status() {
-            status if status.is_final() => Err(TaskError::Final(status)),
-            _ => Ok(record),
-        }
-    }
-
-    /// A task that may take a step.
-    fn becoming(&self, key: TaskKey, next: Status) -> Result<&Record, TaskError> {
-        let record = self.table.get(key.0).ok_or(TaskError::Unknown)?;
-        match record.status() {
-            status if status.may_become(next) => Ok(record),
-            status => Err(TaskError::Final(status)),
-        }
-    }
-
     /// What was said of the work while it went on is not true any more.
     fn end(&mut self, key: TaskKey, state: State, message: Option<String>, now: Instant) {
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         record.state = state;
         record.message = message;
         record.updated = record.updated.max(now);
         self.mail.ended(key, record);
-        self.count_again(key);
+        self.records.count_again(key);
     }
 
     fn touch(&mut self, key: TaskKey, now: Instant) {
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         record.updated = record.updated.max(now);
         self.mail.changed(key, record);
-        self.count_again(key);
+        self.records.count_again(key);
     }
 }
 
@@ -269,19 +249,19 @@ impl Tasks {
         answer: Option<&str>,
         now: Instant,
     ) -> bool {
-        let answer = answer.filter(|answer| self.has_room_for(answer.len()));
-        let Ok(record) = self.going_on(key) else { return false };
+        let answer = answer.filter(|answer| self.records.has_room_for(&self.config, answer.len()));
+        let Ok(record) = self.records.going_on(key) else { return false };
         let is_it = |wanted: &&mut Wanted| match which {
             Which::Key(key) => wanted.is_open() && wanted.key == key,
             Which::Call(call) => wanted.progress == Asking::Asked(call),
         };
-        let Some(wanted) = record.wanted.iter_mut().find(is_it) else { return false };
+        let Some(wanted) = record.inputs.wanted.iter_mut().find(is_it) else { return false };
         let given = match answer {
             Some(answer) => Asking::Answered(String::from(answer)),
             None => Asking::Refused,
         };
         let before = core::mem::replace(&mut wanted.progress, given);
-        let can_go_on = !record.wanted.iter().any(Wanted::is_open);
+        let can_go_on = !record.inputs.wanted.iter().any(Wanted::is_open);
         if can_go_on {
             record.state = State::Working;
         }
@@ -291,51 +271,24 @@ impl Tasks {
         if can_go_on {
             self.touch(key, now);
         } else {
-            self.count_again(key);
+            self.records.count_again(key);
         }
         can_go_on
     }
 
-    /// Whether an answer fits what a task asks for. What it does not ask for is nobody's business.
-    pub(crate) fn accepts(
-        &self,
-        key: TaskKey,
-        input: &str,
-        fits: impl Fn(RequestKind, &str, Revision) -> bool,
-    ) -> bool {
-        let Some(record) = self.record(key) else { return true };
-        let mut wanted = record.wanted.iter().filter(|wanted| wanted.is_open());
-        let wanted = wanted.find(|wanted| wanted.key == input);
-        wanted.is_none_or(|wanted| fits(wanted.kind, &wanted.params, record.revision))
-    }
-
     /// The connection ended before what a task asks for was answered: it is asked again on the next one.
     pub(crate) fn unanswered(&mut self, key: TaskKey, call: CallId) {
-        let Some(record) = self.table.get_mut(key.0) else { return };
+        let Some(record) = self.records.get_mut(key) else { return };
         let is_it = |wanted: &&mut Wanted| wanted.progress == Asking::Asked(call);
-        if let Some(wanted) = record.wanted.iter_mut().find(is_it) {
+        if let Some(wanted) = record.inputs.wanted.iter_mut().find(is_it) {
             wanted.progress = Asking::Waits;
             self.mail.asks(key, record);
         }
     }
 
-    /// The next thing that a task asks for and nobody has been asked about.
-    pub(crate) fn next_wanted(&self, key: TaskKey) -> Option<&Wanted> {
-        self.record(key)?.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
-    }
-
-    /// A request for it is on its way.
-    pub(crate) fn asked(&mut self, key: TaskKey, input: &str, call: CallId) {
-        let record = self.table.get_mut(key.0);
-        let wanted = record.into_iter().flat_map(|record| &mut record.wanted);
-        for wanted in wanted.filter(|wanted| wanted.key == input) {
-            wanted.progress = Asking::Asked(call);
-        }
-    }
-
     /// Somebody wants a task cancelled. Says whether it is.
     pub(crate) fn wish_cancelled(&mut self, key: TaskKey, at_once: bool, now: Instant) -> bool {
-        let Ok(record) = self.going_on(key) else { return false };
+        let Ok(record) = self.records.going_on(key) else { return false };
         record.cancel_requested = true;
         if at_once {
             self.end(key, State::Cancelled, None, now);
@@ -350,8 +303,8 @@ fn result_text<T: Serialize + ?Sized>(
     result: &T,
     most: usize,
 ) -> Result<String, TaskError> {
-    let form = Some(record.kind.rule().result(record.revision));
-    let members: &[_] = match record.revision.rules().stamps_results {
+    let form = Some(record.request.kind.rule().result(record.request.revision));
+    let members: &[_] = match record.request.revision.rules().stamps_results {
         true => &[("resultType", "\"complete\"")],
         false => &[],
     };
@@ -362,7 +315,7 @@ fn result_text<T: Serialize + ?Sized>(
     let mut writer = Writer::new(&mut buffer, most);
     result.serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
-    record.kept.check_result(record.kind, &text).map_err(EncodeError::from)?;
+    record.request.kept.check_result(record.request.kind, &text).map_err(EncodeError::from)?;
     let asks = ["inputRequests", "requestState"].iter().any(|name| member(&text, name).is_some());
     if asks { Err(TaskError::NotAResult) } else { Ok(text) }
 }

@@ -52,7 +52,7 @@ fn a_task_is_held_to_the_form_it_was_begun_with() {
 fn the_form_of_a_task_is_kept() {
     let (mut stage, key) = asked();
     let record = serde_json::to_value(stage.tasks.save(key).unwrap()).unwrap();
-    assert_eq!(record["form"], json!(FORM));
+    assert_eq!(record["request"]["form"], json!(FORM));
     let restored = |tasks: &mut Tasks, record: &Value| {
         tasks.restore(serde_json::from_value::<TaskRecord>(record.clone()).unwrap())
     };
@@ -60,7 +60,7 @@ fn the_form_of_a_task_is_kept() {
     let mut tasks = Tasks::new(config);
     for form in ["[]", "7", "{"] {
         let mut wrong = record.clone();
-        wrong["form"] = json!(form);
+        wrong["request"]["form"] = json!(form);
         let refused = restored(&mut tasks, &wrong);
         assert_eq!(refused, Err(RestoreError::Corrupt("form")), "{form}");
     }

@@ -1,0 +1,210 @@
+//! `Records`: the tasks of one program, and the ways to find them.
+
+use alloc::collections::BTreeMap;
+
+use super::config::TasksConfig;
+use super::error::TaskError;
+use super::key::TaskKey;
+use super::record::Record;
+use super::status::Status;
+use crate::handle::{ConnectionNumber, Requestor};
+use crate::rpc::{Deadlines, Ending, Index, Table};
+use crate::time::Instant;
+
+/// All tasks: by key, by id, by owner in the order they were begun, and by when they expire.
+///
+/// What counts towards [`TasksConfig::bytes`] is counted here. Whoever changes a record calls
+/// [`count_again`](Self::count_again).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Records {
+    table: Table<Record>,
+    by_id: Index,
+    /// The tasks of each owner, in the order they were begun.
+    of_owner: BTreeMap<(Requestor, u64), u32>,
+    /// How many each owner has.
+    owners: BTreeMap<Requestor, u32>,
+    deadlines: Deadlines,
+    /// The serial of the next task.
+    pub(super) next_serial: u64,
+    /// What counts towards [`TasksConfig::bytes`].
+    pub(super) bytes: usize,
+}
+
+impl Records {
+    pub(super) fn new() -> Self {
+        Self {
+            table: Table::new(ConnectionNumber::default()),
+            by_id: Index::default(),
+            of_owner: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            deadlines: Deadlines::NONE,
+            next_serial: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(super) const fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    pub(super) fn get(&self, key: TaskKey) -> Option<&Record> {
+        self.table.get(key.0)
+    }
+
+    pub(super) fn get_mut(&mut self, key: TaskKey) -> Option<&mut Record> {
+        self.table.get_mut(key.0)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (TaskKey, &Record)> {
+        self.table.iter().map(|(place, record)| (TaskKey(place), record))
+    }
+
+    /// The task with this id, whoever asked for it.
+    pub(super) fn find(&self, id: &str) -> Option<TaskKey> {
+        let is_it = |index| {
+            let place = self.table.place_of(index);
+            place.and_then(|place| self.table.get(place)).is_some_and(|task| task.id == id)
+        };
+        self.by_id.find(hash(id), is_it).and_then(|index| self.table.place_of(index)).map(TaskKey)
+    }
+
+    /// The task with this id, if this requestor reaches it.
+    pub(crate) fn find_own(&self, id: &str, requestor: Requestor) -> Option<TaskKey> {
+        let is_own =
+            |key: &TaskKey| self.get(*key).is_some_and(|task| requestor.reaches(task.owner));
+        self.find(id).filter(is_own)
+    }
+
+    /// The tasks of a requestor with a serial of at least this, in the order they were begun.
+    pub(super) fn of_owner(
+        &self,
+        owner: Requestor,
+        from: u64,
+    ) -> impl Iterator<Item = (u64, TaskKey)> {
+        let own = self.of_owner.range((owner, from)..=(owner, u64::MAX));
+        own.filter_map(|((_, serial), index)| {
+            Some((*serial, TaskKey(self.table.place_of(*index)?)))
+        })
+    }
+
+    /// Whether an owner has begun a task with this serial.
+    pub(super) fn has_serial(&self, owner: Requestor, serial: u64) -> bool {
+        self.of_owner.contains_key(&(owner, serial))
+    }
+
+    /// A task that goes on.
+    pub(super) fn going_on(&mut self, key: TaskKey) -> Result<&mut Record, TaskError> {
+        let record = self.get_mut(key).ok_or(TaskError::Unknown)?;
+        match record.status() {
+            status if status.is_final() => Err(TaskError::Final(status)),
+            _ => Ok(record),
+        }
+    }
+
+    /// A task that may take a step.
+    pub(super) fn becoming(&self, key: TaskKey, next: Status) -> Result<&Record, TaskError> {
+        let record = self.get(key).ok_or(TaskError::Unknown)?;
+        match record.status() {
+            status if status.may_become(next) => Ok(record),
+            status => Err(TaskError::Final(status)),
+        }
+    }
+
+    /// Whether so many bytes more may be kept.
+    pub(super) const fn has_room_for(&self, config: &TasksConfig, bytes: usize) -> bool {
+        self.bytes.saturating_add(bytes) <= config.bytes
+    }
+
+    /// Something else is kept of a task than before.
+    pub(super) fn count_again(&mut self, key: TaskKey) {
+        let Some(record) = self.table.get_mut(key.0) else { return };
+        let bytes = record.bytes();
+        let before = core::mem::replace(&mut record.counted, bytes);
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(bytes);
+    }
+
+    /// Puts in a task whose serial no other one has.
+    pub(super) fn insert(
+        &mut self,
+        config: &TasksConfig,
+        mut record: Record,
+    ) -> Result<TaskKey, TaskError> {
+        if record.id.is_empty() || self.find(&record.id).is_some() {
+            return Err(TaskError::BadId);
+        }
+        let of_owner = self.owners.get(&record.owner).copied().unwrap_or_default();
+        if config.tasks <= self.table.len() || config.tasks_of_owner <= of_owner {
+            return Err(TaskError::TooManyTasks);
+        }
+        record.counted = record.bytes();
+        if !self.has_room_for(config, record.counted) {
+            return Err(TaskError::TooManyBytes);
+        }
+        self.bytes += record.counted;
+        let (owner, serial, deadline) = (record.owner, record.serial, record.deadline());
+        let hash = hash(&record.id);
+        let place = self.table.insert(|slot| *slot = record);
+        self.next_serial = self.next_serial.max(serial + 1);
+        self.by_id.insert(hash, place.index);
+        self.of_owner.insert((owner, serial), place.index);
+        self.owners.insert(owner, of_owner + 1);
+        if let Some(deadline) = deadline {
+            self.deadlines.set(place.index, serial, deadline);
+        }
+        Ok(TaskKey(place))
+    }
+
+    /// Forgets a task. Gives its record, which is tied to connections still.
+    pub(super) fn take_out(&mut self, key: TaskKey) -> Option<Record> {
+        let record = core::mem::take(self.table.get_mut(key.0)?);
+        self.bytes -= record.counted;
+        self.by_id.remove(hash(&record.id), key.0.index);
+        self.of_owner.remove(&(record.owner, record.serial));
+        if let Some(count) = self.owners.get_mut(&record.owner) {
+            *count -= 1;
+            if *count == 0 {
+                self.owners.remove(&record.owner);
+            }
+        }
+        self.deadlines.clear(key.0.index);
+        self.table.remove(key.0, Ending::Closed);
+        Some(record)
+    }
+
+    /// The task is kept for another time than before.
+    pub(super) fn set_deadline(&mut self, key: TaskKey) {
+        let Some(record) = self.table.get(key.0) else { return };
+        match record.deadline() {
+            Some(deadline) => self.deadlines.set(key.0.index, record.serial, deadline),
+            None => self.deadlines.clear(key.0.index),
+        }
+    }
+
+    /// When the first task expires.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(at, _)| at)
+    }
+
+    /// The first task that has expired.
+    pub(super) fn expired(&self, now: Instant) -> Option<TaskKey> {
+        let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
+        self.table.place_of(index).map(TaskKey)
+    }
+}
+
+/// FNV-1a. Ids are made by the application, so nobody can choose them to be alike.
+fn hash(id: &str) -> u32 {
+    id.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The test vectors of FNV-1a.
+    #[test]
+    fn ids_are_spread() {
+        let hashes = ["", "a", "foobar"].map(hash);
+        assert_eq!(hashes, [0x811c_9dc5, 0xe40c_292c, 0xbf9c_f968]);
+    }
+}
