@@ -11,10 +11,11 @@ use super::connection::Connection;
 use super::gate::{Admitted, Destination, Gate, RequestHead};
 use super::reply::Reply;
 use super::respond::ResponsePart;
+use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::sessions::Sessions;
 use super::source::RequestSource;
-use super::streams::{ResponseId, Streams};
+use super::streams::Streams;
 use crate::config::ServerConfig;
 use crate::frame::Frame;
 use crate::handle::{ConnectionNumber, Principal};
@@ -215,7 +216,7 @@ impl HttpServer {
             streams.watch(event);
         }
         if frame.is_last() {
-            streams.received(exchange.response, frame.is_in_batch());
+            streams.received(exchange.response);
         }
         let opened = matches!(event, Some(ServerEvent::Opened(_)));
         if let Some(id) = streams.session_id().filter(|_| opened) {

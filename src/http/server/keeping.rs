@@ -4,8 +4,10 @@ use alloc::vec::Vec;
 
 use super::events::{EventId, EventStore};
 use super::reply::Reply;
-use super::stream::{Purpose, Response, Stream};
-use super::streams::{Manner, ResponseId, STANDALONE, Streams};
+use super::response_id::ResponseId;
+use super::stream::{Purpose, Response};
+use super::stream_table::STANDALONE;
+use super::streams::{Manner, Streams};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::time::Instant;
@@ -21,7 +23,7 @@ impl<E: EventStore> Streams<E> {
     /// In one it is no cancellation: what is said from now on waits for the client, if it can come back.
     #[must_use = "the machine has to be told"]
     pub fn disconnected(&mut self, response: ResponseId, now: Instant) -> bool {
-        if self.carried(response).is_none() {
+        if self.table.carried(response).is_none() {
             return false;
         }
         match self.manner {
@@ -30,14 +32,14 @@ impl<E: EventStore> Streams<E> {
                 response.stream == STANDALONE
             }
             Manner::Alone => {
-                let stream = self.streams.get(&response.stream);
+                let stream = self.table.streams.get(&response.stream);
                 let was_over =
                     stream.is_some_and(|stream| stream.is_complete() && stream.outbox.is_empty());
                 self.forget(response.stream);
                 !was_over
             }
             Manner::Assumed | Manner::Session(_) => {
-                if let Some(stream) = self.streams.get_mut(&response.stream) {
+                if let Some(stream) = self.table.streams.get_mut(&response.stream) {
                     stream.response = None;
                 }
                 self.used_until = Some(now);
@@ -51,18 +53,20 @@ impl<E: EventStore> Streams<E> {
     /// [`HttpServerConfig::retry`](super::HttpServerConfig::retry): so a long call holds no connection
     /// (2025-11-25). Says whether that can be; if the client could not come back nothing happens.
     pub fn close_response(&mut self, request: InboundId) -> bool {
-        let Some(number) = self.stream_of_request(request) else { return false };
+        let Some(number) = self.table.stream_of_request(request) else { return false };
         // What is waited for and not kept could not be come back for.
-        if !self.is_resumable() || self.config.kept_streams <= self.waited_for_beside(number) {
+        if !self.manner.is_resumable(&self.config, self.revision)
+            || self.config.kept_streams <= self.table.waited_for_beside(number)
+        {
             return false;
         }
-        let Some(stream) = self.streams.get_mut(&number) else { return false };
+        let Some(stream) = self.table.streams.get_mut(&number) else { return false };
         let Some(response) = &mut stream.response else { return false };
         response.is_closing = true;
         // Whoever has come back before has not been told by this response when to do so.
         response.primes |= 0 < stream.generation;
         stream.must_stream = true;
-        self.wake(number);
+        self.table.wake(number);
         true
     }
 
@@ -82,7 +86,7 @@ impl<E: EventStore> Streams<E> {
         }
         let number = match last_event {
             None => {
-                let standalone = self.streams.get(&STANDALONE);
+                let standalone = self.table.streams.get(&STANDALONE);
                 if standalone.is_some_and(|stream| stream.response.is_some()) {
                     let text = "the session has an event stream already";
                     return Err(Reply::refusal(409, ErrorCode::INVALID_REQUEST, text));
@@ -96,7 +100,7 @@ impl<E: EventStore> Streams<E> {
 
     fn resume(&mut self, last_event: &str, now: Instant) -> Result<ResponseId, Reply> {
         let known = EventId::parse(last_event).filter(|id| {
-            let latest = self.streams.get(&id.stream).and_then(|stream| stream.latest);
+            let latest = self.table.streams.get(&id.stream).and_then(|stream| stream.latest);
             latest.is_some_and(|latest| {
                 let next = self.events.after(id.stream, id.event).map(|(event, _)| event);
                 id.event == latest || (id.event < latest && next == Some(id.event + 1))
@@ -112,10 +116,10 @@ impl<E: EventStore> Streams<E> {
 
     /// Every response ends, and with it everything on it that has not been said: the session is over.
     pub fn close(&mut self) {
-        let numbers: Vec<u32> = self.streams.keys().copied().collect();
+        let numbers: Vec<u32> = self.table.streams.keys().copied().collect();
         for number in numbers {
             self.forget(number);
-            self.wake(number);
+            self.table.wake(number);
         }
         self.is_finished = true;
     }
@@ -126,13 +130,13 @@ impl<E: EventStore> Streams<E> {
         match (self.manner, self.opening) {
             (Manner::Session(_), Some(opening)) => {
                 self.revision.is_none()
-                    && opening < self.next_number
-                    && !self.streams.contains_key(&opening)
+                    && opening < self.table.next_number
+                    && !self.table.streams.contains_key(&opening)
             }
             (Manner::Session(_), None) => false,
-            (Manner::OneStream(_), _) => !self.streams.contains_key(&STANDALONE),
+            (Manner::OneStream(_), _) => !self.table.streams.contains_key(&STANDALONE),
             (Manner::Alone | Manner::Assumed, _) => {
-                self.streams.is_empty() && STANDALONE + 1 < self.next_number
+                self.table.streams.is_empty() && STANDALONE + 1 < self.table.next_number
             }
         }
     }
@@ -140,8 +144,8 @@ impl<E: EventStore> Streams<E> {
     /// Whether anything is going on: a response is open, or a request has not been answered. If not, the time
     /// of the session runs out.
     pub fn is_in_use(&self) -> bool {
-        self.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
-            || self.has_requests()
+        self.table.streams.values().any(|stream| stream.response.is_some() || 0 < stream.open)
+            || self.table.has_requests()
     }
 
     /// When the session was in use last: now, or when its latest response ended. `None` if there was none.
@@ -156,36 +160,23 @@ impl<E: EventStore> Streams<E> {
         if number == STANDALONE {
             self.begin_standalone();
         }
-        let stream = self.streams.get_mut(&number)?;
+        let stream = self.table.streams.get_mut(&number)?;
         stream.generation = stream.generation.wrapping_add(1);
         stream.response = Some(response);
         // Whoever asks for events gets events.
         stream.must_stream = true;
         let id = ResponseId { stream: number, generation: stream.generation };
         self.forget_kept(number);
-        self.set_deadline(number, None);
-        self.wake(number);
+        self.table.set_deadline(number, None);
+        self.table.wake(number);
         Some(id)
-    }
-
-    /// How many other streams are waiting for their clients, or are about to, with more to say.
-    fn waited_for_beside(&self, number: u32) -> usize {
-        let is_waiting = |stream: &Stream| match &stream.response {
-            Some(response) => response.is_closing,
-            None => {
-                let can_be_kept = stream.purpose != Purpose::Standalone && !stream.is_lost();
-                can_be_kept && !stream.has_said_all()
-            }
-        };
-        let others = self.streams.iter().filter(|(other, _)| **other != number);
-        others.filter(|(_, stream)| is_waiting(stream)).count()
     }
 
     /// A stream has lost its response. It waits for its client, if that can come back; if not, what is on it is
     /// forgotten.
     pub(super) fn keep_for_later(&mut self, number: u32, now: Instant) {
-        self.set_deadline(number, None);
-        let Some(stream) = self.streams.get_mut(&number) else { return };
+        self.table.set_deadline(number, None);
+        let Some(stream) = self.table.streams.get_mut(&number) else { return };
         if stream.purpose == Purpose::Standalone {
             return;
         }
@@ -197,25 +188,25 @@ impl<E: EventStore> Streams<E> {
         self.kept.push_back(number);
         if self.config.kept_streams < self.kept.len() {
             // First one of which the client most likely has everything.
-            let streams = &self.streams;
+            let streams = &self.table.streams;
             let is_told =
                 |number: &u32| streams.get(number).is_none_or(|stream| stream.has_said_all());
             let at = self.kept.iter().position(is_told).unwrap_or_default();
             let oldest = self.kept.remove(at);
             oldest.into_iter().for_each(|oldest| self.forget(oldest));
         }
-        self.set_deadline(number, Some(now + self.config.kept_for));
+        self.table.set_deadline(number, Some(now + self.config.kept_for));
         self.bound_kept_bytes();
     }
 
     /// Forgets streams that have broken off, the oldest first, until what waits on all of them is within its bound.
     pub(super) fn bound_kept_bytes(&mut self) {
         let waiting =
-            |number: &u32| self.streams.get(number).map_or(0, |stream| stream.outbox.len());
+            |number: &u32| self.table.streams.get(number).map_or(0, |stream| stream.outbox.len());
         let mut bytes: usize = self.kept.iter().map(waiting).sum();
         while self.config.kept_bytes < bytes {
             let Some(oldest) = self.kept.pop_front() else { return };
-            bytes -= self.streams.get(&oldest).map_or(0, |stream| stream.outbox.len());
+            bytes -= self.table.streams.get(&oldest).map_or(0, |stream| stream.outbox.len());
             self.forget(oldest);
         }
     }
@@ -230,39 +221,25 @@ impl<E: EventStore> Streams<E> {
 
     /// Nobody will ask for a stream any more. What is said on it from now on is said to nobody.
     pub(super) fn forget(&mut self, number: u32) {
-        self.set_deadline(number, None);
-        let Some(stream) = self.streams.remove(&number) else { return };
+        self.table.set_deadline(number, None);
+        let Some(stream) = self.table.streams.remove(&number) else { return };
         if stream.latest.is_some() {
             self.forget_kept(number);
             self.events.forget(number);
         }
-        self.spare.keep(stream, self.outbox());
-        if self.streams.is_empty() {
+        self.table.spare.keep(stream, self.outbox());
+        if self.table.streams.is_empty() {
             self.nowhere = None;
         }
     }
 
     /// Forgets what nobody will ever ask for: a stream without a response, of which the client knows no event.
     pub(super) fn drop_if_unwanted(&mut self, number: u32) {
-        let is_unwanted = self.streams.get(&number).is_some_and(|stream| {
+        let is_unwanted = self.table.streams.get(&number).is_some_and(|stream| {
             stream.response.is_none() && stream.latest.is_none() && stream.is_complete()
         });
         if is_unwanted {
             self.forget(number);
         }
-    }
-}
-
-impl Stream {
-    /// Whether nothing will be said on it that has not been said.
-    fn has_said_all(&self) -> bool {
-        self.is_complete() && self.outbox.is_empty()
-    }
-
-    /// Whether the client has gone and cannot come back for it.
-    pub(super) const fn is_lost(&self) -> bool {
-        self.response.is_none()
-            && self.latest.is_none()
-            && !matches!(self.purpose, Purpose::Standalone)
     }
 }

@@ -6,11 +6,13 @@ use alloc::sync::Arc;
 
 use super::events::{EventStore, MemoryEvents};
 use super::gate::Gate;
+use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::source::RequestSource;
-use super::streams::{ResponseId, Streams};
+use super::streams::Streams;
 use crate::frame::{Framing, Outbox};
 use crate::handle::ConnectionNumber;
+use crate::http::server::streams::Manner;
 use crate::limits::Limits;
 use crate::server::Server;
 use crate::time::Instant;
@@ -27,7 +29,12 @@ impl Gate {
 
     /// For a message that stands alone (2026-07-28).
     pub fn alone(&self, number: ConnectionNumber) -> (Server, Streams) {
-        let streams = Streams::alone(Arc::clone(&self.config), self.limits());
+        let streams = Streams::new(
+            Arc::clone(&self.config),
+            self.limits(),
+            Manner::Alone,
+            MemoryEvents::default(),
+        );
         (Server::from_template(&self.alone, number), streams)
     }
 
@@ -59,7 +66,12 @@ impl Gate {
         source: impl Into<RequestSource>,
         now: Instant,
     ) -> (Server, Streams) {
-        let streams = Streams::assumed(Arc::clone(&self.config), self.limits());
+        let streams = Streams::new(
+            Arc::clone(&self.config),
+            self.limits(),
+            Manner::Assumed,
+            MemoryEvents::default(),
+        );
         let is_known = source.into().has_principal();
         let template = if is_known { &self.session } else { &self.session_without_list };
         let mut server = Server::from_template(template, number);

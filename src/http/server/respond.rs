@@ -6,13 +6,14 @@ use core::fmt::Display;
 use super::config::ResponseMode;
 use super::events::{EventId, EventStore};
 use super::reply::Reply;
+use super::response_id::ResponseId;
 use super::session_id::SessionId;
-use super::stream::{Beginning, Form, Purpose, Response, Stream};
-use super::streams::{ResponseId, STANDALONE, Streams};
-use crate::frame::{Room, Tag};
+use super::stream::{Beginning, Form, Stream};
+use super::stream_table::STANDALONE;
+use super::streams::Streams;
+use crate::frame::Room;
 use crate::http::sse::{write_comment, write_event};
-use crate::peer::Lane;
-use crate::peer::Outlets;
+use crate::peer::{Lane, Outlets};
 use crate::time::Instant;
 
 /// The next part of a response.
@@ -82,7 +83,7 @@ impl<E: EventStore> Streams<E> {
         buffer: &mut Vec<u8>,
     ) -> ResponsePart {
         let number = response.stream;
-        let Some(carried) = self.carried(response) else { return ResponsePart::End };
+        let Some(carried) = self.table.carried(response) else { return ResponsePart::End };
         match &mut carried.form {
             Form::Undecided => self.begin_response(response, now),
             Form::Whole(body) if body.is_empty() => self.end(number, now),
@@ -99,21 +100,25 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// The response, if it still carries its stream.
-    pub(super) fn carried(&mut self, id: ResponseId) -> Option<&mut Response> {
-        let stream = self.streams.get_mut(&id.stream)?;
-        stream.response.as_mut().filter(|_| stream.generation == id.generation)
-    }
-
     /// Decides what the response begins with, if that can be told.
     fn begin_response(&mut self, id: ResponseId, now: Instant) -> ResponsePart {
-        if self.config.responses == ResponseMode::Json {
-            self.keep_only_answers(id.stream);
+        let stream = self.table.streams.get_mut(&id.stream);
+        if self.config.responses == ResponseMode::Json
+            && let Some(asked) = stream.map(|stream| stream.keep_only_answers())
+        {
+            // What the client is asked goes out on the stream that belongs to no request; the machine has made sure that
+            // it is open.
+            for (message, tag) in asked {
+                let outbox = self.lane(Lane::Connection);
+                _ = outbox.append(Room::Held, tag, |writer| writer.push(&message));
+                self.table.wake(STANDALONE);
+            }
         }
-        let opens = self.opens_session(id);
+        let opens = self.opening == Some(id.stream) && self.revision.is_some();
         let (mode, stream_after) = (self.config.responses, self.config.stream_after);
-        let (session, is_primed) = (self.session_id(), self.is_resumable());
-        let Some(stream) = self.streams.get_mut(&id.stream) else { return ResponsePart::End };
+        let (session, is_primed) =
+            (self.session_id(), self.manner.is_resumable(&self.config, self.revision));
+        let Some(stream) = self.table.streams.get_mut(&id.stream) else { return ResponsePart::End };
         let Some(since) = stream.response.as_ref().map(|response| response.since) else {
             return ResponsePart::End;
         };
@@ -122,7 +127,7 @@ impl<E: EventStore> Streams<E> {
         let (status, content, form) = match stream.beginning(mode, is_late) {
             Beginning::Later => {
                 // What is not begun when it is late is not begun because of the time.
-                self.set_deadline(id.stream, late.filter(|late| now < *late));
+                self.table.set_deadline(id.stream, late.filter(|late| now < *late));
                 return ResponsePart::Nothing;
             }
             Beginning::Reply(Reply { status, body, .. }) => {
@@ -146,43 +151,15 @@ impl<E: EventStore> Streams<E> {
                 response.primes |= response.replays_after.is_none();
             }
         }
-        self.set_deadline(id.stream, None);
+        self.table.set_deadline(id.stream, None);
         ResponsePart::Head(ResponseHead { status, content, session })
-    }
-
-    /// Takes out what a single JSON answer has no place for. What the client is asked goes out on the stream
-    /// that belongs to no request; the machine has made sure that it is open.
-    fn keep_only_answers(&mut self, number: u32) {
-        let Some(stream) = self.streams.get_mut(&number) else { return };
-        if stream.purpose != Purpose::Requests {
-            return;
-        }
-        let mut asked = Vec::new();
-        let mut answers = Vec::new();
-        while let Some((message, tag)) = stream.outbox.pop() {
-            // What was asked is taken back where it was asked.
-            if matches!(tag, Tag::Call(_)) || message.starts_with(CANCELLED) {
-                asked.push((Vec::from(message), tag));
-            } else if !message.starts_with(NOTIFICATION) {
-                answers.push((Vec::from(message), tag));
-            }
-        }
-        for (message, tag) in answers {
-            // It was in there before.
-            _ = stream.outbox.append(Room::Held, tag, |writer| writer.push(&message));
-        }
-        for (message, tag) in asked {
-            let outbox = self.lane(Lane::Connection);
-            _ = outbox.append(Room::Held, tag, |writer| writer.push(&message));
-            self.wake(STANDALONE);
-        }
     }
 
     fn next_event(&mut self, number: u32, now: Instant, buffer: &mut Vec<u8>) -> ResponsePart {
         let is_named = self.is_one_stream();
         let (retry, keep_alive) = (self.config.retry, self.config.keep_alive);
-        let Self { streams, events, .. } = self;
-        let Some(stream) = streams.get_mut(&number) else { return ResponsePart::End };
+        let Self { table, events, .. } = self;
+        let Some(stream) = table.streams.get_mut(&number) else { return ResponsePart::End };
         let is_complete = stream.is_complete();
         let Stream { response: Some(response), latest, outbox, .. } = &mut **stream else {
             return ResponsePart::End;
@@ -224,7 +201,7 @@ impl<E: EventStore> Streams<E> {
             write_comment(buffer, "");
         } else {
             let deadline = keep_alive.map(|silence| response.since + silence);
-            self.set_deadline(number, deadline);
+            self.table.set_deadline(number, deadline);
             return ResponsePart::Nothing;
         }
         response.since = now;
@@ -234,7 +211,7 @@ impl<E: EventStore> Streams<E> {
     /// The response ends. If it has carried everything, so does the stream.
     fn end(&mut self, number: u32, now: Instant) -> ResponsePart {
         self.used_until = Some(now);
-        let Some(stream) = self.streams.get_mut(&number) else { return ResponsePart::End };
+        let Some(stream) = self.table.streams.get_mut(&number) else { return ResponsePart::End };
         let is_over = stream.is_complete()
             && stream.outbox.is_empty()
             && !stream.response.as_ref().is_some_and(|response| response.is_closing);
@@ -247,8 +224,3 @@ impl<E: EventStore> Streams<E> {
         ResponsePart::End
     }
 }
-
-/// How this side writes notifications.
-const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
-/// How it says that it does not wait for an answer any more.
-const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

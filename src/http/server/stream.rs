@@ -7,7 +7,7 @@ use core::fmt;
 use super::config::ResponseMode;
 use super::reply::Reply;
 use crate::error::ErrorCode;
-use crate::frame::Outbox;
+use crate::frame::{Outbox, Room, Tag};
 use crate::time::Instant;
 
 /// A stream, whether or not a response carries it at the moment.
@@ -25,8 +25,6 @@ pub(super) struct Stream {
     pub(super) was_asked: bool,
     /// An answer has been put on it.
     pub(super) is_answered: bool,
-    /// The requests came as a batch, whose answers go back together.
-    pub(super) is_batch: bool,
     /// What it is for.
     pub(super) purpose: Purpose,
     /// With which status the answer goes out, if it is the first thing that is said.
@@ -137,7 +135,6 @@ impl Stream {
             brought_request: false,
             was_asked: false,
             is_answered: false,
-            is_batch: false,
             purpose: Purpose::Requests,
             status: 200,
             must_stream: false,
@@ -162,6 +159,40 @@ impl Stream {
     /// Whether nothing more will be put on it.
     pub(super) fn is_complete(&self) -> bool {
         self.has_arrived && self.open == 0 && self.purpose != Purpose::Standalone
+    }
+
+    /// Whether nothing will be said on it that has not been said.
+    pub(super) fn has_said_all(&self) -> bool {
+        self.is_complete() && self.outbox.is_empty()
+    }
+
+    /// Whether the client has gone and cannot come back for it.
+    pub(super) const fn is_lost(&self) -> bool {
+        self.response.is_none()
+            && self.latest.is_none()
+            && !matches!(self.purpose, Purpose::Standalone)
+    }
+
+    /// Takes out what a single JSON answer has no place for: notifications are dropped, and what the client is asked, or is
+    /// not asked any more, is given.
+    pub(super) fn keep_only_answers(&mut self) -> Vec<(Vec<u8>, Tag)> {
+        let (mut asked, mut answers) = (Vec::new(), Vec::new());
+        if self.purpose != Purpose::Requests {
+            return asked;
+        }
+        while let Some((message, tag)) = self.outbox.pop() {
+            // What was asked is taken back where it was asked.
+            if matches!(tag, Tag::Call(_)) || message.starts_with(CANCELLED) {
+                asked.push((Vec::from(message), tag));
+            } else if !message.starts_with(NOTIFICATION) {
+                answers.push((Vec::from(message), tag));
+            }
+        }
+        for (message, tag) in answers {
+            // It was in there before.
+            _ = self.outbox.append(Room::Held, tag, |writer| writer.push(&message));
+        }
+        asked
     }
 
     /// What the response begins with, now that it is asked. `is_late` says that the client should see
@@ -202,3 +233,8 @@ impl Stream {
         }
     }
 }
+
+/// How this side writes notifications.
+const NOTIFICATION: &[u8] = br#"{"jsonrpc":"2.0","method":"#;
+/// How it says that it does not wait for an answer any more.
+const CANCELLED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#;

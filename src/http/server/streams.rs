@@ -1,14 +1,14 @@
 //! The streams of one connection: where the output of its machine goes.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::config::HttpServerConfig;
 use super::events::{EventStore, MemoryEvents};
 use super::reply::Reply;
+use super::response_id::ResponseId;
 use super::session_id::SessionId;
 use super::source::RequestSource;
 use super::spare_stream::SpareStream;
@@ -17,18 +17,13 @@ use crate::dialect::features::Feature;
 use crate::error::ErrorCode;
 use crate::frame::{Framing, Outbox, OutboxBounds};
 use crate::handle::{InboundId, Requestor};
+use crate::http::server::stream_table::{STANDALONE, StreamTable};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::peer::{Arrival, Lane};
 use crate::server::{Call, ServerEvent};
 use crate::time::Instant;
 use crate::version::Revision;
-
-/// The number of the stream that belongs to no request.
-pub(super) const STANDALONE: u32 = 0;
-
-/// The number of no stream: of a request that has ended.
-const NOWHERE: u32 = u32::MAX;
 
 /// The outlets of one [`Server`](crate::Server) over HTTP: a stream for each POST, and in a session one that
 /// belongs to no request.
@@ -42,21 +37,9 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Streams<E = MemoryEvents> {
     pub(super) config: Arc<HttpServerConfig>,
     pub(super) manner: Manner,
-    /// In boxes, because a node of the map has room for eleven, and most sessions have one.
-    pub(super) streams: BTreeMap<u32, Box<Stream>>,
-    /// The memory of a stream that has been forgotten, for the next one.
-    pub(super) spare: SpareStream,
-    /// The stream of each request that has not ended, by its index.
-    requests: Vec<Option<(InboundId, u32)>>,
-    /// The stream with which a message is being received.
-    pub(super) current: Option<u32>,
-    pub(super) next_number: u32,
+    pub(super) table: StreamTable,
     /// Streams that have broken off and can be come back for, the latest last.
     pub(super) kept: LazyBox<VecDeque<u32>>,
-    /// When something is to be done about which stream.
-    deadlines: BTreeSet<(Instant, u32)>,
-    /// Streams whose responses should be asked.
-    woken: Vec<u32>,
     /// The revision of the session.
     pub(super) revision: Option<Revision>,
     /// The stream whose answer opens the session.
@@ -89,32 +72,48 @@ pub(super) enum Manner {
     OneStream(SessionId),
 }
 
-/// A response of HTTP. The handle is stale once another one has taken its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ResponseId {
-    pub(super) stream: u32,
-    pub(super) generation: u32,
-}
+impl Manner {
+    /// Whether the client of a session of this revision can come back for a stream that has broken off.
+    pub(super) fn is_resumable(
+        self,
+        config: &HttpServerConfig,
+        revision: Option<Revision>,
+    ) -> bool {
+        config.resumable
+            && matches!(self, Self::Session(_))
+            && revision.is_some_and(|one| Feature::PrimedStreams.is_in(one))
+    }
 
-impl ResponseId {
-    /// The number of the stream that it carries: see [`Streams::woken`].
-    pub const fn stream(self) -> u32 {
-        self.stream
+    /// The session that owns tasks where there is no principal.
+    const fn owner(self) -> Option<SessionId> {
+        match self {
+            Self::Session(id) | Self::OneStream(id) => Some(id),
+            Self::Alone | Self::Assumed => None,
+        }
+    }
+
+    /// Status of an answer: transport faults have one of their own; without sessions so have others.
+    pub(super) fn status(self, code: ErrorCode, is_own: bool, is_draining: bool) -> u16 {
+        let is_malformed = matches!(code, ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST);
+        match (self, code) {
+            _ if is_own && is_malformed => 400,
+            (_, ErrorCode::INTERNAL_ERROR) if is_own && is_draining => 503,
+            (Self::Assumed | Self::Session(_) | Self::OneStream(_), _) => 200,
+            (Self::Alone, ErrorCode::METHOD_NOT_FOUND) => 404,
+            (
+                Self::Alone,
+                ErrorCode::HEADER_MISMATCH
+                | ErrorCode::MISSING_CLIENT_CAPABILITY
+                | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION,
+            ) => 400,
+            (Self::Alone, ErrorCode::INVALID_PARAMS) if is_own => 400,
+            (Self::Alone, _) => 200,
+        }
     }
 }
 
 /// # Starting
 impl Streams {
-    /// For a message that stands alone (2026-07-28).
-    pub(super) fn alone(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
-        Self::new(config, limits, Manner::Alone, MemoryEvents::default())
-    }
-
-    /// For a message of a session that is taken for granted.
-    pub(super) fn assumed(config: Arc<HttpServerConfig>, limits: &Limits) -> Self {
-        Self::new(config, limits, Manner::Assumed, MemoryEvents::default())
-    }
-
     /// For a session on one event stream, with where its client is told to POST its messages.
     pub(super) fn one_stream(
         config: Arc<HttpServerConfig>,
@@ -128,8 +127,8 @@ impl Streams {
         if let Some(response) = &mut stream.response {
             response.preface = Some(("endpoint", endpoint));
         }
-        streams.streams.insert(STANDALONE, Box::new(stream));
-        streams.wake(STANDALONE);
+        streams.table.streams.insert(STANDALONE, Box::new(stream));
+        streams.table.wake(STANDALONE);
         (streams, ResponseId { stream: STANDALONE, generation: 0 })
     }
 }
@@ -150,28 +149,27 @@ impl<E: EventStore> Streams<E> {
     /// Makes the stream of a session that belongs to no request, if there is none. Most sessions never need it.
     pub(super) fn begin_standalone(&mut self) {
         let is_session = matches!(self.manner, Manner::Session(_));
-        if !is_session || self.is_finished || self.streams.contains_key(&STANDALONE) {
+        if !is_session || self.is_finished || self.table.streams.contains_key(&STANDALONE) {
             return;
         }
         let mut standalone = Stream::new(self.outbox(), Instant::EPOCH);
         standalone.outbox.set_limit(self.config.standalone_bytes);
         (standalone.purpose, standalone.has_arrived) = (Purpose::Standalone, true);
         standalone.response = None;
-        self.streams.insert(STANDALONE, Box::new(standalone));
+        self.table.streams.insert(STANDALONE, Box::new(standalone));
     }
 
-    fn new(config: Arc<HttpServerConfig>, limits: &Limits, manner: Manner, events: E) -> Self {
+    pub(super) fn new(
+        config: Arc<HttpServerConfig>,
+        limits: &Limits,
+        manner: Manner,
+        events: E,
+    ) -> Self {
         Self {
             config,
             manner,
-            streams: BTreeMap::new(),
-            spare: SpareStream::default(),
-            requests: Vec::new(),
-            current: None,
-            next_number: STANDALONE + 1,
+            table: StreamTable::new(),
             kept: LazyBox::EMPTY,
-            deadlines: BTreeSet::new(),
-            woken: Vec::new(),
             revision: None,
             opening: None,
             used_until: None,
@@ -201,26 +199,26 @@ impl<E: EventStore> Streams<E> {
 
     /// Whether nothing waits to be sent.
     pub fn is_empty(&self) -> bool {
-        self.streams.values().all(|stream| stream.outbox.is_empty())
+        self.table.streams.values().all(|stream| stream.outbox.is_empty())
     }
 
     /// How many bytes have not been sent, on all streams together.
     pub fn unsent_bytes(&self) -> usize {
-        self.streams.values().map(|stream| stream.outbox.len()).sum()
+        self.table.streams.values().map(|stream| stream.outbox.len()).sum()
     }
 
     /// Gives back memory that is kept for the next request: for sessions that do nothing for a while.
     pub fn release(&mut self) {
-        self.spare = SpareStream::default();
-        if self.streams.is_empty() {
+        self.table.spare = SpareStream::default();
+        if self.table.streams.is_empty() {
             // An empty map keeps a node.
-            self.streams = BTreeMap::new();
+            self.table.streams = BTreeMap::new();
         }
     }
 
     /// How many streams there are, with and without a response.
     pub fn stream_count(&self) -> usize {
-        self.streams.len()
+        self.table.streams.len()
     }
 
     /// Changes how many bytes may wait on one stream, as [`Outbox::set_limit`] does. The stream that belongs to
@@ -233,12 +231,12 @@ impl<E: EventStore> Streams<E> {
     /// for it. A response that is not read otherwise holds up its own request only.
     pub fn is_congested(&self) -> bool {
         let congests = |stream: &Stream| stream.outbox.is_congested();
-        self.is_one_stream() && self.streams.values().any(|stream| congests(stream))
+        self.is_one_stream() && self.table.streams.values().any(|stream| congests(stream))
     }
 
     /// Whether no response is open any more, so that nobody asks for anything unless somebody comes back.
     pub fn is_over(&self) -> bool {
-        self.streams.values().all(|stream| stream.response.is_none())
+        self.table.streams.values().all(|stream| stream.response.is_none())
     }
 
     /// The machine has ended. What there is to say can still be said, then every response ends.
@@ -247,10 +245,10 @@ impl<E: EventStore> Streams<E> {
             return;
         }
         self.is_finished = true;
-        for stream in self.streams.values_mut() {
+        for stream in self.table.streams.values_mut() {
             stream.finish();
         }
-        self.woken.extend(self.streams.keys());
+        self.table.woken.extend(self.table.streams.keys());
     }
 
     /// How it is configured.
@@ -261,15 +259,7 @@ impl<E: EventStore> Streams<E> {
     /// Whose tasks end with this session, because nobody else reaches them: those of its client, if that has no
     /// principal. [`Tasks::tasks_of`](crate::task::Tasks::tasks_of) finds them.
     pub fn session_requestor(&self) -> Option<Requestor> {
-        self.owner().map(|session| RequestSource::default().requestor(Some(session)))
-    }
-
-    /// The session that owns tasks where there is no principal.
-    const fn owner(&self) -> Option<SessionId> {
-        match self.manner {
-            Manner::Session(id) | Manner::OneStream(id) => Some(id),
-            Manner::Alone | Manner::Assumed => None,
-        }
+        self.manner.owner().map(|session| RequestSource::default().requestor(Some(session)))
     }
 
     /// The id of the session, if it has one.
@@ -286,11 +276,12 @@ impl<E: EventStore> Streams<E> {
     /// A POST has come. Hand its messages to the machine with [`arrival`](Self::arrival) and the events to
     /// [`watch`](Self::watch), then say [`received`](Self::received), before anything else happens.
     pub fn begin(&mut self, now: Instant) -> ResponseId {
-        let stream = self.next_number;
-        self.next_number = self.next_number.wrapping_add(1).max(STANDALONE + 1);
-        let new = self.spare.take(now).unwrap_or_else(|| Box::new(Stream::new(self.outbox(), now)));
-        self.streams.insert(stream, new);
-        self.current = Some(stream);
+        let stream = self.table.next_number;
+        self.table.next_number = self.table.next_number.wrapping_add(1).max(STANDALONE + 1);
+        let new =
+            self.table.spare.take(now).unwrap_or_else(|| Box::new(Stream::new(self.outbox(), now)));
+        self.table.streams.insert(stream, new);
+        self.table.current = Some(stream);
         ResponseId { stream, generation: 0 }
     }
 
@@ -305,33 +296,35 @@ impl<E: EventStore> Streams<E> {
             _ if mutant!("the_principal_of_a_post_is_lost") => RequestSource::default(),
             source => source,
         };
-        let session = self.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
+        let session = self.manner.owner().filter(|_| !mutant!("sessions_share_their_tasks"));
         let lane = Lane::Stream(response.stream);
         Arrival::from(now).lane(lane).requestor(source.requestor(session))
     }
 
-    /// All messages of the POST have been handed to the machine. They came as a batch or one alone.
-    pub fn received(&mut self, response: ResponseId, is_batch: bool) {
-        self.current = None;
-        if let Some(stream) = self.streams.get_mut(&response.stream) {
+    /// All messages of the POST have been handed to the machine.
+    pub fn received(&mut self, response: ResponseId) {
+        self.table.current = None;
+        if let Some(stream) = self.table.streams.get_mut(&response.stream) {
             stream.has_arrived = true;
-            stream.is_batch = is_batch;
         }
-        self.wake(response.stream);
+        self.table.wake(response.stream);
     }
 
     /// Sees what has come of a message, or of time.
     pub fn watch(&mut self, event: &ServerEvent<'_>) {
         match event {
+            // Where there is one stream the answer goes another way than the request came.
+            ServerEvent::Request(_) | ServerEvent::Subscribed(_) if self.is_one_stream() => {}
             ServerEvent::Request(request) => {
                 let is_subscription = matches!(request.call, Call::Listen(_));
-                self.assign(request.id, is_subscription);
+                self.table.assign(request.id, is_subscription);
             }
-            ServerEvent::Subscribed(subscribed) => self.assign(subscribed.id, true),
+            ServerEvent::Subscribed(subscribed) => self.table.assign(subscribed.id, true),
             ServerEvent::Cancelled(cancelled) => self.ended(cancelled.id),
             ServerEvent::Opened(opened) => self.revision = Some(opened.revision),
             ServerEvent::Violation(violation) if !violation.answered => {
-                let Some(stream) = self.current.and_then(|current| self.streams.get_mut(&current))
+                let Some(stream) =
+                    self.table.current.and_then(|current| self.table.streams.get_mut(&current))
                 else {
                     return;
                 };
@@ -346,75 +339,10 @@ impl<E: EventStore> Streams<E> {
         }
     }
 
-    /// A request belongs to the stream with which it came.
-    fn assign(&mut self, id: InboundId, is_subscription: bool) {
-        // Its answer goes another way than it came.
-        if self.is_one_stream() {
-            return;
-        }
-        let Some(number) = self.stream_of(id) else { return };
-        if is_subscription && let Some(stream) = self.streams.get_mut(&number) {
-            stream.purpose = Purpose::Subscription;
-        }
-    }
-
-    /// The stream of a request that has one.
-    pub(super) fn stream_of_request(&self, id: InboundId) -> Option<u32> {
-        let (known, number) = (*self.requests.get(id.index())?)?;
-        (known == id).then_some(number)
-    }
-
-    /// The stream of a request, which is the one that is being received if it has none yet.
-    pub(super) fn stream_of(&mut self, id: InboundId) -> Option<u32> {
-        if let Some(number) = self.stream_of_request(id) {
-            return Some(number);
-        }
-        let number = self.current?;
-        let stream = self.streams.get_mut(&number)?;
-        stream.open += 1;
-        stream.was_asked = true;
-        if self.requests.is_empty() {
-            // Mostly one at a time.
-            self.requests.reserve_exact(id.index() + 1);
-        }
-        if self.requests.len() <= id.index() {
-            self.requests.resize(id.index() + 1, None);
-        }
-        // It has just been made long enough.
-        *self.requests.get_mut(id.index())? = Some((id, number));
-        Some(number)
-    }
-
     /// A request has been answered, or never will be.
     pub(super) fn ended(&mut self, id: InboundId) {
-        let Some(Some(entry)) = self.requests.get_mut(id.index()) else { return };
-        if entry.0 != id {
-            return;
-        }
-        // What is still said because of it, such as that something is not wanted any more, must not go out with
-        // whatever is being received now.
-        let number = core::mem::replace(&mut entry.1, NOWHERE);
-        if let Some(stream) = self.streams.get_mut(&number) {
-            stream.open = stream.open.saturating_sub(1);
-        }
-        self.wake(number);
-        self.drop_if_unwanted(number);
-    }
-
-    /// Whether a request has not ended, also if its stream is kept no more.
-    pub(super) fn has_requests(&self) -> bool {
-        self.requests.iter().flatten().any(|(_, number)| *number != NOWHERE)
-    }
-
-    /// Everything that came with this stream has been answered at once.
-    pub(super) fn ended_together(&mut self, number: u32) {
-        for (_, stream) in self.requests.iter_mut().flatten() {
-            if *stream == number {
-                *stream = NOWHERE;
-            }
-        }
-        if let Some(stream) = self.streams.get_mut(&number) {
-            stream.open = 0;
+        if let Some(number) = self.table.ended(id) {
+            self.drop_if_unwanted(number);
         }
     }
 }
@@ -424,61 +352,27 @@ impl<E: EventStore> Streams<E> {
     /// The streams whose responses should be asked for what is [`next`](Self::next), by
     /// [`ResponseId::stream`]: something has happened on them since this was last called.
     pub fn woken(&mut self) -> impl Iterator<Item = u32> {
-        self.woken.drain(..)
-    }
-
-    pub(super) fn wake(&mut self, number: u32) {
-        if self.woken.last() != Some(&number) {
-            self.woken.push(number);
-        }
+        self.table.woken.drain(..)
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadlines.first().map(|(deadline, _)| *deadline)
+        self.table.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
     /// Wakes the streams on which something is due, and forgets those for which nobody has come back.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some((deadline, number)) = self.deadlines.first().copied()
+        while let Some((deadline, number)) = self.table.deadlines.first().copied()
             && deadline <= now
         {
-            self.set_deadline(number, None);
+            self.table.set_deadline(number, None);
             let has_response =
-                self.streams.get(&number).is_some_and(|stream| stream.response.is_some());
+                self.table.streams.get(&number).is_some_and(|stream| stream.response.is_some());
             if has_response {
-                self.wake(number);
+                self.table.wake(number);
             } else {
                 self.forget(number);
             }
         }
-    }
-
-    pub(super) fn set_deadline(&mut self, number: u32, deadline: Option<Instant>) {
-        let Some(stream) = self.streams.get_mut(&number) else { return };
-        if stream.deadline == deadline {
-            return;
-        }
-        if let Some(old) = stream.deadline {
-            self.deadlines.remove(&(old, number));
-        }
-        stream.deadline = deadline;
-        self.deadlines.extend(deadline.map(|deadline| (deadline, number)));
-        if self.deadlines.is_empty() {
-            // An empty set keeps a node.
-            self.deadlines = BTreeSet::new();
-        }
-    }
-
-    /// Whether clients of this session can come back for a stream that has broken off.
-    pub(super) fn is_resumable(&self) -> bool {
-        self.config.resumable
-            && matches!(self.manner, Manner::Session(_))
-            && self.revision.is_some_and(|one| Feature::PrimedStreams.is_in(one))
-    }
-
-    /// Whether this response has to say under which id the session goes on.
-    pub(super) fn opens_session(&self, response: ResponseId) -> bool {
-        self.opening == Some(response.stream) && self.revision.is_some()
     }
 }

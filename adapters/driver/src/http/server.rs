@@ -111,23 +111,21 @@ impl Wire<Server> {
             let streams = state.streams().ok_or(PostRefused::Closed)?;
             let response = streams.begin(now);
             let arrival = streams.arrival(response, source, now);
-            let is_batch = self.receive_body(state, (body, scanned), arrival, admission);
-            state.streams().ok_or(PostRefused::Closed)?.received(response, is_batch);
+            self.receive_body(state, (body, scanned), arrival, admission);
+            state.streams().ok_or(PostRefused::Closed)?.received(response);
             Ok(response)
         })
     }
 
-    /// Hands the messages of a body to the machine. Says whether they came as a batch.
+    /// Hands the messages of a body to the machine.
     fn receive_body<'b>(
         self: &Arc<Self>,
         state: &mut State<Server>,
         (body, scanned): (&'b [u8], &mut ScannedFrame<'b>),
         arrival: Arrival,
         admission: &mut Admission<'_>,
-    ) -> bool {
-        let mut is_batch = false;
+    ) {
         for frame in Frames::of(body, &self.limits) {
-            is_batch = frame.is_in_batch();
             let bytes = frame.bytes().len();
             let event = state.machine.receive_scanned(frame, scanned, arrival, &mut state.out);
             if let Some(event) = event {
@@ -142,7 +140,6 @@ impl Wire<Server> {
                 }
             }
         }
-        is_batch
     }
 
     /// A client asks for an event stream: see [`Streams::listen`].

@@ -86,7 +86,7 @@ impl Host {
             _ => None,
         });
         event.iter().for_each(|event| self.streams.watch(event));
-        self.streams.received(response, false);
+        self.streams.received(response);
         (response, request)
     }
 
