@@ -5,6 +5,10 @@ use std::fs;
 use crate::conformance::SpecificationPages;
 use crate::{root, sources};
 
+/// The documents at the root.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+
 /// Every test that the promises in the crate documentation name exists.
 #[test]
 fn the_promises_name_real_tests() {
@@ -44,7 +48,7 @@ fn the_readme_shows_hello_server() {
 #[test]
 fn documents_link_to_what_is_there() {
     let mut links = 0;
-    for document in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+    for document in DOCUMENTS {
         let text = fs::read_to_string(root().join(document)).unwrap();
         for (shown, behind) in text.split("](").zip(text.split("](").skip(1)) {
             let target = behind.split(')').next().unwrap();
@@ -70,7 +74,7 @@ fn links_lead_to_pages_of_the_specification() {
     const SITE: &str = "https://modelcontextprotocol.io/";
     let known = SpecificationPages::read();
     let mut texts = sources();
-    for document in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"] {
+    for document in DOCUMENTS {
         texts.insert(document.into(), fs::read_to_string(root().join(document)).unwrap());
     }
     for entry in fs::read_dir(root().join("src/manual")).unwrap() {
