@@ -263,6 +263,7 @@ mod base64;
 mod capability;
 mod client;
 mod config;
+mod connection;
 mod dialect;
 mod error;
 mod frame;
@@ -275,7 +276,6 @@ mod limits;
 pub mod manual;
 pub mod model;
 pub mod pagination;
-mod peer;
 mod rpc;
 pub mod schema;
 mod server;
@@ -298,12 +298,7 @@ pub use config::{
     DuplicateIds, KeepAlive, Listening, Relay, RepliesWithoutId, ServerConfig, Timeouts,
     UnknownMethods,
 };
-pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
-pub use error::{ErrorCode, ViolationKind};
-pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
-pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
-pub use limits::Limits;
-pub use peer::{
+pub use connection::{
     Arrival, Batch, BatchError, BegunTask, CallEnded, CallError, CallOptions, CancelCause,
     CancelError, Cancellation, Cancelled, CarrierFailure, CarrierFailureKind, Cause, Connection,
     Counts, Delivery, ExchangeEnd, Expiry, Lane, ListPage, Notification, NotifyError, Observation,
@@ -312,6 +307,11 @@ pub use peer::{
     TaskAnswer, TaskOptions, TaskRequest, TaskTicket, TaskUpdate, Timeout, TransportError,
     TransportErrorKind, Violation,
 };
+pub use dialect::{InvalidMetaKey, MetaKey, NotAllowed, RespondError, name_in};
+pub use error::{ErrorCode, ViolationKind};
+pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
+pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
+pub use limits::Limits;
 pub use rpc::{ErrorObject, Id, StrayCause};
 pub use schema::{Prepared, WrittenResult};
 pub use server::{

@@ -4,9 +4,9 @@
 use super::connected::ConnectFailure;
 use super::negotiation::{Failing, Probed};
 use crate::capability::{CapabilitySet, Owner};
+use crate::connection::{CarrierFailureKind, Cause, Outcome, versions, versions_in};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{MemberTexts, Raw, Str, member};
-use crate::peer::{CarrierFailureKind, Cause, Outcome, versions, versions_in};
 use crate::version::RevisionSet;
 
 /// The result of `initialize`, as far as the machine needs it.

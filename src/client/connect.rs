@@ -13,11 +13,13 @@ use super::negotiation::{Abilities, Evidence, Failing, Move, Negotiation, Probed
 use super::{Client, Stage};
 use crate::capability::CapabilitySet;
 use crate::config::ClientConfig;
+use crate::connection::{
+    Cause, Cx, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray,
+};
 use crate::dialect::sayable;
 use crate::handle::ConnectionNumber;
 use crate::json::Raw;
 use crate::model::InitializeParams;
-use crate::peer::{Cause, Cx, Expiry, Identity, Lane, LateProbe, Outcome, Outlets, Said, Stray};
 use crate::rpc::{StrayCause, write_notification};
 use crate::schema::EncodeError;
 use crate::session::{Phase, Step};
@@ -50,20 +52,20 @@ impl Client {
                     self.probe(revision, now, out)?;
                 }
                 self.connection
-                    .peer
+                    .dispatcher
                     .messages_mut()
                     .session
                     .identify(self.config.identity(revision));
-                self.connection.peer.messages_mut().lifecycle.step(Step::Begin);
+                self.connection.dispatcher.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(evidence));
-                self.connection.peer.set_news(true);
+                self.connection.dispatcher.set_news(true);
             }
         }
         if self.phase() == Phase::Opening {
-            self.connection.peer.messages_mut().lifecycle.step(Step::Begin);
+            self.connection.dispatcher.messages_mut().lifecycle.step(Step::Begin);
         }
-        self.connection.peer.messages_mut().lifecycle.observe(out);
+        self.connection.dispatcher.messages_mut().lifecycle.observe(out);
         Ok(())
     }
 
@@ -98,8 +100,8 @@ impl Client {
             client_info: self.config.info.clone(),
             meta: None,
         };
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        let (opening, messages) = peer.serving.calls.opening();
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        let (opening, messages) = dispatcher.serving.calls.opening();
         opening.initialize(messages, cx, &params, offer)?;
         self.stage = Stage::Initializing;
         Ok(())
@@ -111,12 +113,12 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) -> Result<(), EncodeError> {
-        let before = self.connection.peer.messages().session.identity().cloned();
-        self.connection.peer.messages_mut().session.identify(self.config.identity(revision));
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        let (opening, messages) = peer.serving.calls.opening();
+        let before = self.connection.dispatcher.messages().session.identity().cloned();
+        self.connection.dispatcher.messages_mut().session.identify(self.config.identity(revision));
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        let (opening, messages) = dispatcher.serving.calls.opening();
         if let Err(error) = opening.probe(messages, cx, revision) {
-            self.connection.peer.messages_mut().session.identify(before);
+            self.connection.dispatcher.messages_mut().session.identify(before);
             return Err(error);
         }
         self.stage = Stage::Probing;
@@ -152,8 +154,8 @@ impl Client {
         let is_repeated = matches!(next, Move::Probe(_));
         if self.phase().is_ready() && !is_repeated {
             // It was taken for granted that there is no session.
-            self.connection.peer.messages_mut().lifecycle.step(Step::Reopen);
-            self.connection.peer.messages_mut().session.terms = None;
+            self.connection.dispatcher.messages_mut().lifecycle.step(Step::Reopen);
+            self.connection.dispatcher.messages_mut().session.terms = None;
             self.announced = None;
             self.evidence = None;
         }
@@ -184,7 +186,7 @@ impl Client {
         let was_ready = self.phase().is_ready();
         if was_ready {
             self.connection
-                .peer
+                .dispatcher
                 .messages_mut()
                 .session
                 .open_stateless(revision, Some(capabilities));
@@ -209,10 +211,10 @@ impl Client {
         now: Instant,
         out: &mut dyn Outlets,
     ) {
-        self.connection.peer.messages_mut().lifecycle.step(Step::Complete);
-        self.connection.peer.messages_mut().session.open_stateless(revision, capabilities);
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.calls.flush_held(cx);
+        self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete);
+        self.connection.dispatcher.messages_mut().session.open_stateless(revision, capabilities);
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        dispatcher.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
     }
 
@@ -221,16 +223,17 @@ impl Client {
         let config = &self.config;
         if let Some(filter) = &config.listen {
             // Without room for it there is none for anything; it shows in what comes next.
-            _ = self.connection.peer.serving.calls.subscribe(
+            _ = self.connection.dispatcher.serving.calls.subscribe(
                 &mut Cx::at(&config.connection, now, out),
                 filter,
                 true,
             );
         }
-        let peer = &mut self.connection.peer;
+        let dispatcher = &mut self.connection.dispatcher;
         // What cannot be asked for now is left to the next connection.
         self.wanted.retain(|filter| {
-            peer.serving
+            dispatcher
+                .serving
                 .calls
                 .subscribe(&mut Cx::at(&config.connection, now, out), filter, false)
                 .is_err()
@@ -253,14 +256,14 @@ impl Client {
             Move::Initialize(offer) => self.initialize(offer, now, out),
             Move::Go(revision, evidence) => {
                 self.connection
-                    .peer
+                    .dispatcher
                     .messages_mut()
                     .session
                     .identify(self.config.identity(revision));
                 self.go(revision, None, now, out);
                 self.announced = Some(evidence);
                 self.evidence = Some(evidence);
-                self.connection.peer.set_news(true);
+                self.connection.dispatcher.set_news(true);
                 Ok(())
             }
             Move::Fail(failing) => return Err(failing),
@@ -298,10 +301,10 @@ impl Client {
         failure: ConnectFailure<'f>,
         out: &mut dyn Outlets,
     ) -> ClientEvent<'f> {
-        let (opening, messages) = self.connection.peer.serving.calls.opening();
+        let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
         opening.forget(messages);
-        self.connection.peer.close(Cause::HandshakeFailed);
-        self.connection.peer.messages_mut().lifecycle.observe(out);
+        self.connection.dispatcher.close(Cause::HandshakeFailed);
+        self.connection.dispatcher.messages_mut().lifecycle.observe(out);
         ClientEvent::ConnectFailed(failure)
     }
 
@@ -321,7 +324,7 @@ impl Client {
             _ => Refused::Otherwise,
         };
         if matches!(failure, ConnectFailure::TimedOut) {
-            let (opening, messages) = self.connection.peer.serving.calls.opening();
+            let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
             opening.forget(messages);
         }
         let next = self.negotiation.refused(refused, self.config.abilities());
@@ -347,7 +350,7 @@ impl Client {
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'static>> {
         if self.stage == Stage::Probing {
-            let (opening, messages) = self.connection.peer.serving.calls.opening();
+            let (opening, messages) = self.connection.dispatcher.serving.calls.opening();
             opening.give_up_probe(messages);
         }
         self.handshake_ended(Outcome::TimedOut(Expiry::Total), now, out)
@@ -369,7 +372,7 @@ impl Client {
         // Those that this one has not come to ask for, too.
         let wanted = self.wanted.iter().cloned();
         successor.wanted =
-            wanted.chain(self.connection.peer.serving.calls.wanted_subscriptions()).collect();
+            wanted.chain(self.connection.dispatcher.serving.calls.wanted_subscriptions()).collect();
         successor
     }
 
@@ -397,18 +400,20 @@ impl Client {
             return Err(ConnectFailure::Closed(Cause::ShutDown));
         }
         const METHOD: &str = "notifications/initialized";
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        let sent =
-            peer.messages_mut().send_own(cx, Lane::Connection, Said::Method(METHOD), |writer| {
-                write_notification(writer, METHOD, &(), None)
-            });
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        let sent = dispatcher.messages_mut().send_own(
+            cx,
+            Lane::Connection,
+            Said::Method(METHOD),
+            |writer| write_notification(writer, METHOD, &(), None),
+        );
         if !sent {
             return Err(ConnectFailure::Closed(Cause::OutboxOverflow));
         }
-        self.connection.peer.messages_mut().lifecycle.step(Step::Complete);
-        self.connection.peer.messages_mut().session.open(revision, answer.capabilities);
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.calls.flush_held(cx);
+        self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete);
+        self.connection.dispatcher.messages_mut().session.open(revision, answer.capabilities);
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        dispatcher.serving.calls.flush_held(cx);
         self.subscribe_to_wanted(now, out);
         if self.config.connection.keep_handshake {
             self.server = Some(Box::new(result.clone().into_owned()));

@@ -2,11 +2,11 @@
 
 use super::negotiation::Evidence;
 use crate::capability::CapabilitySet;
+use crate::connection::{CarrierFailure, Cause, server_info};
 use crate::error::ViolationKind;
 use crate::frame::MessageBytes;
 use crate::json::{Raw, Str};
 use crate::model::Implementation;
-use crate::peer::{CarrierFailure, Cause, server_info};
 use crate::rpc::ErrorObject;
 use crate::schema::EncodeError;
 use crate::version::{Revision, RevisionSet};

@@ -6,14 +6,14 @@ use serde::ser::Serialize;
 
 use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
+use crate::connection::{
+    CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, InputRequested, ListPage,
+    Notification, OrphanTask, PagesRestarted, ProgressUpdate, RequestContext, Stray,
+    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
+};
 use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, InboundId};
 use crate::json::{Object, Raw, Str};
-use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, InputRequested, ListPage, Notification,
-    OrphanTask, PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray,
-    SubscriptionUpdate, TaskAnswer, TaskUpdate, Violation, meta_to_pass_on,
-};
 use crate::rpc::ErrorObject;
 use crate::schema::{EncodeError, WrittenResult};
 use crate::time::Instant;
@@ -104,24 +104,24 @@ impl ClientEvent<'_> {
     }
 }
 
-impl<'a> From<PeerEvent<'a>> for ClientEvent<'a> {
-    fn from(event: PeerEvent<'a>) -> Self {
+impl<'a> From<CommonEvent<'a>> for ClientEvent<'a> {
+    fn from(event: CommonEvent<'a>) -> Self {
         match event {
-            PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
-            PeerEvent::Progress(update) => Self::Progress(update),
-            PeerEvent::Page(page) => Self::Page(page),
-            PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
-            PeerEvent::Subscription(update) => Self::Subscription(update),
-            PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
-            PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
-            PeerEvent::Task(update) => Self::Task(update),
-            PeerEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
-            PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
-            PeerEvent::PeerFault(error) => Self::PeerFault(error),
-            PeerEvent::Stray(stray) => Self::Stray(stray),
-            PeerEvent::Violation(violation) => Self::Violation(violation),
-            PeerEvent::Draining { deadline } => Self::Draining { deadline },
-            PeerEvent::Closed { cause } => Self::Closed { cause },
+            CommonEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            CommonEvent::Progress(update) => Self::Progress(update),
+            CommonEvent::Page(page) => Self::Page(page),
+            CommonEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
+            CommonEvent::Subscription(update) => Self::Subscription(update),
+            CommonEvent::CallEnded(ended) => Self::CallEnded(ended),
+            CommonEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
+            CommonEvent::Task(update) => Self::Task(update),
+            CommonEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
+            CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
+            CommonEvent::PeerFault(error) => Self::PeerFault(error),
+            CommonEvent::Stray(stray) => Self::Stray(stray),
+            CommonEvent::Violation(violation) => Self::Violation(violation),
+            CommonEvent::Draining { deadline } => Self::Draining { deadline },
+            CommonEvent::Closed { cause } => Self::Closed { cause },
         }
     }
 }

@@ -18,16 +18,16 @@ use core::ops::{Deref, DerefMut};
 
 use crate::capability::CapabilitySet;
 use crate::config::{ClientConfig, RoleConfig};
+use crate::connection::{
+    Arrival, Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested,
+    Outcome, Outlets,
+};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::json::{Raw, ScannedFrame};
 use crate::model::SubscriptionFilter;
-use crate::peer::{
-    Arrival, Connection, Cx, Elapsed, ExchangeEnd, ForRole, IncomingRequest, InputRequested,
-    Outcome, Outlets,
-};
 use crate::time::Instant;
 use negotiation::Negotiation;
 
@@ -123,7 +123,7 @@ impl Client {
     pub fn numbered(config: Arc<ClientConfig>, number: ConnectionNumber) -> Self {
         let own = (config.revisions, CapabilitySet::from(&config.capabilities));
         let mut connection = Connection::new(RoleConfig::Client(Arc::clone(&config)), own, number);
-        connection.peer.messages_mut().session.request_level = config.log_level;
+        connection.dispatcher.messages_mut().session.request_level = config.log_level;
         Self {
             config,
             connection,
@@ -179,8 +179,8 @@ impl Client {
     ) -> Option<ClientEvent<'static>> {
         // What the machine deals with by itself is no event, and there may be more behind it.
         loop {
-            let (peer, cx) = &mut self.connection.enter(Some(now), out);
-            let event = match peer.handle_timeout(cx)? {
+            let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+            let event = match dispatcher.handle_timeout(cx)? {
                 Elapsed::Event(event) => Some(event.into()),
                 Elapsed::HandshakeTimedOut => self.handshake_timed_out(now, out),
                 Elapsed::Input(input) => self.input(input, out),
@@ -207,11 +207,11 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        let incoming = peer.exchange_ended(cx, call, end);
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        let incoming = dispatcher.exchange_ended(cx, call, end);
         let event = incoming.and_then(|incoming| self.incoming(incoming, now, out));
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.end_reception(cx);
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.end_reception(cx);
         event
     }
 
@@ -223,19 +223,19 @@ impl Client {
     ) -> Option<ClientEvent<'f>> {
         let mut scanned = ScannedFrame::unread(frame.bytes());
         let config = &self.config.connection;
-        let Some(incoming) = self.connection.peer.receive(
+        let Some(incoming) = self.connection.dispatcher.receive(
             &mut Cx::at(config, arrival.now, out),
             frame,
             arrival,
             &mut scanned,
         ) else {
-            let (peer, cx) = &mut self.connection.enter(None, out);
-            peer.end_reception(cx);
+            let (dispatcher, cx) = &mut self.connection.enter(None, out);
+            dispatcher.end_reception(cx);
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.end_reception(cx);
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.end_reception(cx);
         event
     }
 
@@ -266,9 +266,9 @@ impl Client {
         let id = input.id;
         let request = ClientRequest::needed(input);
         if request.is_none() {
-            let (peer, cx) = &mut self.connection.enter(None, out);
+            let (dispatcher, cx) = &mut self.connection.enter(None, out);
             // Its shape has been looked at, so that there is a view for it.
-            _ = peer.serving.respond(cx, id, &());
+            _ = dispatcher.serving.respond(cx, id, &());
         }
         request.map(ClientEvent::Request)
     }
@@ -282,11 +282,11 @@ impl Client {
         let Some(call) = ClientCall::read(kind, request.params_text()) else {
             return self.refuse(ViolationKind::InvalidParams, request, out);
         };
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        match peer.serving.admit(cx, kind, &request) {
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        match dispatcher.serving.admit(cx, kind, &request) {
             Err(kind) => self.refuse(kind, request, out),
             Ok((id, context)) => {
-                let needed_for = self.connection.peer.serving.calls.needed_for(&request);
+                let needed_for = self.connection.dispatcher.serving.calls.needed_for(&request);
                 let request = ClientRequest::new(id, context, call, request);
                 Some(ClientEvent::Request(ClientRequest { needed_for, ..request }))
             }
@@ -299,8 +299,8 @@ impl Client {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ClientEvent<'f>> {
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        let event = peer.refuse(cx, kind, request)?;
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        let event = dispatcher.refuse(cx, kind, request)?;
         Some(event.into())
     }
 }

@@ -2,9 +2,9 @@
 //! ([subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)).
 
 use super::Client;
+use crate::connection::{CallError, CallOptions, Outlets};
 use crate::handle::CallId;
 use crate::model::{LoggingLevel, SetLevelParams, SubscriptionFilter, method};
-use crate::peer::{CallError, CallOptions, Outlets};
 use crate::time::Instant;
 
 /// # Subscribing
@@ -28,8 +28,8 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.calls.subscribe(cx, filter, false)
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        dispatcher.serving.calls.subscribe(cx, filter, false)
     }
 
     /// Asks for log messages of this level and above: in a session with `logging/setLevel`, of which the
@@ -44,9 +44,9 @@ impl Client {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<Option<CallId>, CallError> {
-        let rules = self.connection.peer.messages().session.rules();
+        let rules = self.connection.dispatcher.messages().session.rules();
         if rules.updates.log_level_in_requests {
-            self.connection.peer.messages_mut().session.request_level = Some(level);
+            self.connection.dispatcher.messages_mut().session.request_level = Some(level);
         }
         if !rules.updates.log_level_in_session {
             return Ok(None);
@@ -57,6 +57,6 @@ impl Client {
 
     /// The subscriptions that are open or are being opened, in the order they were made.
     pub fn subscriptions(&self) -> impl Iterator<Item = CallId> {
-        self.connection.peer.serving.calls.subscriptions()
+        self.connection.dispatcher.serving.calls.subscriptions()
     }
 }

@@ -6,10 +6,10 @@ use alloc::string::String;
 
 use super::Client;
 use crate::capability::{Capability, CapabilitySet};
+use crate::connection::{CallError, CallOptions, TaskOptions};
 use crate::dialect::NotAllowed;
 use crate::json::{Elements, Raw, Str, member};
 use crate::model::TaskSupport;
-use crate::peer::{CallError, CallOptions, TaskOptions};
 use crate::version::Revision;
 
 /// What a server has said of its tools: which of them may, must or must not run as tasks.

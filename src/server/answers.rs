@@ -4,13 +4,13 @@ use super::Server;
 use super::event::Request;
 use crate::capability::{Capability, CapabilitySet};
 use crate::config::{BadArguments, ServerConfig};
+use crate::connection::{Cx, Outlets, TaskHost};
 use crate::dialect::features::Feature;
 use crate::dialect::{NotAllowed, RespondError};
 use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::json::Raw;
 use crate::model::{CallToolResult, InputRequired, SubscriptionFilter, TaskSupport};
-use crate::peer::{Cx, Outlets, TaskHost};
 use crate::rpc::Fault;
 use crate::subscription::Filter;
 use crate::task::{EXTENSION, Tasks};
@@ -71,8 +71,8 @@ impl Server {
     ) -> Result<(), RespondError> {
         let params = request.params.as_ref().map(Raw::as_json);
         let request = (request.id, params);
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.require_input(cx, request, required)
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        dispatcher.serving.require_input(cx, request, required)
     }
 }
 
@@ -94,8 +94,8 @@ impl Server {
         needed: CapabilitySet,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.serving.reject_missing(cx, request, needed)
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.serving.reject_missing(cx, request, needed)
     }
 
     /// Answers a `tools/call` whose arguments do not fit the tool, as
@@ -143,7 +143,7 @@ impl Server {
         support: &TaskSupport<'_>,
         out: &mut impl Outlets,
     ) -> Result<Option<TaskMode>, RespondError> {
-        self.connection.peer.serving.check_answerable(request)?;
+        self.connection.dispatcher.serving.check_answerable(request)?;
         let context = self.context(request).ok_or(RespondError::Stale)?;
         let in_session = context.revision.rules().tasks.asked_for;
         match (support, context.task.is_some()) {
@@ -171,17 +171,17 @@ impl Server {
         let config = &self.config.connection;
         if in_session {
             let needed = Capability::ServerTasksCallTool;
-            if !self.connection.peer.messages().session.offered.contains(needed) {
+            if !self.connection.dispatcher.messages().session.offered.contains(needed) {
                 return Err(NotAllowed::Capability(needed).into());
             }
             let fault = Fault::plain(ErrorCode::METHOD_NOT_FOUND, &"the tool runs only as a task");
-            return self.connection.peer.serving.reject(
+            return self.connection.dispatcher.serving.reject(
                 &mut Cx::undated(config, out),
                 request,
                 fault,
             );
         }
-        self.connection.peer.serving.reject_missing_extension(
+        self.connection.dispatcher.serving.reject_missing_extension(
             &mut Cx::undated(config, out),
             request,
             EXTENSION,
@@ -207,11 +207,11 @@ impl Server {
         filter: Option<&SubscriptionFilter<'_>>,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.connection.peer.serving.check_answerable(request)?;
+        self.connection.dispatcher.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        Ok(peer.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        Ok(dispatcher.serving.acknowledge(cx, request, filter.as_ref(), |_| false)?)
     }
 
     /// The same, for a subscription that may be about tasks as well: of these it gets those that it may
@@ -228,11 +228,11 @@ impl Server {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        self.connection.peer.serving.check_answerable(request)?;
+        self.connection.dispatcher.serving.check_answerable(request)?;
         let filter = filter.map(Raw::from_serialize).transpose()?;
         let filter = filter.map(|filter| Filter::read(filter.as_json()));
         let config = &self.config.connection;
-        let mut host = TaskHost::new(&mut self.connection.peer.serving, tasks);
+        let mut host = TaskHost::new(&mut self.connection.dispatcher.serving, tasks);
         host.grant_with_tasks(&mut Cx::undated(config, out), request, filter.as_ref())?;
         host.settle_tasks(&mut Cx::at(config, now, out));
         Ok(())

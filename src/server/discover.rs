@@ -8,10 +8,10 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::capability::Extension;
 use crate::config::ServerConfig;
+use crate::connection::{Connection, Identity, IncomingRequest, Outlets};
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
-use crate::peer::{Connection, Identity, IncomingRequest, Outlets};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -82,7 +82,11 @@ pub(super) fn answer(
         capabilities: &config.capabilities,
         instructions: config.instructions.as_deref(),
     };
-    let (peer, cx) = &mut connection.enter(None, out);
-    let sent = peer.messages_mut().answer_discovery(cx, request, &discovery);
-    if sent || peer.phase() == Phase::Closed { Ok(()) } else { Err(ViolationKind::AnswerTooLong) }
+    let (dispatcher, cx) = &mut connection.enter(None, out);
+    let sent = dispatcher.messages_mut().answer_discovery(cx, request, &discovery);
+    if sent || dispatcher.phase() == Phase::Closed {
+        Ok(())
+    } else {
+        Err(ViolationKind::AnswerTooLong)
+    }
 }

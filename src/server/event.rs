@@ -6,15 +6,15 @@ use serde::ser::Serialize;
 
 use super::call::Call;
 use crate::capability::CapabilitySet;
+use crate::connection::{
+    CallEnded, Cancelled, Cause, CommonEvent, IncomingRequest, ListPage, Notification, OrphanTask,
+    Outcome, PagesRestarted, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate, TaskAnswer,
+    TaskUpdate, Violation, client_info, client_info_alone, meta_to_pass_on,
+};
 use crate::dialect::methods::owned_method;
 use crate::handle::InboundId;
 use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
-use crate::peer::{
-    CallEnded, Cancelled, Cause, IncomingRequest, ListPage, Notification, OrphanTask, Outcome,
-    PagesRestarted, PeerEvent, ProgressUpdate, RequestContext, Stray, SubscriptionUpdate,
-    TaskAnswer, TaskUpdate, Violation, client_info, client_info_alone, meta_to_pass_on,
-};
 use crate::rpc::ErrorObject;
 use crate::schema::{EncodeError, WrittenResult};
 use crate::time::Instant;
@@ -107,28 +107,28 @@ impl ServerEvent<'_> {
     }
 }
 
-impl<'a> From<PeerEvent<'a>> for ServerEvent<'a> {
-    fn from(event: PeerEvent<'a>) -> Self {
+impl<'a> From<CommonEvent<'a>> for ServerEvent<'a> {
+    fn from(event: CommonEvent<'a>) -> Self {
         match event {
-            PeerEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
-            PeerEvent::Progress(update) => Self::Progress(update),
-            PeerEvent::Page(page) => Self::Page(page),
-            PeerEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
-            PeerEvent::CallEnded(ended) => Self::CallEnded(ended),
-            PeerEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
-            PeerEvent::Task(update) => Self::Task(update),
-            PeerEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
+            CommonEvent::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            CommonEvent::Progress(update) => Self::Progress(update),
+            CommonEvent::Page(page) => Self::Page(page),
+            CommonEvent::PagesRestarted(restarted) => Self::PagesRestarted(restarted),
+            CommonEvent::CallEnded(ended) => Self::CallEnded(ended),
+            CommonEvent::TaskAnswer(answer) => Self::TaskAnswer(answer),
+            CommonEvent::Task(update) => Self::Task(update),
+            CommonEvent::OrphanTask(orphan) => Self::OrphanTask(orphan),
             // A server has no subscriptions of its own: it cannot send what opens one.
-            PeerEvent::Subscription(SubscriptionUpdate { call, .. }) => {
+            CommonEvent::Subscription(SubscriptionUpdate { call, .. }) => {
                 let outcome = Outcome::Closed(Cause::ShutDown);
                 Self::CallEnded(CallEnded::new(call, outcome))
             }
-            PeerEvent::Unresponsive { missed } => Self::Unresponsive { missed },
-            PeerEvent::PeerFault(error) => Self::PeerFault(error),
-            PeerEvent::Stray(stray) => Self::Stray(stray),
-            PeerEvent::Violation(violation) => Self::Violation(violation),
-            PeerEvent::Draining { deadline } => Self::Draining { deadline },
-            PeerEvent::Closed { cause } => Self::Closed { cause },
+            CommonEvent::Unresponsive { missed } => Self::Unresponsive { missed },
+            CommonEvent::PeerFault(error) => Self::PeerFault(error),
+            CommonEvent::Stray(stray) => Self::Stray(stray),
+            CommonEvent::Violation(violation) => Self::Violation(violation),
+            CommonEvent::Draining { deadline } => Self::Draining { deadline },
+            CommonEvent::Closed { cause } => Self::Closed { cause },
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::event::Opened;
 use crate::capability::{CapabilitySet, Owner};
 use crate::config::ServerConfig;
+use crate::connection::{Connection, Detail, IncomingRequest, Outlets, Said};
 use crate::dialect::methods::RequestKind;
 use crate::error::{ErrorCode, ViolationKind};
 use crate::json::{Kind, MemberTexts, Raw, Str};
 use crate::model::{InitializeResult, Text};
-use crate::peer::{Connection, Detail, IncomingRequest, Outlets, Said};
 use crate::rpc::{Answer, Fault, write_error, write_result};
 use crate::schema::Additions;
 use crate::session::Step;
@@ -79,8 +79,8 @@ pub(super) fn answer<'f>(
         meta: None,
     };
     let form = RequestKind::Initialize.rule().result(revision);
-    let (peer, cx) = &mut connection.enter(None, out);
-    let messages = peer.messages_mut();
+    let (dispatcher, cx) = &mut connection.enter(None, out);
+    let messages = dispatcher.messages_mut();
     let sent = messages.send_own(cx, request.arrival.lane, Said::Result, |writer| {
         write_result(writer, &request.id, &result, &Additions::NONE, Some(form))
     });
@@ -109,8 +109,8 @@ fn refuse_revision(
     let message = "Unsupported protocol version";
     let code = ErrorCode::INVALID_PARAMS;
     let fault = Fault { code, message: &message, data: Some(&data) };
-    let (peer, cx) = &mut connection.enter(None, out);
-    peer.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
+    let (dispatcher, cx) = &mut connection.enter(None, out);
+    dispatcher.messages_mut().send_own(cx, request.arrival.lane, Said::Error(code), |writer| {
         write_error(writer, Answer::To(&request.id), fault, None)
     });
 }

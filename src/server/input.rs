@@ -3,8 +3,8 @@
 
 use super::Call;
 use super::event::{Request, ServerEvent};
+use crate::connection::{Connection, Resumed};
 use crate::json::{Object, Raw, Str};
-use crate::peer::{Connection, Resumed};
 
 /// A request comes again.
 pub(super) fn resumed(connection: &Connection, resumed: Resumed) -> Option<ServerEvent<'static>> {

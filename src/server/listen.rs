@@ -4,10 +4,10 @@
 use super::Call;
 use super::event::{Request, ServerEvent, Subscribed};
 use crate::config::Listening;
+use crate::connection::{Connection, IncomingRequest, Outlets};
 use crate::dialect::methods::RequestKind;
 use crate::error::ViolationKind;
 use crate::json::Raw;
-use crate::peer::{Connection, IncomingRequest, Outlets};
 
 /// Opens a subscription, and acknowledges it unless the application has to decide.
 ///
@@ -22,8 +22,8 @@ pub(super) fn open<'f>(
 ) -> Result<ServerEvent<'f>, ViolationKind> {
     let kind = Some(RequestKind::Listen);
     let call = Call::read(kind, request.params.as_ref()).ok_or(ViolationKind::InvalidParams)?;
-    let (peer, cx) = &mut connection.enter(None, out);
-    let serving = &mut peer.serving;
+    let (dispatcher, cx) = &mut connection.enter(None, out);
+    let serving = &mut dispatcher.serving;
     let (id, context) = serving.admit(cx, kind, request)?;
     let has_topics = serving.open_listen(id, request.params_text().unwrap_or_default());
     if has_topics && listening == Listening::Asked {

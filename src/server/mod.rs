@@ -17,14 +17,14 @@ use core::ops::{Deref, DerefMut};
 
 use crate::capability::{CapabilitySet, Extension};
 use crate::config::{RoleConfig, ServerConfig};
+use crate::connection::{
+    Arrival, Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outlets,
+};
 use crate::dialect::methods::{NotificationKind, RequestKind};
 use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::ConnectionNumber;
 use crate::json::{Raw, ScannedFrame};
-use crate::peer::{
-    Arrival, Connection, Cx, Elapsed, ForRole, IncomingRequest, Notification, Outlets,
-};
 use crate::session::Step;
 use crate::time::Instant;
 
@@ -34,7 +34,7 @@ pub use event::{Opened, Request, ServerEvent, Subscribed};
 pub use notify::{ChangedList, Log};
 
 #[cfg(feature = "http")]
-use crate::peer::Identity;
+use crate::connection::Identity;
 
 /// One connection to a client.
 ///
@@ -101,7 +101,7 @@ impl Server {
     pub fn numbered(config: Arc<ServerConfig>, number: ConnectionNumber) -> Self {
         let own = (config.revisions, CapabilitySet::from(&config.capabilities));
         let mut connection = Connection::new(RoleConfig::Server(Arc::clone(&config)), own, number);
-        connection.peer.messages_mut().interests.set_level(config.log_level);
+        connection.dispatcher.messages_mut().interests.set_level(config.log_level);
         let mut server = Self { config, connection, client: None };
         server.identify();
         server
@@ -113,9 +113,9 @@ impl Server {
         let ServerTemplate { config, offered, identity } = template;
         let (config, own) = (Arc::clone(config), (config.revisions, *offered));
         let mut connection = Connection::new(RoleConfig::Server(Arc::clone(&config)), own, number);
-        connection.peer.messages_mut().interests.set_level(config.log_level);
+        connection.dispatcher.messages_mut().interests.set_level(config.log_level);
         if let Some(identity) = identity {
-            connection.peer.messages_mut().session.set_identity(Arc::clone(identity));
+            connection.dispatcher.messages_mut().session.set_identity(Arc::clone(identity));
         }
         Self { config, connection, client: None }
     }
@@ -183,8 +183,8 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Option<ServerEvent<'static>> {
         loop {
-            let (peer, cx) = &mut self.connection.enter(Some(now), out);
-            let event = match peer.handle_timeout(cx)? {
+            let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+            let event = match dispatcher.handle_timeout(cx)? {
                 Elapsed::Event(event) => Some(event.into()),
                 Elapsed::Resumed(resumed) => input::resumed(&self.connection, resumed),
                 // A server opens no connection, and nobody needs anything of it before answering it.
@@ -203,7 +203,7 @@ impl Server {
     /// Says who the server is, which takes memory.
     fn identify(&mut self) {
         if let Some(identity) = self.config.identity() {
-            self.connection.peer.messages_mut().session.set_identity(Arc::new(identity));
+            self.connection.dispatcher.messages_mut().session.set_identity(Arc::new(identity));
         }
     }
 
@@ -214,23 +214,23 @@ impl Server {
         arrival: Arrival,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        if self.connection.peer.messages().session.is_anonymous {
+        if self.connection.dispatcher.messages().session.is_anonymous {
             self.identify();
         }
         let config = &self.config.connection;
-        let Some(incoming) = self.connection.peer.receive(
+        let Some(incoming) = self.connection.dispatcher.receive(
             &mut Cx::at(config, arrival.now, out),
             frame,
             arrival,
             scanned,
         ) else {
-            let (peer, cx) = &mut self.connection.enter(None, out);
-            peer.end_reception(cx);
+            let (dispatcher, cx) = &mut self.connection.enter(None, out);
+            dispatcher.end_reception(cx);
             return None;
         };
         let event = self.incoming(incoming, arrival.now, out);
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.end_reception(cx);
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.end_reception(cx);
         event
     }
 
@@ -292,8 +292,8 @@ impl Server {
         let Some(call) = Call::read(kind, request.params.as_ref()) else {
             return self.refuse(ViolationKind::InvalidParams, request.clone(), out);
         };
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        match peer.serving.admit(cx, kind, request) {
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        match dispatcher.serving.admit(cx, kind, request) {
             Err(kind) => self.refuse(kind, request.clone(), out),
             Ok((id, context)) => {
                 Some(ServerEvent::Request(Request::new(id, context, call, request)))
@@ -311,12 +311,12 @@ impl Server {
         if kind != Some(NotificationKind::Initialized) {
             return Some(ServerEvent::Notification(notification));
         }
-        if !self.connection.peer.messages_mut().lifecycle.step(Step::Complete) {
+        if !self.connection.dispatcher.messages_mut().lifecycle.step(Step::Complete) {
             // It has been received before.
             return None;
         }
-        let (peer, cx) = &mut self.connection.enter(Some(now), out);
-        peer.serving.calls.flush_held(cx);
+        let (dispatcher, cx) = &mut self.connection.enter(Some(now), out);
+        dispatcher.serving.calls.flush_held(cx);
         Some(ServerEvent::Ready)
     }
 
@@ -326,8 +326,8 @@ impl Server {
         request: IncomingRequest<'_, 'f>,
         out: &mut dyn Outlets,
     ) -> Option<ServerEvent<'f>> {
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        let event = peer.refuse(cx, kind, request)?;
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        let event = dispatcher.refuse(cx, kind, request)?;
         Some(event.into())
     }
 }

@@ -5,10 +5,10 @@ use alloc::string::String;
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::Server;
+use crate::connection::{Change, Delivery, Notice, NotifyError, Outlets};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
-use crate::peer::{Change, Delivery, Notice, NotifyError, Outlets};
 use crate::task::RELATED;
 
 /// A log message for the client
@@ -154,13 +154,13 @@ impl Server {
             Some(context) if context.revision.rules().updates.log_level_in_requests => {
                 context.log_level.is_some_and(|least| least <= log.level)
             }
-            _ => self.connection.peer.messages().interests.wants_level(log.level),
+            _ => self.connection.dispatcher.messages().interests.wants_level(log.level),
         }
     }
 
     /// The level of log messages that the session wants, and of all that are more severe.
     pub const fn log_level(&self) -> LoggingLevel {
-        self.connection.peer.messages().interests.level()
+        self.connection.dispatcher.messages().interests.level()
     }
 
     /// Says that a resource has changed, if the client has subscribed to it.
@@ -176,7 +176,7 @@ impl Server {
         let params = ResourceUpdatedParams::new(uri);
         // What is wanted now may be held, and is looked at again when it leaves.
         let wanted =
-            (!self.connection.peer.messages().interests.wants_resource(uri)).then_some(false);
+            (!self.connection.dispatcher.messages().interests.wants_resource(uri)).then_some(false);
         self.tell_of_resource(Change::Resource { subscribed: uri, uri }, &params, wanted, out)
     }
 
@@ -191,14 +191,15 @@ impl Server {
         uri: &str,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let wanted = Some(self.connection.peer.messages().interests.wants_resource(subscribed));
+        let wanted =
+            Some(self.connection.dispatcher.messages().interests.wants_resource(subscribed));
         let params = ResourceUpdatedParams::new(uri);
         self.tell_of_resource(Change::Resource { subscribed, uri }, &params, wanted, out)
     }
 
     /// The URIs that the client has subscribed to, in order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &str> {
-        self.connection.peer.messages().interests.iter()
+        self.connection.dispatcher.messages().interests.iter()
     }
 
     /// Says that a list has changed. Say it after the change, so that whoever asks again sees it.
@@ -244,8 +245,8 @@ impl Server {
     ) -> Result<Delivery, NotifyError> {
         let (method, change) = (NotificationKind::ResourceUpdated.rule().name, Some(change));
         let notice = Notice { method, params, related: None, wanted, change };
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.serving.notify(cx, notice)
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.serving.notify(cx, notice)
     }
 
     fn tell<T: Serialize + ?Sized>(
@@ -257,7 +258,7 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
         let notice = Notice { method: kind.rule().name, params, related, wanted, change: None };
-        let (peer, cx) = &mut self.connection.enter(None, out);
-        peer.serving.notify(cx, notice)
+        let (dispatcher, cx) = &mut self.connection.enter(None, out);
+        dispatcher.serving.notify(cx, notice)
     }
 }

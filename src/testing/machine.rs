@@ -5,9 +5,9 @@ use core::hash::Hash;
 use core::ops::DerefMut;
 
 use crate::client::{Client, ClientEvent};
+use crate::connection::{Connection, SubscriptionNews};
 use crate::frame::{Frame, Outbox};
 use crate::handle::{CallId, InboundId};
-use crate::peer::{Connection, SubscriptionNews};
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
 

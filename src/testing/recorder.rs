@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use super::machine::Machine;
 use super::recording::{Happening, Recording, Step};
+use crate::connection::Cause;
 use crate::frame::{Framing, Inbox, Outbox};
 use crate::limits::Limits;
-use crate::peer::Cause;
 use crate::time::Instant;
 
 /// What decides what a machine does besides its peer and time. It has to be as deterministic as the

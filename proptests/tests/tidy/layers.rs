@@ -8,9 +8,9 @@ use crate::{is_test, sources};
 fn only_the_dialect_compares_revisions_and_eras() {
     let decides = [
         "src/version.rs",
-        "src/peer/context.rs",
-        "src/peer/request.rs",
-        "src/peer/route.rs",
+        "src/connection/context.rs",
+        "src/connection/request.rs",
+        "src/connection/route.rs",
         "src/client/negotiation.rs",
     ];
     let mut searched = 0;
@@ -81,7 +81,7 @@ const LAYERS: [&str; 24] = [
     "subscription",
     "pagination",
     "task",
-    "peer",
+    "connection",
     "server",
     "client",
     "http",

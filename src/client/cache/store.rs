@@ -8,8 +8,8 @@ use super::hints::Hints;
 use super::key::CacheKey;
 use super::place::Place;
 use super::{CacheLimits, Ticket, Verdict};
+use crate::connection::Notification;
 use crate::json::Raw;
-use crate::peer::Notification;
 use crate::time::Instant;
 
 /// Results of one server, see the [module](super).

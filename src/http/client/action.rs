@@ -2,8 +2,8 @@
 
 use super::exchange::ExchangeNumber;
 use super::request::HttpRequest;
+use crate::connection::CarrierFailure;
 use crate::handle::CallId;
-use crate::peer::CarrierFailure;
 
 /// Something to do with HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

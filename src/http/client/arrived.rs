@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::response::error_in;
+use crate::connection::{Arrival, ExchangeEnd};
 use crate::handle::CallId;
 use crate::limits::Limits;
-use crate::peer::{Arrival, ExchangeEnd};
 
 /// Something that has come of an exchange.
 #[derive(Clone, PartialEq, Eq, Hash)]

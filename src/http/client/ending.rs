@@ -11,9 +11,9 @@ use super::posts::Posts;
 use super::response::error_in;
 use super::response_reader::{Form, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
+use crate::connection::{CarrierFailure, CarrierFailureKind, ExchangeEnd, TransportError};
 use crate::frame::Tag;
 use crate::handle::CallId;
-use crate::peer::{CarrierFailure, CarrierFailureKind, ExchangeEnd, TransportError};
 use crate::time::Instant;
 
 impl Posts {

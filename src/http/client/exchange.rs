@@ -5,8 +5,8 @@
 use super::asked::Asked;
 use super::resumption::Resumption;
 use super::tool_refresh::Refresh;
+use crate::connection::CarrierFailure;
 use crate::handle::CallId;
-use crate::peer::CarrierFailure;
 use crate::time::Instant;
 
 /// The number of an exchange: a request of HTTP and its response. They count up and are never used again.

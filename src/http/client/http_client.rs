@@ -11,10 +11,10 @@ use super::posts::Posts;
 use super::response_reader::ResponseReader;
 use crate::client::{Client, ClientEvent, ConnectError};
 use crate::config::ClientConfig;
+use crate::connection::{CarrierFailure, Cause, ExchangeEnd, TransportError};
 use crate::frame::Frames;
 use crate::handle::{CallId, ConnectionNumber};
 use crate::http::Headers;
-use crate::peer::{CarrierFailure, Cause, ExchangeEnd, TransportError};
 use crate::session::Phase;
 use crate::time::Instant;
 

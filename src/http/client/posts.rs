@@ -13,9 +13,9 @@ use super::session::Session;
 use super::startup_hold::StartupHold;
 use super::tool_calls::ToolCalls;
 use crate::client::ClientEvent;
+use crate::connection::{Lane, Outlets, SubscriptionNews};
 use crate::frame::{Framing, Outbox};
 use crate::limits::Limits;
-use crate::peer::{Lane, Outlets, SubscriptionNews};
 
 /// The outlets of one [`Client`](crate::Client) over HTTP.
 ///

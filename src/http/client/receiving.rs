@@ -9,9 +9,11 @@ use super::posts::Posts;
 use super::response::{answers, each_answered, failure};
 use super::response_reader::{Form, Part, ResponseReader};
 use super::tool_calls::{begin_refresh, give_up};
+use crate::connection::{
+    Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane, TransportError,
+};
 use crate::handle::CallId;
 use crate::http::{Headers, SseEvent};
-use crate::peer::{Arrival, CarrierFailure, CarrierFailureKind, ExchangeEnd, Lane, TransportError};
 use crate::time::Instant;
 
 /// # Receiving

@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use crate::peer::CarrierFailure;
+use crate::connection::CarrierFailure;
 
 /// How many refusals are kept.
 const MOST: usize = 8;

@@ -14,8 +14,8 @@ use super::exchange_table::ExchangeTable;
 use super::request::HttpRequest;
 use super::session::Session;
 use super::transport::Transport;
+use crate::connection::CarrierFailure;
 use crate::handle::CallId;
-use crate::peer::CarrierFailure;
 
 /// The open exchanges of one connection, the session and the transport that they belong to, and the actions due.
 #[derive(Clone, PartialEq, Eq, Hash)]

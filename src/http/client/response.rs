@@ -1,10 +1,10 @@
 //! Functions that read the head and the body of a response, without regard to its exchange.
 
+use crate::connection::{CarrierFailure, CarrierFailureKind};
 use crate::frame::Frames;
 use crate::http::{Field, Headers};
 use crate::json::{Envelope, Str};
 use crate::limits::Limits;
-use crate::peer::{CarrierFailure, CarrierFailureKind};
 use crate::rpc::{ErrorObject, Message, Versions, classify};
 
 /// The error of JSON-RPC in the body of a refusal, whatever id it has: it can only be about one request.

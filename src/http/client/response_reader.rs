@@ -7,9 +7,9 @@ use core::fmt;
 use core::mem::take;
 
 use super::exchange::{Exchange, ExchangeNumber, Purpose};
+use crate::connection::{Arrival, CarrierFailure};
 use crate::frame::Rest;
 use crate::http::{Headers, SseDecoder, SseEvent, has_content_type};
-use crate::peer::{Arrival, CarrierFailure};
 
 /// The partial body of one response. Hand what comes in to [`Posts::chunk`](super::Posts::chunk), and the end of it
 /// to [`Posts::end`](super::Posts::end).

@@ -9,9 +9,9 @@ use super::posts::Posts;
 use super::request::{Labels, Said};
 use super::resume::Due;
 use super::tool_headers::Unsayable;
+use crate::connection::{CarrierFailure, CarrierFailureKind};
 use crate::frame::Tag;
 use crate::json::{Str, member};
-use crate::peer::{CarrierFailure, CarrierFailureKind};
 use crate::time::Instant;
 use crate::version::Revision;
 

@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 use super::asked::Asked;
 use super::request::{HttpRequest, Said};
 use super::response::error_in;
+use crate::connection::ExchangeEnd;
 use crate::handle::CallId;
 use crate::json::{Elements, Envelope, Str, member};
 use crate::limits::Limits;
-use crate::peer::ExchangeEnd;
 use crate::rpc::{Message, Versions, classify};
 
 /// How many pages are read at most to find a tool.

@@ -5,12 +5,12 @@ use core::fmt::Display;
 
 use super::gate::{Destination, Gate, names_stateless, unusable};
 use super::reply::Reply;
+use crate::connection::{Claim, Detail};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::frame::{Frame, Frames, Origin};
 use crate::http::{Field, Headers, ParamHeaders, decode_value, name};
 use crate::json::{Envelope, Object, Raw, ScannedFrame, Str};
 use crate::limits::Limits;
-use crate::peer::{Claim, Detail};
 use crate::rpc::{Fault, Id, Message, Versions, classify};
 use crate::version::{Revision, RevisionSet};
 

@@ -7,8 +7,8 @@ use super::events::EventStore;
 use super::stream::Purpose;
 use super::stream_table::STANDALONE;
 use super::streams::{Manner, Streams};
+use crate::connection::{Lane, Observation, Outlets};
 use crate::frame::Outbox;
-use crate::peer::{Lane, Observation, Outlets};
 use crate::session::Phase;
 
 /// What is said on a stream of which nobody carries on goes nowhere.

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
+use crate::connection::Detail;
 use crate::error::ErrorCode;
-use crate::peer::Detail;
 use crate::rpc::{Answer, Fault, Id, write_error};
 use crate::schema::Writer;
 

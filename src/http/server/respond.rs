@@ -11,9 +11,9 @@ use super::session_id::SessionId;
 use super::stream::{Beginning, Form, Stream};
 use super::stream_table::STANDALONE;
 use super::streams::Streams;
+use crate::connection::{Lane, Outlets};
 use crate::frame::Room;
 use crate::http::sse::{write_comment, write_event};
-use crate::peer::{Lane, Outlets};
 use crate::time::Instant;
 
 /// The next part of a response.

@@ -9,9 +9,9 @@ use alloc::format;
 use alloc::string::String;
 
 use super::*;
+use crate::connection::Notification;
 use crate::handle::Principal;
 use crate::json::{Raw, Str};
-use crate::peer::Notification;
 use crate::time::Instant;
 use crate::version::Revision;
 

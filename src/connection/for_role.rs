@@ -1,10 +1,10 @@
 //! `ForRole`: what a role has to look at before the machine goes on with a message.
 
+use super::common_event::CommonEvent;
 use super::event::{Notification, Outcome};
 use super::incoming_request::IncomingRequest;
 use super::inputs::InputRequested;
 use super::late_probe::LateProbe;
-use super::peer_event::PeerEvent;
 use super::resumed::Resumed;
 use crate::dialect::methods::{NotificationKind, RequestKind};
 
@@ -12,7 +12,7 @@ use crate::dialect::methods::{NotificationKind, RequestKind};
 #[derive(Debug)]
 pub(crate) enum ForRole<'e, 'a> {
     /// Something that both roles surface in the same way.
-    Event(PeerEvent<'a>),
+    Event(CommonEvent<'a>),
     /// `initialize`, with nothing in its way but its params.
     Initialize(IncomingRequest<'e, 'a>),
     /// A request of the session; if MCP has it, its params are in order.

@@ -2,9 +2,9 @@
 
 use alloc::collections::VecDeque;
 
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Violation;
-use super::peer_event::PeerEvent;
 use crate::config::RepliesWithoutId;
 use crate::error::ViolationKind;
 use crate::frame::Origin;
@@ -90,7 +90,7 @@ impl Violations {
         cx: &Cx<'_, '_>,
         kind: ViolationKind,
         bytes: &'a [u8],
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         self.report(cx, Violation::of(kind, None, bytes))
     }
 
@@ -155,13 +155,13 @@ impl Violations {
     }
 
     /// The next violation that was noted.
-    pub(super) fn next_noted(&mut self) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_noted(&mut self) -> Option<CommonEvent<'static>> {
         if !self.has_noted() {
             return None;
         }
         let kind = self.rest.noted.pop_front()?;
         self.total += 1;
-        Some(PeerEvent::Violation(Violation::of(kind, None, b"")))
+        Some(CommonEvent::Violation(Violation::of(kind, None, b"")))
     }
 
     /// Raises the event of a violation, unless there have been too many in a row.
@@ -169,8 +169,9 @@ impl Violations {
         &mut self,
         cx: &Cx<'_, '_>,
         violation: Violation<'a>,
-    ) -> Option<PeerEvent<'a>> {
-        self.count(cx.config.limits.violations_in_a_row).then_some(PeerEvent::Violation(violation))
+    ) -> Option<CommonEvent<'a>> {
+        self.count(cx.config.limits.violations_in_a_row)
+            .then_some(CommonEvent::Violation(violation))
     }
 }
 

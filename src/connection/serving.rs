@@ -10,6 +10,7 @@ use super::call_cx::Next;
 use super::call_options::CallError;
 use super::call_state::CallState;
 use super::calls::Calls;
+use super::common_event::CommonEvent;
 use super::context::RequestContext;
 use super::cx::Cx;
 use super::event::{CancelCause, Cancelled, Outcome};
@@ -17,7 +18,6 @@ use super::exchange::Exchange;
 use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
 use super::listens::Listens;
-use super::peer_event::PeerEvent;
 use super::progress_report::{Progress, ProgressReport};
 use super::reception::Reception;
 use super::route::Role;
@@ -120,7 +120,7 @@ impl Serving {
         cx: &mut Cx<'_, '_>,
         params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let config = cx.config;
         let mut id = None;
         let mut reason = None;
@@ -153,7 +153,7 @@ impl Serving {
         cx: &mut Cx<'_, '_>,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let incoming = &mut self.calls.messages.incoming;
         let place = incoming.table.find(id)?;
         if incoming.table.get(place).is_some_and(Exchange::asks_for_task) {
@@ -170,7 +170,7 @@ impl Serving {
             incoming.mark(other, CancelCause::Peer);
         }
         let cause = CancelCause::Peer;
-        Some(PeerEvent::Cancelled(Cancelled { id: request, cause, reason }))
+        Some(CommonEvent::Cancelled(Cancelled { id: request, cause, reason }))
     }
 
     /// Reports how far the work on a request is.
@@ -271,7 +271,7 @@ impl Serving {
 impl Serving {
     /// The next thing that waits for nothing because the connection drains: calls that were never sent, and
     /// subscriptions.
-    pub(super) fn next_drained(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_drained(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         if !self.calls.messages.queue.is_empty()
             && let Some(event) = self.next_unsent(cx)
         {
@@ -284,7 +284,7 @@ impl Serving {
                 self.finish(cx, taken);
             }
             let cause = CancelCause::Closed;
-            return Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }));
+            return Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }));
         }
         let call = self.calls.index.subscriptions.front().copied()?;
         let outcome = Outcome::Closed(self.calls.messages.lifecycle.cause_of_end());
@@ -295,7 +295,7 @@ impl Serving {
     }
 
     /// The next call that turned out not to be allowed.
-    pub(super) fn next_refused(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_refused(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while self.calls.messages.queue.has_refused() {
             let (call, error) = self.calls.messages.queue.next_refused()?;
             // It may have been cancelled meanwhile.
@@ -308,7 +308,7 @@ impl Serving {
     }
 
     /// The next call that was held for a handshake which will never be complete.
-    fn next_unsent(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+    fn next_unsent(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while let Some(call) = self.calls.messages.queue.next_call() {
             let Some(left) = self.calls.take_out(call) else { continue };
             if let Some(event) = self.never_sent(cx, left, None) {
@@ -325,7 +325,7 @@ impl Serving {
         cx: &mut Cx<'_, '_>,
         left: super::steps::Left,
         refused: Option<CallError>,
-    ) -> Option<PeerEvent<'static>> {
+    ) -> Option<CommonEvent<'static>> {
         match (left.owner(), refused) {
             (Owner::Poll { of, kind }, Some(error)) => {
                 let next = self.calls.step(cx, (of, false), |state, at| match state {

@@ -6,9 +6,9 @@
 //!
 //! | layer | what it owns | what it decides |
 //! |---|---|---|
-//! | [`Connection`] | the configuration, [`Peer`] | what the application can do, whichever role it has |
+//! | [`Connection`] | the configuration, [`Dispatcher`] | what the application can do, whichever role it has |
 //! | `task_host` | nothing: it lends [`Tasks`](crate::task::Tasks) and `Serving` | how tasks of this side appear on a connection |
-//! | [`Peer`] | `Serving`, pings | which layer gets a message, a timeout, the end of the connection |
+//! | [`Dispatcher`] | `Serving`, pings | which layer gets a message, a timeout, the end of the connection |
 //! | `Serving` | `Calls`, input bridges, subscriptions of the peer | how a request of the peer is answered, and what ends with it |
 //! | `Calls` | `Messages`, the index of calls, the opening request | how a call of this side goes on, and how it ends |
 //! | `Messages` | the session, the phase, both tables of requests, violations | whether a message may be sent, how it is written, where it goes |
@@ -34,11 +34,12 @@
 //! | `bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
 //! | `serving`, `respond` | `Serving`: what the application and the peer do about a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
-//! | `keep_alive`, `receive`, `timers`, `closing` | [`Peer`]: messages in, what is due, the end |
-//! | `connection`, `connection_calls`, `connection_tasks` | [`Connection`]: the methods that both roles have |
+//! | `keep_alive`, `dispatcher`, `receive`, `timers`, `closing` | [`Dispatcher`]: messages in, what is due, the end |
+//! | `answering`, `calling`, `hosting` | [`Connection`]: the methods that both roles have |
 //! | `call_table` | the permitted changes of a call, checked in builds for fuzzing |
 
 mod again;
+mod answering;
 mod ask;
 mod asked;
 mod batch;
@@ -50,6 +51,7 @@ mod call_options;
 mod call_state;
 #[cfg(any(call_table, fuzzing))]
 mod call_table;
+mod calling;
 mod calls;
 mod cancel;
 mod carrier_failure;
@@ -58,14 +60,13 @@ mod check_result;
 mod claim;
 mod closing;
 mod commands;
-mod connection;
-mod connection_calls;
-mod connection_tasks;
+mod common_event;
 mod context;
 mod correlation;
 mod counts;
 mod cx;
 mod detail;
+mod dispatcher;
 mod elicitations;
 mod event;
 mod exchange;
@@ -74,6 +75,7 @@ mod for_role;
 mod gate;
 mod gathering;
 mod held;
+mod hosting;
 mod identity;
 mod incoming;
 mod incoming_request;
@@ -90,7 +92,6 @@ mod notify;
 mod opening;
 mod outlets;
 mod pages;
-mod peer_event;
 mod progress;
 mod progress_report;
 mod receive;
@@ -130,7 +131,6 @@ pub use call_options::TaskOptions;
 pub use call_options::{CallError, CallOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
 pub use carrier_failure::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
-pub use connection::Connection;
 pub use context::{RequestContext, TaskRequest};
 pub use counts::Counts;
 pub use event::{
@@ -148,6 +148,7 @@ pub use transport_error::{TransportError, TransportErrorKind};
 pub(crate) use change::Change;
 #[cfg(feature = "http")]
 pub(crate) use claim::Claim;
+pub(crate) use common_event::CommonEvent;
 pub(crate) use cx::Cx;
 pub(crate) use detail::Detail;
 pub(crate) use exchanges::Said;
@@ -157,80 +158,63 @@ pub(crate) use incoming_request::IncomingRequest;
 pub(crate) use inputs::InputRequested;
 pub(crate) use late_probe::LateProbe;
 pub(crate) use notify::Notice;
-pub(crate) use peer_event::PeerEvent;
 pub(crate) use resumed::Resumed;
 pub(crate) use route::Role;
-pub(crate) use serving::Serving;
 pub(crate) use task_host::TaskHost;
 pub(crate) use timers::Elapsed;
 pub(crate) use versions::{versions, versions_in};
 
-use call_state::Below;
-use calls::Calls;
-use keep_alive::Silence;
-use messages::Messages;
+use core::hash::{Hash, Hasher};
 
-use crate::ConnectionConfig;
+use dispatcher::Dispatcher;
+
 use crate::capability::CapabilitySet;
+use crate::config::RoleConfig;
 use crate::handle::ConnectionNumber;
-use crate::lazy_box::LazyBox;
-use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::RevisionSet;
 
-/// One side of a connection, whichever side it is: it dispatches messages, timeouts and the end of the connection to the
-/// layers below it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Peer {
-    pub(crate) serving: Serving,
-    /// The role has something to hand out.
-    has_news: bool,
-    keep_alive: LazyBox<Silence>,
+/// One side of a connection, whichever role it has: what a [`Server`](crate::Server) and a [`Client`](crate::Client) have
+/// in common.
+///
+/// Both roles dereference to it. It is made by neither user nor driver: [`Server::new`](crate::Server::new) and
+/// [`Client::new`](crate::Client::new) make it. It owns the state of the protocol; bytes are in the
+/// [`Inbox`](crate::Inbox) and the [`Outbox`](crate::Outbox) of the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    pub(crate) config: RoleConfig,
+    pub(crate) dispatcher: Dispatcher,
 }
 
-impl Peer {
+/// Without the configuration, which does not change: connections that are equal have equal ones.
+impl Hash for Connection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { config: _, dispatcher } = self;
+        dispatcher.hash(state);
+    }
+}
+
+impl Connection {
+    /// A connection at its start, and what this side speaks and offers.
     pub(crate) fn new(
-        role: Role,
+        config: RoleConfig,
         own: (RevisionSet, CapabilitySet),
-        connection: ConnectionNumber,
-        config: &ConnectionConfig,
+        number: ConnectionNumber,
     ) -> Self {
-        Self {
-            serving: Serving::new(Calls::new(Messages::new(role, own, connection, config))),
-            has_news: false,
-            keep_alive: LazyBox::EMPTY,
-        }
+        let role = match config {
+            RoleConfig::Server(_) => Role::Server,
+            RoleConfig::Client(_) => Role::Client,
+        };
+        let dispatcher = Dispatcher::new(role, own, number, config.connection());
+        Self { config, dispatcher }
     }
 
-    /// The messages of the connection.
-    pub(crate) const fn messages(&self) -> &Below {
-        &self.serving.calls.messages
-    }
-
-    /// The messages of the connection, to be changed.
-    pub(crate) const fn messages_mut(&mut self) -> &mut Below {
-        &mut self.serving.calls.messages
-    }
-
-    pub(crate) const fn phase(&self) -> Phase {
-        self.messages().lifecycle.phase
-    }
-
-    /// Something is to be handed out that nothing has brought about.
-    pub(crate) const fn set_news(&mut self, has_news: bool) {
-        self.has_news = has_news;
-    }
-
-    /// Bytes of the peer have come in.
-    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
-        if let Some(policy) = config.keep_alive {
-            self.keep_alive.heard(policy, now);
-        }
-    }
-
-    /// Releases all memory that nothing is in.
-    pub(crate) fn release_memory(&mut self) {
-        self.messages_mut().release_memory();
-        self.serving.calls.index.release();
+    /// Enters the machine, at a time or by a command that takes none: the machine, and the context of its step.
+    pub(crate) fn enter<'e>(
+        &'e mut self,
+        now: Option<Instant>,
+        out: &'e mut dyn Outlets,
+    ) -> (&'e mut Dispatcher, Cx<'e, 'e>) {
+        (&mut self.dispatcher, Cx { config: self.config.connection(), now, out })
     }
 }

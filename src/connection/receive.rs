@@ -7,19 +7,20 @@ use super::call_cx::Answer;
 use super::call_state::CallState;
 use super::carrier_failure::ExchangeEnd;
 use super::check_result::judged;
+use super::common_event::CommonEvent;
 use super::context::RequestContext;
 use super::cx::Cx;
+use super::dispatcher::Dispatcher;
 use super::event::{Outcome, Stray, Violation};
 use super::exchanges::Said;
 use super::for_role::ForRole;
 use super::incoming_request::IncomingRequest;
+use super::intake;
 use super::late_probe::LateProbe;
 use super::noise::{defective as defective_frame, report_and_answer};
 use super::outlets::{Arrival, Lane, Observation};
-use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
-use super::{Peer, intake};
 use crate::StrayCause;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
@@ -30,7 +31,7 @@ use crate::rpc::{
 };
 use crate::session::Phase;
 
-impl Peer {
+impl Dispatcher {
     /// Takes a frame in. Total: any bytes, in any phase.
     ///
     /// The caller keeps what has been scanned while it deals with what came in.
@@ -176,7 +177,7 @@ impl Peer {
         cx: &mut Cx<'_, '_>,
         refusal: impl Into<Refusal>,
         request: IncomingRequest<'_, 'a>,
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let Refusal { kind, misfit, detail } = refusal.into();
         let IncomingRequest { id, bytes, arrival, .. } = request;
         let violation = Violation { misfit, ..Violation::of(kind, Some(id), bytes) };
@@ -224,7 +225,7 @@ impl Peer {
 }
 
 /// # Responses
-impl Peer {
+impl Dispatcher {
     pub(super) fn response<'e, 'a>(
         &mut self,
         cx: &mut Cx<'_, '_>,
@@ -243,7 +244,7 @@ impl Peer {
             }
             None => {
                 let cause = self.serving.calls.stray_cause(cx, &id);
-                Some(ForRole::Event(PeerEvent::Stray(Stray { id, cause })))
+                Some(ForRole::Event(CommonEvent::Stray(Stray { id, cause })))
             }
         }
     }
@@ -269,7 +270,7 @@ impl Peer {
                 let outcome = Outcome::PeerError(error);
                 self.answer(cx, call, Answer { outcome, bytes, result_type: ResultType::Absent })
             }
-            None => Some(ForRole::Event(PeerEvent::PeerFault(error))),
+            None => Some(ForRole::Event(CommonEvent::PeerFault(error))),
         }
     }
 
@@ -302,7 +303,7 @@ impl Peer {
         };
         let answer = Answer { outcome, bytes: b"", result_type: ResultType::Absent };
         let mut for_role = self.answer(cx, call, answer);
-        if let Some(ForRole::Event(PeerEvent::CallEnded(ended))) = &mut for_role {
+        if let Some(ForRole::Event(CommonEvent::CallEnded(ended))) = &mut for_role {
             ended.status = status;
         }
         for_role

@@ -12,9 +12,9 @@ use super::asked::Owner;
 use super::call_index::CallIndex;
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::call_state::Below;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Notification;
-use super::peer_event::PeerEvent;
 use super::room::{has_room, make_room};
 use super::subscription::{InSession, Subscription, SubscriptionNews, SubscriptionUpdate, without};
 use super::subscription_state::{changed, keep_early, subscription, subscription_mut};
@@ -134,7 +134,7 @@ impl InSessions<'_> {
         cx: &Cx<'_, '_>,
         kind: NotificationKind,
         notification: Notification<'a>,
-    ) -> Result<Option<PeerEvent<'a>>, Notification<'a>> {
+    ) -> Result<Option<CommonEvent<'a>>, Notification<'a>> {
         let list = match kind {
             NotificationKind::ToolsChanged => Some(0),
             NotificationKind::PromptsChanged => Some(1),
@@ -196,7 +196,7 @@ impl InSessions<'_> {
 }
 
 /// Says that a subscription of a session is open, if that has not been said.
-pub(super) fn grant_in_session(below: &mut Below, call: CallId) -> Option<PeerEvent<'static>> {
+pub(super) fn grant_in_session(below: &mut Below, call: CallId) -> Option<CommonEvent<'static>> {
     let subscription = subscription_mut(below, call)?;
     let in_session = subscription.in_session.as_mut()?;
     if core::mem::replace(&mut in_session.told, true) {
@@ -208,5 +208,5 @@ pub(super) fn grant_in_session(below: &mut Below, call: CallId) -> Option<PeerEv
     let text = |filter| Raw::from_serialize(filter).unwrap_or(Raw::EMPTY_OBJECT);
     let (granted, refused) = (text(&filter), text(&refused));
     let news = SubscriptionNews::Granted { granted, refused };
-    Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }))
+    Some(CommonEvent::Subscription(SubscriptionUpdate { call, news }))
 }

@@ -2,11 +2,11 @@
 
 use core::ops::ControlFlow;
 
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Violation;
 use super::messages::Messages;
 use super::noise::{defective, report_and_answer};
-use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
@@ -20,7 +20,7 @@ pub(super) fn take_in<'a, C: Recycle>(
     cx: &mut Cx<'_, '_>,
     frame: Frame<'a>,
     reception: &mut Reception,
-) -> ControlFlow<Option<PeerEvent<'a>>> {
+) -> ControlFlow<Option<CommonEvent<'a>>> {
     if let Origin::Element(element) = frame.origin() {
         return take_element(messages, cx, (frame, element), reception);
     }
@@ -29,7 +29,7 @@ pub(super) fn take_in<'a, C: Recycle>(
     let Some(kind) = framing_fault(cx, frame) else { return ControlFlow::Continue(()) };
     let fault = Defective { kind, id: None, meant: true, intent: Intent::Other };
     let mut event = defective(messages, cx, fault, frame, reception);
-    if let (Some(PeerEvent::Violation(violation)), Origin::TooLong { length }) =
+    if let (Some(CommonEvent::Violation(violation)), Origin::TooLong { length }) =
         (&mut event, frame.origin())
     {
         violation.length = length;
@@ -66,7 +66,7 @@ fn take_element<'a, C: Recycle>(
     cx: &mut Cx<'_, '_>,
     (frame, element): (Frame<'a>, Element),
     reception: &mut Reception,
-) -> ControlFlow<Option<PeerEvent<'a>>> {
+) -> ControlFlow<Option<CommonEvent<'a>>> {
     let Some(session) = messages.session.terms else {
         return ControlFlow::Break(early_element(messages, cx, (frame, element), reception));
     };
@@ -88,7 +88,7 @@ fn early_element<'a, C: Recycle>(
     cx: &mut Cx<'_, '_>,
     (frame, element): (Frame<'a>, Element),
     reception: &Reception,
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     let config = cx.config;
     let envelope = Envelope::scan(frame.bytes(), config.limits.depth);
     match classify(&envelope, &config.limits, config.versions()) {
@@ -106,7 +106,7 @@ fn forbidden_batch<'a, C: Recycle>(
     cx: &mut Cx<'_, '_>,
     (frame, element): (Frame<'a>, Element),
     reception: &Reception,
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     if 0 < element.index {
         messages.violations.pass_over();
         return None;

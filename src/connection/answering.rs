@@ -1,13 +1,11 @@
-//! `Connection`: what both roles can do on a connection.
+//! What both roles can look at, answer and end on a connection.
 
-use core::hash::{Hash, Hasher};
 use core::time::Duration;
 
 use serde::ser::Serialize;
 
-use super::{Cause, Counts, Cx, Outlets, Peer, Progress, ProgressReport, RequestContext, Role};
+use super::{Cause, Connection, Counts, Outlets, Progress, ProgressReport, RequestContext};
 use crate::capability::CapabilitySet;
-use crate::config::RoleConfig;
 use crate::dialect::RespondError;
 use crate::error::ErrorCode;
 use crate::frame::Frame;
@@ -16,52 +14,7 @@ use crate::rpc::{ErrorObject, Fault};
 use crate::schema::{Prepared, WrittenResult};
 use crate::session::Phase;
 use crate::time::Instant;
-use crate::version::{Revision, RevisionSet};
-
-/// One side of a connection, whichever role it has: what a [`Server`](crate::Server) and a [`Client`](crate::Client) have
-/// in common.
-///
-/// Both roles dereference to it. It is made by neither user nor driver: [`Server::new`](crate::Server::new) and
-/// [`Client::new`](crate::Client::new) make it. It owns the state of the protocol; bytes are in the
-/// [`Inbox`](crate::Inbox) and the [`Outbox`](crate::Outbox) of the caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection {
-    pub(crate) config: RoleConfig,
-    pub(crate) peer: Peer,
-}
-
-/// Without the configuration, which does not change: connections that are equal have equal ones.
-impl Hash for Connection {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self { config: _, peer } = self;
-        peer.hash(state);
-    }
-}
-
-impl Connection {
-    /// A connection at its start, and what this side speaks and offers.
-    pub(crate) fn new(
-        config: RoleConfig,
-        own: (RevisionSet, CapabilitySet),
-        number: ConnectionNumber,
-    ) -> Self {
-        let role = match config {
-            RoleConfig::Server(_) => Role::Server,
-            RoleConfig::Client(_) => Role::Client,
-        };
-        let peer = Peer::new(role, own, number, config.connection());
-        Self { config, peer }
-    }
-
-    /// Enters the machine, at a time or by a command that takes none: the machine, and the context of its step.
-    pub(crate) fn enter<'e>(
-        &'e mut self,
-        now: Option<Instant>,
-        out: &'e mut dyn Outlets,
-    ) -> (&'e mut Peer, Cx<'e, 'e>) {
-        (&mut self.peer, Cx { config: self.config.connection(), now, out })
-    }
-}
+use crate::version::Revision;
 
 /// # Looking
 ///
@@ -69,27 +22,27 @@ impl Connection {
 impl Connection {
     /// Where the connection is in its life.
     pub const fn phase(&self) -> Phase {
-        self.peer.phase()
+        self.dispatcher.phase()
     }
 
     /// The number of the connection, which every handle carries.
     pub fn connection_number(&self) -> ConnectionNumber {
-        self.peer.messages().connection()
+        self.dispatcher.messages().connection()
     }
 
     /// The revision of the session; `None` before there is one.
     pub fn revision(&self) -> Option<Revision> {
-        self.peer.messages().session.terms.map(|session| session.revision)
+        self.dispatcher.messages().session.terms.map(|session| session.revision)
     }
 
     /// What the peer offers, as far as the revision knows it; empty before the session.
     pub fn peer_capabilities(&self) -> CapabilitySet {
-        self.peer.messages().session.terms.map(|session| session.theirs).unwrap_or_default()
+        self.dispatcher.messages().session.terms.map(|session| session.theirs).unwrap_or_default()
     }
 
     /// How much is going on.
     pub fn counts(&self) -> Counts {
-        self.peer.messages().counts()
+        self.dispatcher.messages().counts()
     }
 
     /// Whether a request in this frame would be taken in now, while its outbox holds `unsent` bytes. Also true
@@ -102,33 +55,33 @@ impl Connection {
     /// [`Inbox::peek`](crate::Inbox::peek) gives the frame. Ask again after an answer, after a cancellation, and
     /// when something has left the outbox.
     pub fn has_room_for(&self, frame: &Frame<'_>, unsent: usize) -> bool {
-        self.peer.serving.has_room_for(&self.config.connection().limits, frame, unsent)
+        self.dispatcher.serving.has_room_for(&self.config.connection().limits, frame, unsent)
     }
 
     /// The requests of the peer that can still be answered, in the order they came.
     pub fn open_requests(&self) -> impl Iterator<Item = InboundId> {
-        self.peer.serving.open_requests()
+        self.dispatcher.serving.open_requests()
     }
 
     /// The rules of a request; `None` if it cannot be answered any more.
     pub fn context(&self, request: InboundId) -> Option<RequestContext> {
-        self.peer.serving.context(request)
+        self.dispatcher.serving.context(request)
     }
 
     /// The calls of this side that have not ended, in the order they were made.
     pub fn pending_calls(&self) -> impl Iterator<Item = CallId> {
-        self.peer.serving.calls.pending_calls().map(|(call, _)| call)
+        self.dispatcher.serving.calls.pending_calls().map(|(call, _)| call)
     }
 
     /// Those of them that were made because of a request.
     pub fn calls_made_for(&self, request: InboundId) -> impl Iterator<Item = CallId> {
-        let calls = self.peer.serving.calls.pending_calls();
+        let calls = self.dispatcher.serving.calls.pending_calls();
         calls.filter(move |(_, parent)| *parent == Some(request)).map(|(call, _)| call)
     }
 
     /// Whether a call has not ended.
     pub fn is_pending(&self, call: CallId) -> bool {
-        self.peer.serving.calls.is_pending(call)
+        self.dispatcher.serving.calls.is_pending(call)
     }
 
     /// When to call [`handle_timeout`](crate::Server::handle_timeout) next: in the past if outcomes
@@ -136,7 +89,7 @@ impl Connection {
     ///
     /// Every other method can change it.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.peer.poll_timeout()
+        self.dispatcher.poll_timeout()
     }
 }
 
@@ -150,7 +103,7 @@ impl Connection {
     /// has ended is forgotten ([`RespondError`] is [`Stale`](RespondError::Stale) then), so a
     /// machine that has been released need not be equal to one that has not.
     pub fn release(&mut self) {
-        self.peer.release_memory();
+        self.dispatcher.release_memory();
     }
 }
 
@@ -168,8 +121,8 @@ impl Connection {
         result: &T,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.respond(cx, request, result)
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.respond(cx, request, result)
     }
 
     /// Answers a request with a result that was prepared, which is copied if it was prepared for
@@ -184,8 +137,8 @@ impl Connection {
         result: &Prepared,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.respond_prepared(cx, request, result)
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.respond_prepared(cx, request, result)
     }
 
     /// Answers a request with a result that was written for it, by copying.
@@ -199,8 +152,8 @@ impl Connection {
         result: &WrittenResult<'_>,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.respond_written(cx, request, result)
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.respond_written(cx, request, result)
     }
 
     /// Answers a request with an error. The message is one short sentence.
@@ -215,8 +168,8 @@ impl Connection {
         message: &str,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.reject(cx, request, Fault::plain(code, &message))
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.reject(cx, request, Fault::plain(code, &message))
     }
 
     /// Answers a request with an error and something more to say, any JSON.
@@ -232,9 +185,9 @@ impl Connection {
         data: &T,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
+        let (dispatcher, cx) = &mut self.enter(None, out);
         let fault = Fault { code, message: &message, data: Some(data) };
-        peer.serving.reject(cx, request, fault)
+        dispatcher.serving.reject(cx, request, fault)
     }
 
     /// Answers a request with an error as it came from elsewhere: code, message and data. For gateways.
@@ -248,8 +201,8 @@ impl Connection {
         error: &ErrorObject<'_>,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.reject(cx, request, Fault::of(error))
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.reject(cx, request, Fault::of(error))
     }
 
     /// Tells the peer how far the work on its request is, if it asked for that.
@@ -264,8 +217,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<ProgressReport, RespondError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        peer.serving.report_progress(cx, request, progress)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        dispatcher.serving.report_progress(cx, request, progress)
     }
 }
 
@@ -278,7 +231,7 @@ impl Connection {
     /// frame says so by itself. Only [`ConnectionConfig::keep_alive`](crate::ConnectionConfig)
     /// asks for this.
     pub fn heard(&mut self, now: Instant) {
-        self.peer.heard(self.config.connection(), now);
+        self.dispatcher.heard(self.config.connection(), now);
     }
 
     /// The carrier has ended or failed.
@@ -287,18 +240,18 @@ impl Connection {
     /// [`Timeouts::drain`](crate::Timeouts::drain) has passed; in every other case the
     /// connection is closed at once.
     pub fn disconnected(&mut self, cause: Cause, now: Instant) {
-        self.peer.disconnected(self.config.connection(), cause, now);
+        self.dispatcher.disconnected(self.config.connection(), cause, now);
     }
 
     /// Takes no new work and ends when nothing is in flight, at the latest after `grace`.
     ///
     /// MCP has no message for this: once closed, close the carrier.
     pub fn shut_down(&mut self, grace: Duration, now: Instant) {
-        self.peer.drain(Cause::ShutDown, grace, now);
+        self.dispatcher.drain(Cause::ShutDown, grace, now);
     }
 
     /// Ends it now.
     pub fn close(&mut self) {
-        self.peer.close(Cause::ShutDown);
+        self.dispatcher.close(Cause::ShutDown);
     }
 }

@@ -1,9 +1,9 @@
 //! The state of a subscription in the table of calls, and what it keeps.
 
 use super::call_state::{Below, CallState};
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Notification;
-use super::peer_event::PeerEvent;
 use super::subscription::{Subscription, SubscriptionNews, SubscriptionUpdate};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::CallId;
@@ -36,7 +36,7 @@ pub(super) fn keep_early(
 }
 
 /// The event of a notification that a subscription wants.
-pub(super) fn changed(call: CallId, notification: Notification<'_>) -> PeerEvent<'_> {
+pub(super) fn changed(call: CallId, notification: Notification<'_>) -> CommonEvent<'_> {
     let news = SubscriptionNews::Changed(notification);
-    PeerEvent::Subscription(SubscriptionUpdate { call, news })
+    CommonEvent::Subscription(SubscriptionUpdate { call, news })
 }

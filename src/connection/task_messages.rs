@@ -6,10 +6,10 @@ use super::asked::{Owner, PollKind};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::check_result::judged;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Outcome;
 use super::messages::Messages;
-use super::peer_event::PeerEvent;
 use super::task_snapshot::Snapshot;
 use super::task_update::{TaskTicket, TaskUpdate};
 use crate::dialect::methods::RequestKind;
@@ -130,12 +130,12 @@ pub(super) fn update_of<'a, C: Recycle>(
     below: &Messages<C>,
     call: CallId,
     snapshot: Snapshot<'a>,
-) -> PeerEvent<'a> {
+) -> CommonEvent<'a> {
     let method = method_of(below, call);
     let Snapshot { id, status, message, text, meta, .. } = snapshot;
     let (task, meta) = (Raw::trusted(text), meta.map(Raw::trusted));
     let ticket = TaskTicket::new(id.to_str().into_owned(), method);
-    PeerEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
+    CommonEvent::Task(TaskUpdate { call, ticket, status, message, task, meta })
 }
 
 /// The method of the request of a call, if MCP has it.

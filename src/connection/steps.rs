@@ -7,12 +7,12 @@ use super::call_cx::{Answer, CallCx, CallNews, Next};
 use super::call_index::Stuck;
 use super::call_state::{Call, CallState};
 use super::calls::Calls;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::{CallEnded, CancelCause, Cause, Expiry, Outcome, TaskAnswer};
 use super::for_role::ForRole;
 use super::inputs::{InputRequested, Need};
 use super::notify::release_notification;
-use super::peer_event::PeerEvent;
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
 use super::subscribe::{end_of, ended, next_early};
@@ -144,7 +144,7 @@ impl Calls {
         left: Left,
         outcome: Outcome<'a>,
         stale: bool,
-    ) -> PeerEvent<'a> {
+    ) -> CommonEvent<'a> {
         let Left { call, owner, needed_input, state } = left;
         if let CallState::Subscription(subscription) = state {
             let outcome = match outcome {
@@ -158,9 +158,9 @@ impl Calls {
             return ended(call, end);
         }
         if let Owner::TaskInput(task) = owner {
-            return PeerEvent::TaskAnswer(TaskAnswer { task, call, outcome });
+            return CommonEvent::TaskAnswer(TaskAnswer { task, call, outcome });
         }
-        PeerEvent::CallEnded(CallEnded { stale, needed_input, ..CallEnded::new(call, outcome) })
+        CommonEvent::CallEnded(CallEnded { stale, needed_input, ..CallEnded::new(call, outcome) })
     }
 
     /// The subscriptions of a session.
@@ -221,7 +221,7 @@ impl Calls {
         cx: &mut Cx<'_, '_>,
         call: CallId,
         answer: &Answer<'a>,
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let snapshot = match &answer.outcome {
             Outcome::Result(result) => {
                 task_in(&self.messages, call, result, answer.result_type).flatten()
@@ -232,7 +232,7 @@ impl Calls {
             let id = snapshot.id.to_str().into_owned();
             let ticket = TaskTicket::new(id, method_of(&self.messages, call));
             let cancelled = self.ask_to_cancel(cx, call, &ticket.task_id);
-            PeerEvent::OrphanTask(OrphanTask { ticket, cancelled })
+            CommonEvent::OrphanTask(OrphanTask { ticket, cancelled })
         });
         // The application has its outcome already.
         _ = self.take_out(call);
@@ -263,7 +263,7 @@ impl Calls {
     }
 
     /// The next call that cannot go on.
-    pub(super) fn next_stuck(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_stuck(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while !self.index.stuck.is_empty() {
             let (call, stuck) = self.index.stuck.pop_front()?;
             // A task outlives the connection, and its ticket is worth more than why it could not be asked about.
@@ -292,7 +292,7 @@ impl Calls {
         cx: &mut Cx<'_, '_>,
         call: CallId,
         cause: Cause,
-    ) -> Option<PeerEvent<'static>> {
+    ) -> Option<CommonEvent<'static>> {
         let below = &mut self.messages;
         below.take_back_with(call, |_, _| true, cx.out);
         below.take_back_batch_of(call, cx.out);
@@ -312,7 +312,7 @@ impl Calls {
 /// # What time and the handshake bring about
 impl Calls {
     /// Asks about every task whose time for it has come. Gives one that is lost.
-    pub(super) fn next_poll(&mut self, cx: &mut Cx<'_, '_>) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_poll(&mut self, cx: &mut Cx<'_, '_>) -> Option<CommonEvent<'static>> {
         while let Some(place) = self.messages.outgoing.take_poll(cx.now()) {
             let due = self.step(cx, (CallId(place), false), |state, at| match state {
                 CallState::Task(task) => task.due(at),
@@ -330,10 +330,10 @@ impl Calls {
         cx: &mut Cx<'_, '_>,
         call: CallId,
         expiry: Expiry,
-    ) -> Option<PeerEvent<'static>> {
+    ) -> Option<CommonEvent<'static>> {
         let outcome = Outcome::TimedOut(expiry);
         if mutant!("an_expired_call_goes_on") {
-            return Some(PeerEvent::CallEnded(CallEnded::new(call, outcome)));
+            return Some(CommonEvent::CallEnded(CallEnded::new(call, outcome)));
         }
         let may_become_task = self.may_become_task(cx, call);
         let left = self.leave(call)?;
@@ -363,7 +363,7 @@ impl Calls {
         None
     }
 
-    pub(super) fn next_early(&mut self) -> Option<PeerEvent<'static>> {
+    pub(super) fn next_early(&mut self) -> Option<CommonEvent<'static>> {
         if self.index.early.is_empty() {
             return None;
         }

@@ -5,8 +5,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::ask::NewId;
 use super::call_cx::{CallCx, CallNews, Next};
+use super::common_event::CommonEvent;
 use super::event::{ListPage, Outcome, PagesRestarted, RestartCause};
-use super::peer_event::PeerEvent;
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Elements, Raw, Str, member};
@@ -94,7 +94,7 @@ impl Pages {
                 match asked {
                     Ok(()) => {
                         let page = ListPage { call: at.call, result, stale };
-                        Next::On(Some(CallNews::Event(PeerEvent::Page(page))))
+                        Next::On(Some(CallNews::Event(CommonEvent::Page(page))))
                     }
                     Err(stop) => Next::Ends(Outcome::Cut { stop, last: result }),
                 }
@@ -134,6 +134,6 @@ impl Pages {
 }
 
 fn restarted<S>(call: CallId, cause: RestartCause) -> Next<'static, S> {
-    let event = PeerEvent::PagesRestarted(PagesRestarted { call, cause });
+    let event = CommonEvent::PagesRestarted(PagesRestarted { call, cause });
     Next::On(Some(CallNews::Event(event)))
 }

@@ -1,8 +1,7 @@
 //! What both roles can do about tasks of this side on a connection.
 
-use super::connection::Connection;
 use super::task_host::{self, TaskHost};
-use super::{Outlets, Progress, ProgressReport};
+use super::{Connection, Outlets, Progress, ProgressReport};
 use crate::dialect::RespondError;
 use crate::handle::InboundId;
 use crate::task::{NewTask, TaskCall, TaskError, TaskKey, TaskNews, Tasks};
@@ -26,8 +25,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<TaskKey, TaskError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        TaskHost::new(&mut peer.serving, tasks).begin_task(cx, request, new)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        TaskHost::new(&mut dispatcher.serving, tasks).begin_task(cx, request, new)
     }
 
     /// Begins a task without answering the request: for those who write it down first
@@ -44,7 +43,7 @@ impl Connection {
         tasks: &mut Tasks,
         now: Instant,
     ) -> Result<TaskKey, TaskError> {
-        task_host::create_task(&self.peer.serving, tasks, request, new, now)
+        task_host::create_task(&self.dispatcher.serving, tasks, request, new, now)
     }
 
     /// Answers a request with the task that has been begun for it. `immediate_response` is what the
@@ -61,9 +60,9 @@ impl Connection {
         tasks: &mut Tasks,
         out: &mut impl Outlets,
     ) -> Result<(), TaskError> {
-        let (peer, cx) = &mut self.enter(None, out);
+        let (dispatcher, cx) = &mut self.enter(None, out);
         let about = (request, task);
-        TaskHost::new(&mut peer.serving, tasks).announce_task(cx, about, immediate_response)
+        TaskHost::new(&mut dispatcher.serving, tasks).announce_task(cx, about, immediate_response)
     }
 
     /// Answers a request about tasks, or lets it wait until the task has ended. Whoever asks sees
@@ -82,8 +81,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<Option<TaskNews>, RespondError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        let mut host = TaskHost::new(&mut peer.serving, tasks);
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        let mut host = TaskHost::new(&mut dispatcher.serving, tasks);
         let news = host.serve_task(cx, (request, call))?;
         host.settle_tasks(cx);
         Ok(news)
@@ -94,8 +93,8 @@ impl Connection {
     /// has changed, for every connection that [`Tasks::connections_with_news`] names; what has found
     /// no room is told the next time.
     pub fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut impl Outlets) {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        TaskHost::new(&mut peer.serving, tasks).settle_tasks(cx);
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        TaskHost::new(&mut dispatcher.serving, tasks).settle_tasks(cx);
     }
 
     /// Says how far the work on a task is, if whoever asked for it wants to know, is connected here,
@@ -111,7 +110,7 @@ impl Connection {
         tasks: &mut Tasks,
         out: &mut impl Outlets,
     ) -> Result<ProgressReport, TaskError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        TaskHost::new(&mut peer.serving, tasks).report_task_progress(cx, task, progress)
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        TaskHost::new(&mut dispatcher.serving, tasks).report_task_progress(cx, task, progress)
     }
 }

@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 
 use serde::ser::Serialize;
 
-use super::connection::Connection;
 use super::{
-    Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Delivery, Notice,
-    NotifyError, Outlets, Paging, TaskOptions, TaskTicket,
+    Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Connection, Delivery,
+    Notice, NotifyError, Outlets, Paging, TaskOptions, TaskTicket,
 };
 use crate::handle::{CallId, InboundId};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
@@ -48,8 +47,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        peer.serving.calls.call(cx, method, params, options)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        dispatcher.serving.calls.call(cx, method, params, options)
     }
 
     /// Asks for a list, page by page, under one handle. All pages but the last come as events;
@@ -66,9 +65,9 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
         let method = (M::NAME, M::ITEMS);
-        peer.serving.calls.list(cx, method, paging, options)
+        dispatcher.serving.calls.list(cx, method, paging, options)
     }
 
     /// Sends what `fill` adds as one JSON-RPC batch, or nothing at all if it fails or panics.
@@ -82,8 +81,8 @@ impl Connection {
         out: &mut impl Outlets,
         fill: impl FnOnce(&mut Batch<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        peer.serving.calls.batch(cx, fill)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        dispatcher.serving.calls.batch(cx, fill)
     }
 
     /// Ends a call because its answer is not wanted any more. It is over at once, without an
@@ -98,8 +97,8 @@ impl Connection {
         reason: Option<&str>,
         out: &mut impl Outlets,
     ) -> Result<Cancellation, CancelError> {
-        let (peer, cx) = &mut self.enter(None, out);
-        peer.serving.calls.cancel(cx, call, reason)
+        let (dispatcher, cx) = &mut self.enter(None, out);
+        dispatcher.serving.calls.cancel(cx, call, reason)
     }
 
     /// Ends every call that was made because of a request
@@ -130,8 +129,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        peer.serving.calls.resume_task(cx, ticket, options)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        dispatcher.serving.calls.resume_task(cx, ticket, options)
     }
 
     /// Asks the peer to cancel the task that a call has become, and waits for what comes of that: the
@@ -149,8 +148,8 @@ impl Connection {
         now: Instant,
         out: &mut impl Outlets,
     ) -> Result<(), CallError> {
-        let (peer, cx) = &mut self.enter(Some(now), out);
-        peer.serving.calls.cancel_task(cx, call)
+        let (dispatcher, cx) = &mut self.enter(Some(now), out);
+        dispatcher.serving.calls.cancel_task(cx, call)
     }
 
     /// Stops the timers of all calls, for as long as
@@ -158,12 +157,12 @@ impl Connection {
     /// something. On a client this happens by itself while a request that asks a person is
     /// open.
     pub fn pause(&mut self, now: Instant) {
-        self.peer.messages_mut().set_paused(true, now);
+        self.dispatcher.messages_mut().set_paused(true, now);
     }
 
     /// Lets the timers go on that [`pause`](Self::pause) has stopped.
     pub fn resume(&mut self, now: Instant) {
-        self.peer.messages_mut().set_paused(false, now);
+        self.dispatcher.messages_mut().set_paused(false, now);
     }
 
     /// Sends a notification. Before the session is open it is held; only log messages go out as soon as a server has answered `initialize`.
@@ -208,9 +207,9 @@ impl Connection {
         related: Option<InboundId>,
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
-        let (peer, cx) = &mut self.enter(None, out);
+        let (dispatcher, cx) = &mut self.enter(None, out);
         let change = None;
         let notice = Notice { method, params, related, wanted: None, change };
-        peer.serving.notify(cx, notice)
+        dispatcher.serving.notify(cx, notice)
     }
 }

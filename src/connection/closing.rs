@@ -1,11 +1,13 @@
 //! How a connection ends: each outcome is handed out once, in order, and nothing is left over.
 
 use super::asked::Owner;
+use super::calls::Calls;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
+use super::dispatcher::Dispatcher;
 use super::event::{CancelCause, Cancelled, Cause};
-use super::peer_event::PeerEvent;
+use super::serving::Serving;
 use super::timers::Elapsed;
-use super::{Calls, Peer, Serving};
 use crate::config::ConnectionConfig;
 use crate::handle::{CallId, InboundId};
 use crate::lazy_box::LazyBox;
@@ -14,7 +16,7 @@ use crate::session::Phase;
 use crate::time::Instant;
 
 /// # The end
-impl Peer {
+impl Dispatcher {
     /// The connection is broken, or the peer has ended its side of it.
     ///
     /// A server whose input has ended may still answer: `printf '…' | server` gets its answers.
@@ -79,7 +81,7 @@ impl Peer {
         if is_draining && !lifecycle.draining_told {
             lifecycle.draining_told = true;
             let deadline = lifecycle.drain_deadline().unwrap_or_default();
-            return Some(Elapsed::Event(PeerEvent::Draining { deadline }));
+            return Some(Elapsed::Event(CommonEvent::Draining { deadline }));
         }
         if let Some(event) = self.messages_mut().violations.next_noted() {
             return Some(Elapsed::Event(event));
@@ -103,7 +105,7 @@ impl Peer {
             let id = InboundId(place);
             self.serving.withdraw_request(cx, id);
             let cancelled = Cancelled { id, cause, reason: None };
-            return Some(Elapsed::Event(PeerEvent::Cancelled(cancelled)));
+            return Some(Elapsed::Event(CommonEvent::Cancelled(cancelled)));
         }
         if let Some(event) =
             self.serving.calls.next_stuck(cx).or_else(|| self.serving.calls.next_early())
@@ -123,7 +125,7 @@ impl Peer {
     }
 
     /// The next request that the end of the connection has ended, and then that it has ended.
-    fn next_closed(&mut self) -> Option<PeerEvent<'static>> {
+    fn next_closed(&mut self) -> Option<CommonEvent<'static>> {
         if self.messages().lifecycle.phase != Phase::Closed {
             return None;
         }
@@ -136,7 +138,7 @@ impl Peer {
                 self.serving.listens.remove(place);
             }
             let cause = CancelCause::Closed;
-            return Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }));
+            return Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }));
         }
         if self.messages().lifecycle.closed_told {
             return None;
@@ -146,7 +148,7 @@ impl Peer {
         self.serving.listens = LazyBox::EMPTY;
         self.serving.bridges = LazyBox::EMPTY;
         let cause = self.messages().lifecycle.cause_of_end();
-        Some(PeerEvent::Closed { cause })
+        Some(CommonEvent::Closed { cause })
     }
 
     fn next_ended_call(&mut self, cx: &mut Cx<'_, '_>) -> Option<Elapsed> {

@@ -3,12 +3,12 @@
 use core::fmt;
 
 use super::Role;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::detail::Detail;
 use super::event::Violation;
 use super::messages::Messages;
 use super::outlets::Arrival;
-use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use crate::dialect::features::Feature;
 use crate::error::ViolationKind;
@@ -39,7 +39,7 @@ pub(super) fn defective<'a, C: Recycle>(
     defective: Defective<'a>,
     frame: Frame<'a>,
     reception: &Reception,
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     let Defective { kind, id, meant, intent } = defective;
     let (bytes, origin) = (frame.bytes(), frame.origin());
     let id = id.filter(|_| meant);
@@ -67,7 +67,7 @@ pub(super) fn report_and_answer<'a, C: Recycle>(
     mut violation: Violation<'a>,
     detail: Option<&Detail>,
     reception: &Reception,
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     let arrival = reception.arrival;
     if let Some(code) = violation.kind.code() {
         let message = Complaint { kind: violation.kind, misfit: violation.misfit };

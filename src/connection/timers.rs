@@ -1,14 +1,14 @@
 //! What time brings about: what is due, and how a connection ends.
 
-use super::Peer;
 use super::asked::Owner;
 use super::call_cx::Next;
 use super::call_state::CallState;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
+use super::dispatcher::Dispatcher;
 use super::event::{Cause, Expiry, Outcome};
 use super::for_role::ForRole;
 use super::inputs::InputRequested;
-use super::peer_event::PeerEvent;
 use super::resumed::Resumed;
 use super::room::forget_abandoned;
 use crate::handle::CallId;
@@ -21,7 +21,7 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub(crate) enum Elapsed {
     /// Something that both roles surface.
-    Event(PeerEvent<'static>),
+    Event(CommonEvent<'static>),
     /// `initialize` was not answered in time.
     HandshakeTimedOut,
     /// The connection ended before `initialize` was answered.
@@ -35,7 +35,7 @@ pub(crate) enum Elapsed {
 }
 
 /// # Time
-impl Peer {
+impl Dispatcher {
     /// When `handle_timeout` has something to do: at once if outcomes wait to be handed out.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let outgoing = &self.serving.calls.messages.outgoing;
@@ -117,7 +117,7 @@ impl Peer {
         if policy.close_after.is_some_and(|most| most <= missed) {
             self.close(Cause::Unresponsive);
         }
-        Some(Elapsed::Event(PeerEvent::Unresponsive { missed }))
+        Some(Elapsed::Event(CommonEvent::Unresponsive { missed }))
     }
 
     fn silence_deadline(&self) -> Option<Instant> {

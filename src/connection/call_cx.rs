@@ -1,11 +1,11 @@
 //! `CallCx`: the context of one step of a call, and `Next`: what comes of the step.
 
 use super::call_index::CallIndex;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::Outcome;
 use super::inputs::InputRequested;
 use super::messages::Messages;
-use super::peer_event::PeerEvent;
 use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::lazy_box::LazyBox;
@@ -40,7 +40,7 @@ pub(super) enum Next<'a, S> {
 
 /// What a step tells of a call that goes on.
 pub(super) enum CallNews<'a> {
-    Event(PeerEvent<'a>),
+    Event(CommonEvent<'a>),
     /// The application is asked for input.
     Input(InputRequested),
 }

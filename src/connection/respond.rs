@@ -9,6 +9,7 @@ use super::bridge::InputResult;
 use super::call_cx::Next;
 use super::call_state::CallState;
 use super::change::Change;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::detail::Detail;
 use super::event::{CancelCause, Cancelled};
@@ -18,7 +19,6 @@ use super::notify::{
     Audience, Delivery, Notice, NotifyError, audience, notify_alone, notify_nobody, notify_session,
     uri_in,
 };
-use super::peer_event::PeerEvent;
 use super::route::Role;
 use super::serving::Serving;
 use super::stamp::ReplyKind;
@@ -267,7 +267,7 @@ impl Serving {
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-    ) -> Option<PeerEvent<'static>> {
+    ) -> Option<CommonEvent<'static>> {
         let kind = self.calls.messages.incoming.table.get(id.0)?.kind;
         let answered = if kind == Some(RequestKind::CallTool) {
             self.respond(cx, id, &CallToolResult::error(NOT_GIVEN))
@@ -286,7 +286,7 @@ impl Serving {
             self.finish(cx, taken);
         }
         let cause = CancelCause::InputFailed;
-        Some(PeerEvent::Cancelled(Cancelled { id, cause, reason: None }))
+        Some(CommonEvent::Cancelled(Cancelled { id, cause, reason: None }))
     }
 
     /// The application has answered something that a call needs.

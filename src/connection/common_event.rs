@@ -1,4 +1,4 @@
-//! `PeerEvent`: what one message or one due timer gives to both roles.
+//! `CommonEvent`: what one message or one due timer gives to both roles.
 
 use super::event::{
     CallEnded, Cancelled, Cause, ListPage, PagesRestarted, ProgressUpdate, Stray, TaskAnswer,
@@ -11,7 +11,7 @@ use crate::time::Instant;
 
 /// Everything that both roles surface in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PeerEvent<'a> {
+pub(crate) enum CommonEvent<'a> {
     Cancelled(Cancelled<'a>),
     Progress(ProgressUpdate<'a>),
     Page(ListPage<'a>),

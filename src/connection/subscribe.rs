@@ -5,11 +5,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::call_index::CallIndex;
 use super::call_state::Below;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::{Cause, Notification, Outcome, Violation};
 use super::identity::key;
 use super::outlets::Lane;
-use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::session_subscribe::grant_in_session;
 use super::subscription::{
@@ -42,7 +42,7 @@ pub(super) fn of_subscription<'a>(
     kind: NotificationKind,
     notification: Notification<'a>,
     (bytes, reception): (&'a [u8], &Reception),
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     let params = notification.params.as_ref().and_then(Raw::borrowed).unwrap_or_default();
     let tag = member(params, "_meta").and_then(|meta| member(meta, key::SUBSCRIPTION));
     let id = tag.and_then(|tag| Id::from_literal(tag, cx.config.limits.id_bytes).ok());
@@ -93,7 +93,7 @@ fn acknowledged<'a>(
     cx: &Cx<'_, '_>,
     call: CallId,
     params: &'a str,
-) -> Option<PeerEvent<'a>> {
+) -> Option<CommonEvent<'a>> {
     let granted = member(params, "notifications")?;
     let subscription = subscription_mut(below, call)?;
     if core::mem::replace(&mut subscription.acknowledged, true) {
@@ -109,14 +109,14 @@ fn acknowledged<'a>(
     // An open subscription has no timers, so no pause of the clock can be too long for it.
     below.outgoing.wait(call.0, Wait::Forever, cx.now);
     let news = SubscriptionNews::Granted { granted: Raw::trusted(granted), refused };
-    Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }))
+    Some(CommonEvent::Subscription(SubscriptionUpdate { call, news }))
 }
 
 /// The next thing that subscriptions could not report at once.
 pub(super) fn next_early(
     below: &mut Below,
     index: &mut LazyBox<CallIndex>,
-) -> Option<PeerEvent<'static>> {
+) -> Option<CommonEvent<'static>> {
     while let Some(call) = index.early.front().copied() {
         if let Some(granted) = grant_in_session(below, call) {
             return Some(granted);
@@ -132,7 +132,7 @@ pub(super) fn next_early(
             let lost = core::mem::take(&mut subscription.lost);
             if 0 < lost {
                 let news = SubscriptionNews::Lagged { lost };
-                return Some(PeerEvent::Subscription(SubscriptionUpdate { call, news }));
+                return Some(CommonEvent::Subscription(SubscriptionUpdate { call, news }));
             }
         }
         index.early.pop_front();
@@ -165,7 +165,7 @@ pub(super) fn end_of<'a>(subscription: &Subscription, outcome: Outcome<'a>) -> S
     }
 }
 
-pub(super) fn ended(call: CallId, end: SubscriptionEnd<'_>) -> PeerEvent<'_> {
+pub(super) fn ended(call: CallId, end: SubscriptionEnd<'_>) -> CommonEvent<'_> {
     let news = SubscriptionNews::Ended(end);
-    PeerEvent::Subscription(SubscriptionUpdate { call, news })
+    CommonEvent::Subscription(SubscriptionUpdate { call, news })
 }

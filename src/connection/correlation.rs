@@ -1,16 +1,16 @@
 //! What the peer says about calls of this side: which call a message belongs to, and what it changes.
 
-use super::Calls;
 use super::again::can_be_sent_again;
 use super::asked::{Owner, Wanted};
 use super::call_cx::{CallCx, Next};
 use super::call_index::CallIndex;
 use super::call_state::CallState;
+use super::calls::Calls;
+use super::common_event::CommonEvent;
 use super::cx::Cx;
 use super::event::{Notification, ProgressUpdate, Violation};
 use super::for_role::ForRole;
 use super::notification::{expected, is_about_subscriptions};
-use super::peer_event::PeerEvent;
 use super::reception::Reception;
 use super::route::Role;
 use super::session::Session;
@@ -123,7 +123,7 @@ impl Calls {
         cx: &Cx<'_, '_>,
         params: Option<&Object<'_, 'a>>,
         bytes: &'a [u8],
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let config = cx.config;
         let (mut token, mut progress, mut total, mut message) = (None, None, None, None);
         if let Some(params) = params {
@@ -185,7 +185,7 @@ impl Calls {
         asked.progress = Wanted::Wanted(Some(progress));
         outgoing.wait(place, Wait::Answer, cx.now);
         let call = CallId(place);
-        Some(PeerEvent::Progress(ProgressUpdate { call, progress, total, message }))
+        Some(CommonEvent::Progress(ProgressUpdate { call, progress, total, message }))
     }
 
     /// The server gives something up that it was asked for. It may do so with subscriptions.
@@ -193,7 +193,7 @@ impl Calls {
         &mut self,
         id: &Id<'_>,
         reason: Option<Str<'a>>,
-    ) -> Option<PeerEvent<'a>> {
+    ) -> Option<CommonEvent<'a>> {
         let call = CallId(self.messages.outgoing.find(id.number(false)?)?);
         subscription(&self.messages, call)?;
         _ = self.take_out(call);

@@ -1,0 +1,72 @@
+//! `Dispatcher`: which layer gets a message, a timeout, the end of the connection.
+
+use super::Role;
+use super::call_state::Below;
+use super::calls::Calls;
+use super::keep_alive::Silence;
+use super::messages::Messages;
+use super::serving::Serving;
+use crate::capability::CapabilitySet;
+use crate::config::ConnectionConfig;
+use crate::handle::ConnectionNumber;
+use crate::lazy_box::LazyBox;
+use crate::session::Phase;
+use crate::time::Instant;
+use crate::version::RevisionSet;
+
+/// One side of a connection, whichever side it is: it dispatches messages, timeouts and the end of the connection to the
+/// layers below it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Dispatcher {
+    pub(crate) serving: Serving,
+    /// The role has something to hand out.
+    pub(super) has_news: bool,
+    pub(super) keep_alive: LazyBox<Silence>,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(
+        role: Role,
+        own: (RevisionSet, CapabilitySet),
+        connection: ConnectionNumber,
+        config: &ConnectionConfig,
+    ) -> Self {
+        Self {
+            serving: Serving::new(Calls::new(Messages::new(role, own, connection, config))),
+            has_news: false,
+            keep_alive: LazyBox::EMPTY,
+        }
+    }
+
+    /// The messages of the connection.
+    pub(crate) const fn messages(&self) -> &Below {
+        &self.serving.calls.messages
+    }
+
+    /// The messages of the connection, to be changed.
+    pub(crate) const fn messages_mut(&mut self) -> &mut Below {
+        &mut self.serving.calls.messages
+    }
+
+    pub(crate) const fn phase(&self) -> Phase {
+        self.messages().lifecycle.phase
+    }
+
+    /// Something is to be handed out that nothing has brought about.
+    pub(crate) const fn set_news(&mut self, has_news: bool) {
+        self.has_news = has_news;
+    }
+
+    /// Bytes of the peer have come in.
+    pub(crate) fn heard(&mut self, config: &ConnectionConfig, now: Instant) {
+        if let Some(policy) = config.keep_alive {
+            self.keep_alive.heard(policy, now);
+        }
+    }
+
+    /// Releases all memory that nothing is in.
+    pub(crate) fn release_memory(&mut self) {
+        self.messages_mut().release_memory();
+        self.serving.calls.index.release();
+    }
+}
