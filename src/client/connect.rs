@@ -59,7 +59,7 @@ impl Client {
                 self.connection.dispatcher.messages_mut().lifecycle.step(Step::Begin);
                 self.go(revision, None, now, out);
                 self.announced = Some(self.settle(evidence));
-                self.connection.dispatcher.set_news(true);
+                self.connection.dispatcher.set_news();
             }
         }
         if self.phase() == Phase::Opening {
@@ -263,7 +263,7 @@ impl Client {
                 self.go(revision, None, now, out);
                 self.announced = Some(evidence);
                 self.evidence = Some(evidence);
-                self.connection.dispatcher.set_news(true);
+                self.connection.dispatcher.set_news();
                 Ok(())
             }
             Move::Fail(failing) => return Err(failing),

@@ -15,7 +15,7 @@ pub use connection::{
 };
 pub use server::{BadArguments, Listening, ServerConfig};
 
-/// The configuration of a connection, by the role that its side has.
+/// The configuration of a server or of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RoleConfig {
     Server(Arc<ServerConfig>),

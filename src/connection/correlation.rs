@@ -14,7 +14,7 @@ use super::notification::{expected, is_about_subscriptions};
 use super::reception::Reception;
 use super::route::Role;
 use super::session::Session;
-use super::subscribe::{ended, of_subscription};
+use super::subscribe::of_subscription;
 use super::subscription::SubscriptionEnd;
 use super::subscription_state::subscription;
 use super::task_snapshot::Snapshot;
@@ -196,8 +196,8 @@ impl Calls {
     ) -> Option<CommonEvent<'a>> {
         let call = CallId(self.messages.outgoing.find(id.number(false)?)?);
         subscription(&self.messages, call)?;
-        _ = self.take_out(call);
-        Some(ended(call, SubscriptionEnd::Cancelled { reason }))
+        let left = self.take_out(call)?;
+        Some(left.subscription_ended(SubscriptionEnd::Cancelled { reason }))
     }
 }
 

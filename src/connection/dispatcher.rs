@@ -53,8 +53,8 @@ impl Dispatcher {
     }
 
     /// Something is to be handed out that nothing has brought about.
-    pub(crate) const fn set_news(&mut self, has_news: bool) {
-        self.has_news = has_news;
+    pub(crate) const fn set_news(&mut self) {
+        self.has_news = true;
     }
 
     /// Bytes of the peer have come in.

@@ -7,30 +7,30 @@
 //! | layer | what it owns | what it decides |
 //! |---|---|---|
 //! | [`Connection`] | the configuration, [`Dispatcher`] | what the application can do, whichever role it has |
-//! | `task_host` | nothing: it lends [`Tasks`](crate::task::Tasks) and `Serving` | how tasks of this side appear on a connection |
+//! | `task_host` | nothing; it borrows [`Tasks`](crate::task::Tasks) of the application, and `Serving` | how tasks of this side appear on a connection |
 //! | [`Dispatcher`] | `Serving`, pings | which layer gets a message, a timeout, the end of the connection |
 //! | `Serving` | `Calls`, input bridges, subscriptions of the peer | how a request of the peer is answered, and what ends with it |
 //! | `Calls` | `Messages`, the index of calls, the opening request | how a call of this side goes on, and how it ends |
 //! | `Messages` | the session, the phase, both tables of requests, violations | whether a message may be sent, how it is written, where it goes |
-//! | `rpc` | ids, deadlines, the pausable clock | nothing of MCP |
+//! | `rpc` | ids, deadlines, the pausable clock | which request a response belongs to, and what is due |
 //!
 //! A layer calls only layers below it. What goes up is a return value: an event, or `ForRole` for the role.
 //!
-//! The modules of each layer, from what everything uses upwards. No two modules use each other. A module that holds only
-//! the types of another one is not listed.
+//! The modules, by layer, from the bottom to the top. No two modules use each other. Modules of plain types are not listed.
 //!
 //! | modules | what they do |
 //! |---|---|
-//! | `cx`, `reception`, `outlets`, `counts`, `event`, `room` | what every step is given: the configuration, the time, the output; limits |
+//! | `cx`, `reception`, `outlets`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
 //! | `claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
-//! | `lifecycle`, `session`, `gate`, `rules`, `stamp`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
-//! | `incoming`, `exchange`, `exchanges`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
+//! | `lifecycle`, `session`, `gate`, `rules`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
+//! | `incoming`, `exchange`, `exchanges`, `stamp`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
 //! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `noise`, `intake`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
-//! | `call_cx`, `pages`, `again`, `gathering`, `check_result`, `wanted_inputs` | the context of a call; lists read page by page; requests sent again; results checked |
+//! | `call_index`, `call_cx`, `pages`, `again`, `gathering`, `check_result`, `wanted_inputs` | the context of a call; lists read page by page; requests sent again; results checked |
 //! | `remote_task`, `task_inputs`, `task_messages`, `task_snapshot` | calls that become tasks of the peer |
-//! | `subscription`, `subscription_state`, `subscribe`, `session_subscribe` | subscriptions of this side |
-//! | `call_state`, `call_index`, `opening`, `batch` | what a request of this side stands for; the handshake; batches of this side |
-//! | `calls`, `commands`, `steps`, `correlation` | `Calls`: what the application, the peer and the clock do to a call, each as one step |
+//! | `subscription` | a subscription of this side |
+//! | `call_state`, `opening`, `room` | what a request of this side stands for; the handshake; how many calls there may be |
+//! | `subscription_state`, `subscribe`, `session_subscribe` | subscriptions of this side, where there are sessions and where not |
+//! | `calls`, `commands`, `steps`, `correlation`, `batch` | `Calls`: what the application, the peer and the clock do to a call, each as one step |
 //! | `bridge`, `listens` | calls of this side made for a request of the peer; subscriptions of the peer |
 //! | `serving`, `respond` | `Serving`: what the application and the peer do about a request of the peer |
 //! | `task_host`, `task_news` | tasks of this side, as the peer sees them |
@@ -127,8 +127,7 @@ mod violations;
 mod wanted_inputs;
 
 pub use batch::{Batch, BatchError};
-pub use call_options::TaskOptions;
-pub use call_options::{CallError, CallOptions, Timeout};
+pub use call_options::{CallError, CallOptions, TaskOptions, Timeout};
 pub use cancel::{CancelError, Cancellation};
 pub use carrier_failure::{CarrierFailure, CarrierFailureKind, ExchangeEnd};
 pub use context::{RequestContext, TaskRequest};
@@ -209,7 +208,7 @@ impl Connection {
         Self { config, dispatcher }
     }
 
-    /// Enters the machine, at a time or by a command that takes none: the machine, and the context of its step.
+    /// The dispatcher and the context for one step: at a time, or `None` for a command that takes no time.
     pub(crate) fn enter<'e>(
         &'e mut self,
         now: Option<Instant>,

@@ -21,13 +21,12 @@ use super::noise::{defective as defective_frame, report_and_answer};
 use super::outlets::{Arrival, Lane, Observation};
 use super::reception::Reception;
 use super::request::{Admission, Admitted, Refusal};
-use crate::StrayCause;
 use crate::error::ViolationKind;
 use crate::frame::Frame;
 use crate::handle::CallId;
 use crate::json::{Envelope, Member, Raw, ScannedFrame, shown};
 use crate::rpc::{
-    Defective, ErrorObject, Id, Intent, Message, ResultType, classify, write_success,
+    Defective, ErrorObject, Id, Intent, Message, ResultType, StrayCause, classify, write_success,
 };
 use crate::session::Phase;
 

@@ -320,8 +320,12 @@ impl<C: Recycle> Admission<'_, C> {
     }
 }
 
-/// Takes a request of the session into the table, unless the table is full or the progress token
-/// is none.
+/// Takes a request of the peer into the table.
+///
+/// # Errors
+///
+/// How the request is to be refused: the table, the batches or the bytes that may be kept are full, or its progress token
+/// is malformed.
 pub(super) fn admit<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -416,6 +420,7 @@ fn related_task<'a>(
     }
     Raw::from_serialize(&Raw::trusted(related)).ok().map(|raw| Cow::Owned(raw.as_json().into()))
 }
+
 /// A number that is not negative and has no fraction, however it is written.
 fn whole(literal: &str) -> Option<u64> {
     literal.parse().ok().or_else(|| {

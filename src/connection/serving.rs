@@ -22,6 +22,7 @@ use super::progress_report::{Progress, ProgressReport};
 use super::reception::Reception;
 use super::route::Role;
 use super::stamp::ReplyKind;
+use super::steps::Left;
 use super::{progress, request};
 use crate::dialect::RespondError;
 use crate::dialect::methods::{NotificationKind, RequestKind};
@@ -323,7 +324,7 @@ impl Serving {
     fn never_sent(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        left: super::steps::Left,
+        left: Left,
         refused: Option<CallError>,
     ) -> Option<CommonEvent<'static>> {
         match (left.owner(), refused) {

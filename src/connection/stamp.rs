@@ -1,4 +1,4 @@
-//! What the machine adds to results where there are no sessions
+//! What the machine adds to results
 //! ([results](https://modelcontextprotocol.io/specification/2026-07-28/basic#responses),
 //! [caching](https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching)).
 
@@ -28,8 +28,8 @@ pub(super) enum ReplyKind {
     InputRequired,
 }
 
-/// Writes the result of an exchange with everything that the machine has to add to it. In a session
-/// that is nothing; nor is it anything for what is relayed.
+/// Writes the result of an exchange with everything that the machine has to add to it. In a session that is only the task
+/// that the result belongs to; to a result that is relayed nothing is added.
 pub(super) fn stamped<R>(
     identity: Option<&Identity>,
     exchange: &Exchange,

@@ -15,8 +15,8 @@ use super::inputs::{InputRequested, Need};
 use super::notify::release_notification;
 use super::remote_task::RemoteTask;
 use super::session_subscribe::InSessions;
-use super::subscribe::{end_of, ended, next_early};
-use super::subscription::SubscriptionEnd;
+use super::subscribe::{end_of, next_early};
+use super::subscription::{SubscriptionEnd, SubscriptionNews, SubscriptionUpdate};
 use super::task_messages::{method_of, poll, task_in};
 use super::task_update::{OrphanTask, TaskTicket};
 use super::wanted_inputs::withdraw;
@@ -42,6 +42,12 @@ impl Left {
     /// Who gets the answer.
     pub(super) const fn owner(&self) -> Owner {
         self.owner
+    }
+
+    /// The last event of a subscription.
+    pub(super) fn subscription_ended(self, end: SubscriptionEnd<'_>) -> CommonEvent<'_> {
+        let news = SubscriptionNews::Ended(end);
+        CommonEvent::Subscription(SubscriptionUpdate { call: self.call, news })
     }
 }
 
@@ -141,22 +147,22 @@ impl Calls {
     /// The last event of a call.
     pub(super) fn ended<'a>(
         &mut self,
-        left: Left,
+        mut left: Left,
         outcome: Outcome<'a>,
         stale: bool,
     ) -> CommonEvent<'a> {
-        let Left { call, owner, needed_input, state } = left;
-        if let CallState::Subscription(subscription) = state {
+        if let CallState::Subscription(subscription) = &mut left.state {
             let outcome = match outcome {
                 Outcome::Unsent => Outcome::Closed(self.messages.lifecycle.cause_of_end()),
                 outcome => outcome,
             };
-            let end = end_of(&subscription, outcome);
+            let end = end_of(subscription, outcome);
             if matches!(end, SubscriptionEnd::Lost(_)) && !subscription.is_automatic {
-                self.index.lost.push(subscription.requested);
+                self.index.lost.push(core::mem::take(&mut subscription.requested));
             }
-            return ended(call, end);
+            return left.subscription_ended(end);
         }
+        let Left { call, owner, needed_input, state: _ } = left;
         if let Owner::TaskInput(task) = owner {
             return CommonEvent::TaskAnswer(TaskAnswer { task, call, outcome });
         }

@@ -164,8 +164,3 @@ pub(super) fn end_of<'a>(subscription: &Subscription, outcome: Outcome<'a>) -> S
         _ => SubscriptionEnd::Lost(Cause::ShutDown),
     }
 }
-
-pub(super) fn ended(call: CallId, end: SubscriptionEnd<'_>) -> CommonEvent<'_> {
-    let news = SubscriptionNews::Ended(end);
-    CommonEvent::Subscription(SubscriptionUpdate { call, news })
-}

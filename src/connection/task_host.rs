@@ -25,7 +25,8 @@ use crate::time::Instant;
 
 pub(super) const NO_SUCH_TASK: &str = "no such task";
 
-/// The tasks of this side on one connection: it stands above the machine and carries what changes between the two.
+/// The tasks of this side and one connection, borrowed for one step: it answers what the peer asks about tasks, and tells
+/// the connection what has changed with them.
 pub(crate) struct TaskHost<'h> {
     pub(super) serving: &'h mut Serving,
     pub(super) tasks: &'h mut Tasks,
@@ -302,6 +303,3 @@ impl TaskHost<'_> {
         Ok(can_go_on.then_some(TaskNews::Input(key)))
     }
 }
-
-/// # Answering
-impl TaskHost<'_> {}

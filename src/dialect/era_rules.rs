@@ -1,7 +1,8 @@
 //! `EraRules`: the differences between the legacy and the modern era that the machine acts on, one row each.
 //!
 //! A difference between two revisions of one era is a [`Feature`](super::features::Feature). Code asks a row by its name
-//! and never compares eras; only routing and negotiation do, because they decide which era a request belongs to.
+//! and never compares eras. Only the admission of requests and negotiation do, because they decide which era a request
+//! belongs to.
 
 use super::features::Feature;
 use super::refusal::NotAllowed;

@@ -1,9 +1,10 @@
 //! What each message looks like in each revision, and the writer that keeps to it.
 //!
-//! A shape says what a value may look like, and since and until when each of its members exists. The
+//! A shape says what a value may look like, and in which revisions each of its members exists. The
 //! tables of `dialect` are made of shapes. The writer, a [`serde::Serializer`], compares what the application serialises
 //! with its shape while it appends to an outbox: members that the revision has no place for are left out, and what does
-//! not fit is an [`EncodeError`] that names the place. It also adds what the machine has to say, without a second pass.
+//! not fit is an [`EncodeError`] that names the place. It adds the members of the machine, such as `_meta` and
+//! `resultType`, in the same pass.
 //! What a peer has sent is compared with the same shapes.
 
 mod additions;

@@ -14,8 +14,7 @@ use super::payload::{Empty, Payload};
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
-use crate::json::raw::MemberTexts;
-use crate::json::raw::RAW_VALUE;
+use crate::json::raw::{MemberTexts, RAW_VALUE};
 
 /// A result that has been compared with what its method asks for in one revision, once, and is then
 /// sent by copying: a list of tools that is the same for everybody, for example.

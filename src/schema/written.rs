@@ -11,8 +11,7 @@ use super::payload::{Empty, Payload};
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
-use crate::json::raw::MemberTexts;
-use crate::json::raw::RAW_VALUE;
+use crate::json::raw::{MemberTexts, RAW_VALUE};
 
 /// The result of one request as JSON text in a buffer of the caller, checked against what its method asks for in the
 /// revision of the request.

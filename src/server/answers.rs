@@ -3,7 +3,7 @@
 use super::Server;
 use super::event::Request;
 use crate::capability::{Capability, CapabilitySet};
-use crate::config::{BadArguments, ServerConfig};
+use crate::config::BadArguments;
 use crate::connection::{Cx, Outlets, TaskHost};
 use crate::dialect::features::Feature;
 use crate::dialect::{NotAllowed, RespondError};
@@ -25,18 +25,6 @@ pub enum TaskMode {
     /// The call may become a task. In a session it is one that the client has asked for, where there are
     /// no sessions that is for the server to decide.
     Task,
-}
-
-impl ServerConfig {
-    fn arguments_are_the_tools(&self, server: &Server, request: InboundId) -> bool {
-        match self.bad_arguments {
-            BadArguments::Request => false,
-            BadArguments::Tool => true,
-            BadArguments::ByRevision => server
-                .context(request)
-                .is_none_or(|context| Feature::ArgumentsAreTheTools.is_in(context.revision)),
-        }
-    }
 }
 
 /// # Asking for input
@@ -99,7 +87,7 @@ impl Server {
     }
 
     /// Answers a `tools/call` whose arguments do not fit the tool, as
-    /// [`ServerConfig::bad_arguments`] says. The text tells what is wrong with them, for a model.
+    /// [`ServerConfig::bad_arguments`](crate::ServerConfig::bad_arguments) says. The text tells what is wrong with them, for a model.
     ///
     /// An unknown tool is another thing: [`reject`](crate::Connection::reject) it with
     /// [`INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) in every revision.
@@ -113,7 +101,14 @@ impl Server {
         text: &str,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
-        if self.config.arguments_are_the_tools(self, request) {
+        let is_the_tools = match self.config.bad_arguments {
+            BadArguments::Request => false,
+            BadArguments::Tool => true,
+            BadArguments::ByRevision => self
+                .context(request)
+                .is_none_or(|context| Feature::ArgumentsAreTheTools.is_in(context.revision)),
+        };
+        if is_the_tools {
             self.respond(request, &CallToolResult::error(text), out)
         } else {
             self.reject(request, ErrorCode::INVALID_PARAMS, text, out)

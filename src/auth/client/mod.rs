@@ -1,8 +1,9 @@
 //! The client's side: a machine that gets access tokens for one MCP server and keeps them.
 //!
-//! [`Authorizer`] holds the stage of an authorization and gives each input to a step: a function that takes `Inner` and
-//! what is known at the stage, and returns the next stage or a failure. A step calls only steps below it: `refreshing`,
-//! `discovery`, `identifying`, `login`, `registering` and `token`, in this order.
+//! [`Authorizer`] holds an `Activity`, which is shown as a [`Stage`]. `answers` and `challenged` give each input to a step:
+//! a function of `Inner` and what is known, which returns the next `Activity` or a failure. The steps are in six modules,
+//! from the top to the bottom: `refreshing`, `discovery`, `identifying`, `login`, `registering`, `token`. A step calls only
+//! steps below it. All send through `fetching`.
 
 mod access_token;
 mod activity;
