@@ -9,7 +9,7 @@ use crate::time::Instant;
 
 /// # Subscribing
 impl Client {
-    /// Asks to be told of what a filter says, until [`cancel`](crate::Connection::cancel) or the end of the connection.
+    /// Subscribes to the changes that a filter names, until [`cancel`](crate::Connection::cancel) or the end of the connection.
     /// All that comes of it is a [`Subscription`](crate::ClientEvent::Subscription) event: first that it is
     /// open, then what changes, and once how it ended.
     ///

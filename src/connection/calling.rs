@@ -86,7 +86,7 @@ impl Connection {
     }
 
     /// Ends a call because its answer is not wanted any more. It is over at once, without an
-    /// event; the peer is told unless nothing had been sent yet.
+    /// event; the peer is notified unless nothing had been sent yet.
     ///
     /// # Errors
     ///

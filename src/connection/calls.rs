@@ -1,4 +1,4 @@
-//! `Calls`: the calls of this side, whatever each of them stands for.
+//! `Calls`: the calls of this side, of every kind.
 
 use super::call_index::CallIndex;
 use super::call_state::Below;

@@ -95,7 +95,7 @@ impl Calls {
                 return self.messages.violations.report(cx, violation).map(ForRole::Event);
             }
         }
-        if let Some((call, snapshot)) = told_of_task(&self.index, kind, params) {
+        if let Some((call, snapshot)) = task_of_notification(&self.index, kind, params) {
             return self.step(cx, (call, false), |state, at| match state {
                 CallState::Task(task) => task.seen(at, snapshot, bytes),
                 _ => Next::On(None),
@@ -202,7 +202,7 @@ impl Calls {
 }
 
 /// The call that has become the task which a notification is about.
-fn told_of_task<'a>(
+fn task_of_notification<'a>(
     index: &CallIndex,
     kind: Option<NotificationKind>,
     params: Option<&Object<'_, 'a>>,

@@ -65,7 +65,7 @@ impl Connection {
         TaskHost::new(&mut dispatcher.serving, tasks).announce_task(cx, about, immediate_response)
     }
 
-    /// Answers a request about tasks, or lets it wait until the task has ended. Whoever asks sees
+    /// Answers a request about tasks, or lets it wait until the task has ended. A requestor sees
     /// only the tasks that were begun for the same [`Requestor`](crate::Requestor).
     ///
     /// It also does what [`settle_tasks`](Self::settle_tasks) does.
@@ -91,14 +91,14 @@ impl Connection {
     /// Tells on this connection what there is to tell of tasks, as far as there is room: results
     /// that somebody waits for, changes, and what tasks ask for in a session. Call it after a task
     /// has changed, for every connection that [`Tasks::connections_with_news`] names; what has found
-    /// no room is told the next time.
+    /// no room is sent the next time.
     pub fn settle_tasks(&mut self, tasks: &mut Tasks, now: Instant, out: &mut impl Outlets) {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
         TaskHost::new(&mut dispatcher.serving, tasks).settle_tasks(cx);
     }
 
-    /// Says how far the work on a task is, if whoever asked for it wants to know, is connected here,
-    /// and has a session. Elsewhere nobody is told: see [`Tasks::set_message`].
+    /// Reports the progress of a task, if its requestor gave a progress token, is connected here, and
+    /// has a session. Otherwise nothing is sent: see [`Tasks::set_message`].
     ///
     /// # Errors
     ///

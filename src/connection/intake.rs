@@ -14,7 +14,7 @@ use crate::frame::{Element, Frame, Origin};
 use crate::json::Envelope;
 use crate::rpc::{Defective, Intent, Message, Recycle, classify, defect_kind};
 
-/// Takes a frame in. `Break` says that its text is not to be read, and what there is to tell of it.
+/// Takes a frame in. `Break` says that its text is not to be read, and has the event, if there is one.
 pub(super) fn take_in<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
@@ -82,7 +82,7 @@ fn take_element<'a, C: Recycle>(
     ControlFlow::Continue(())
 }
 
-/// An element of a batch while nothing is agreed: each request is told by its id.
+/// An element of a batch while nothing is agreed: each request is refused under its own id.
 fn early_element<'a, C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,

@@ -1,4 +1,4 @@
-//! Frames in: told apart, and handed to whatever deals with their kind of message.
+//! Frames in: classified, and handed to the layer that handles their kind of message.
 
 use core::ops::ControlFlow;
 

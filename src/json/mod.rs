@@ -1,7 +1,7 @@
 //! JSON where it is read from the wire: a scanner and borrowed views. Nothing in here is of MCP.
 //!
 //! serde_json decodes payloads into the caller's types. What happens before that is done here, because it has to hold for
-//! bytes that nobody has looked at yet. The writer, which knows what each message looks like, is in
+//! bytes that have not been checked yet. The writer, which knows what each message looks like, is in
 //! [`schema`](crate::schema):
 //!
 //! - [`Envelope::scan`] validates one frame and finds the members of its JSON-RPC envelope in one

@@ -1,7 +1,7 @@
 //! `Writer`: appends JSON to a buffer it may not overfill.
 //!
-//! It prints the same text as serde_json, which cannot write into a buffer without `std`. Where it is
-//! told what shape comes next it makes sure of it.
+//! It prints the same text as serde_json, which cannot write into a buffer without `std`. If a shape
+//! is expected of the next value, it checks that the value has it.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::capability::CapabilitySet;
 use crate::json::number::Number;
 use crate::version::Revision;
 
-/// Appends to a buffer up to a limit. Whoever made the writer takes back what a failure leaves.
+/// Appends to a buffer up to a limit. The caller that made the writer removes the output of a failed write.
 pub(crate) struct Writer<'a> {
     pub(super) buffer: &'a mut Vec<u8>,
     pub(super) limit: usize,
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
         self.buffer.drain(start..end);
     }
 
-    /// Appends `null`. Whether it may stand here is for whoever expected something to say.
+    /// Appends `null`. The caller that expected a shape decides whether `null` may stand here.
     pub(super) fn push_null(&mut self) -> Result {
         self.wrote_null = !matches!(self.take_expected(), Shape::Any);
         self.push(b"null")

@@ -33,7 +33,7 @@ impl Server {
     /// user has to fill in, the answer of a model, the roots. The request comes again, as another
     /// [`Request`] event, with [`inputs`](Request::inputs) and [`state`](Request::state).
     ///
-    /// The handler is the same in both eras. Where requests stand alone the client is told, and makes
+    /// The handler is the same in both eras. Where requests stand alone the answer says so, and the client makes
     /// the request again if and when it likes; nothing of it is kept here. In a session the machine asks
     /// the client itself, one request for each thing, and the same request (it has the same
     /// [`id`](Request::id)) comes again once all answers are there. If one of them is an error or does
@@ -66,8 +66,8 @@ impl Server {
 
 /// # Answering as the revision says
 impl Server {
-    /// Refuses a request because the client has not declared what it takes to serve it. The client is
-    /// told which of the needed capabilities it lacks: with `-32021` where requests stand alone, in a
+    /// Refuses a request because the client has not declared what it takes to serve it. The answer
+    /// names the capabilities that the client lacks: with `-32021` where requests stand alone, in a
     /// session with a failure of the tool if one was called, else with `-32602`.
     ///
     /// Ask [`RequestContext::capabilities`](crate::RequestContext::capabilities) before anything is done
@@ -187,7 +187,7 @@ impl Server {
 /// # Granting subscriptions
 impl Server {
     /// Grants a subscription, as far as `filter` goes and the server offers it; everything that was asked
-    /// for if there is none. The client is told what it gets, and first of all whatever has changed since
+    /// for if there is none. The client is sent what is granted, and first of all what has changed since
     /// it asked. Tasks are granted by [`grant_with_tasks`](Self::grant_with_tasks) only.
     ///
     /// The subscription lasts until the client cancels it, the connection ends, or the request is

@@ -187,7 +187,7 @@ impl Server {
             let event = match dispatcher.handle_timeout(cx)? {
                 Elapsed::Event(event) => Some(event.into()),
                 Elapsed::Resumed(resumed) => input::resumed(&self.connection, resumed),
-                // A server opens no connection, and nobody needs anything of it before answering it.
+                // A server opens no connection, and no answer to its calls requires input of it.
                 Elapsed::HandshakeTimedOut
                 | Elapsed::HandshakeLost(_)
                 | Elapsed::Input(_)
@@ -255,7 +255,7 @@ impl Server {
                 self.notification(kind, notification, now, out)
             }
             ForRole::Resumed(resumed) => input::resumed(&self.connection, resumed),
-            // A server opens no connection, and nobody needs anything of it before answering it.
+            // A server opens no connection, and no answer to its calls requires input of it.
             ForRole::HandshakeEnded(_) | ForRole::LateProbe(_) | ForRole::Input(_) => None,
         }
     }

@@ -184,7 +184,7 @@ impl Record {
         }
     }
 
-    /// The next thing that it asks for and nobody has been asked about.
+    /// The next input that it needs and for which no request has been sent.
     pub(crate) fn next_wanted(&self) -> Option<&Wanted> {
         self.inputs.wanted.iter().find(|wanted| wanted.progress == Asking::Waits)
     }

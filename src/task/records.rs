@@ -13,7 +13,7 @@ use crate::time::Instant;
 
 /// All tasks: by key, by id, by owner in the order they were begun, and by when they expire.
 ///
-/// What counts towards [`TasksConfig::bytes`] is counted here. Whoever changes a record calls
+/// What counts towards [`TasksConfig::bytes`] is counted here. After a change of a record, call
 /// [`count_again`](Self::count_again).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Records {
@@ -59,7 +59,7 @@ impl Records {
         self.table.iter().map(|(place, record)| (TaskKey(place), record))
     }
 
-    /// The task with this id, whoever asked for it.
+    /// The task with this id, of any requestor.
     pub(super) fn find(&self, id: &str) -> Option<TaskKey> {
         let is_it = |index| {
             let place = self.table.place_of(index);
@@ -192,7 +192,7 @@ impl Records {
     }
 }
 
-/// FNV-1a. Ids are made by the application, so nobody can choose them to be alike.
+/// FNV-1a. Ids are made by the application, so a peer cannot choose them to collide.
 fn hash(id: &str) -> u32 {
     id.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -212,7 +212,7 @@ impl Authorizer {
     /// own gives `None`.
     pub fn claimed(&mut self, job: JobId, stored: Option<Saved>, now: Instant) {
         let Some(activity) = self.answered(job) else {
-            // It took so long that nobody waits for it.
+            // It took so long that the authorization has ended.
             return self.inner.effects.push_back(Effect::Unclaim);
         };
         let outcome = match activity {

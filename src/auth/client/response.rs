@@ -36,7 +36,7 @@ impl<'r> FetchedResponse<'r> {
         matches!(self.status, 408 | 425 | 429 | 500..=599)
     }
 
-    /// How long the server asks to be left alone, if it says so in seconds. A date cannot be told without a calendar.
+    /// How long the server asks to be left alone, if it says so in seconds. A date cannot be computed without a calendar.
     pub(super) fn pause(&self) -> Option<Duration> {
         let seconds: u64 = self.retry_after?.trim().parse().ok()?;
         Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))

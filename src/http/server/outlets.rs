@@ -99,7 +99,7 @@ impl<E: EventStore> Outlets for Streams<E> {
         match (self.manner, lane) {
             (Manner::OneStream(_), _) => true,
             (Manner::Alone | Manner::Assumed, _) => false,
-            (Manner::Session(_), Lane::Exchange(id)) if self.table.is_nobody_there(id) => false,
+            (Manner::Session(_), Lane::Exchange(id)) if self.table.is_unreachable(id) => false,
             (Manner::Session(_), _) if self.config.responses == ResponseMode::Json => has_listener,
             (Manner::Session(_), _) => true,
         }

@@ -135,8 +135,8 @@ impl StreamTable {
         stream.response.as_mut().filter(|_| stream.generation == id.generation)
     }
 
-    /// Whether what is said about a request reaches nobody: its stream has broken off for good.
-    pub(super) fn is_nobody_there(&self, id: InboundId) -> bool {
+    /// Whether a message about a request cannot reach the client: its stream has broken off for good.
+    pub(super) fn is_unreachable(&self, id: InboundId) -> bool {
         let Some(number) = self.stream_of_request(id) else { return false };
         self.streams.get(&number).is_none_or(|stream| stream.is_lost())
     }
