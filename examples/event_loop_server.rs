@@ -16,13 +16,12 @@ use std::time::Duration;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, Tool};
 use mcp_sansio::{
-    Call, Cause, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Phase, RespondError,
-    Server, ServerConfig, ServerEvent,
+    Call, Cause, ErrorCode, Framing, InboundId, Inbox, Instant, Outbox, Payload, Phase,
+    RespondError, Server, ServerConfig, ServerEvent,
 };
 use mcp_sansio_std::Clock;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
-use serde::Serialize;
 
 const LISTENER: Token = Token(0);
 
@@ -157,7 +156,7 @@ fn handle(
 
 /// Answers a request, with an error if the result cannot be written: the request is still open then, and
 /// the client waits.
-fn answer(id: InboundId, result: &impl Serialize, server: &mut Server, outbox: &mut Outbox) {
+fn answer(id: InboundId, result: &impl Payload, server: &mut Server, outbox: &mut Outbox) {
     use RespondError::{Answered, Cancelled, Closed, Stale};
     match server.respond(id, result, outbox) {
         // No client waits for a request that was cancelled or has ended.

@@ -115,7 +115,7 @@
 //! mistaken for those of another connection or of an earlier use.
 //!
 //! Methods are called by type (`client.call::<method::CallTool>(…)`, see [`model::method`]) or by
-//! name with anything that is `Serialize`. Requests arrive as views on the input ([`Call`]); whatever
+//! name with any [`Payload`]. Requests arrive as views on the input ([`Call`]); whatever
 //! no view has a field for is in `params`, as [`json::Raw`].
 //!
 //! # Words
@@ -313,7 +313,7 @@ pub use frame::{Frame, Frames, Framing, Inbox, MessageBytes, Messages, Outbox};
 pub use handle::{CallId, ConnectionNumber, InboundId, Principal, Requestor};
 pub use limits::Limits;
 pub use rpc::{ErrorObject, Id, StrayCause};
-pub use schema::{Prepared, WrittenResult};
+pub use schema::{Json, Payload, Prepared, WrittenResult};
 pub use server::{
     Call, CallTool, ChangedList, Complete, GetPrompt, Log, Opened, Page, Request, Server,
     ServerEvent, Subscribed, TaskMode, request_state,

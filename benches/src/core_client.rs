@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use mcp_sansio::{
-    CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Limits,
+    CallId, CallOptions, Client, ClientConfig, ClientEvent, Framing, Inbox, Instant, Json, Limits,
     Outbox, RevisionSet,
 };
 
@@ -52,7 +52,8 @@ impl Asking {
         let Self { client, outbox, .. } = self;
         self.made += 1;
         let params = CallParams::of(messages::TEXT);
-        let call = || client.call_method("tools/call", &params, options, Instant::EPOCH, outbox);
+        let call =
+            || client.call_method("tools/call", &Json(&params), options, Instant::EPOCH, outbox);
         stage_writing(call).unwrap()
     }
 

@@ -7,8 +7,8 @@ use mcp_sansio::json::{Envelope, Raw};
 use mcp_sansio::model::method::ListTools;
 use mcp_sansio::model::{ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
-    Call, Framing, InboundId, Inbox, Instant, Limits, Outbox, Prepared, Progress, RespondError,
-    Revision, Server, ServerConfig, ServerEvent,
+    Call, Framing, InboundId, Inbox, Instant, Json, Limits, Outbox, Prepared, Progress,
+    RespondError, Revision, Server, ServerConfig, ServerEvent,
 };
 
 use crate::messages::{self, Echo};
@@ -35,7 +35,7 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
         }
         Case::ListPreparedTools => {
             let result = prepared_tools();
-            lists(move |server, id, out| server.respond_prepared(id, &result, out))
+            lists(move |server, id, out| server.respond(id, &result, out))
         }
         Case::Progress => reports(),
         _ => return None,
@@ -123,7 +123,7 @@ pub(crate) fn echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbo
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
     let text = text.as_ref().and_then(Raw::as_string).unwrap();
     let text = text.as_plain().unwrap();
-    stage_writing(|| server.respond(request.id, &Echo::of(text), out)).unwrap();
+    stage_writing(|| server.respond(request.id, &Json(&Echo::of(text)), out)).unwrap();
 }
 
 fn answers(message: &str) -> Rounds {

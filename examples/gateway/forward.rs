@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use mcp_sansio::model::LoggingLevel;
 use mcp_sansio::{
-    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId, Outcome, Request,
-    RequestContext, RespondError, Timeout,
+    Call, CallEnded, CallId, CallOptions, Era, ErrorCode, ErrorObject, InboundId, Outcome, Payload,
+    Request, RequestContext, RespondError, Timeout,
 };
-use serde::Serialize;
 
 use crate::gateway::Gateway;
 use crate::lists::{Kind, List};
@@ -147,7 +146,7 @@ impl Gateway {
         }
     }
 
-    fn respond<T: Serialize>(&mut self, request: InboundId, upstream: usize, result: &T) {
+    fn respond<T: Payload>(&mut self, request: InboundId, upstream: usize, result: &T) {
         if let Err(RespondError::Encode(error)) =
             self.server.respond(request, result, &mut self.outbox)
         {

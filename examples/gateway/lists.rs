@@ -11,8 +11,8 @@ use mcp_sansio::model::method::{
 };
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Capability, ErrorCode, InboundId, Instant, ListPage, Outcome,
-    Page, Paging, RespondError, Timeout,
+    CallError, CallId, CallOptions, Capability, ErrorCode, InboundId, Instant, Json, ListPage,
+    Outcome, Page, Paging, RespondError, Timeout,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -200,10 +200,10 @@ impl Gateway {
     /// that.
     fn answer_list(&mut self, request: InboundId, list: &List) -> Result<(), RespondError> {
         let (server, out) = (&mut self.server, &mut self.outbox);
-        let result = server.respond(request, &Whole { list, left_out: None }, out);
+        let result = server.respond(request, &Json(Whole { list, left_out: None }), out);
         let Err(RespondError::Encode(EncodeError::Misfit(_))) = result else { return result };
         for (odd, upstream) in self.upstreams.iter().enumerate() {
-            if server.respond(request, &Whole { list, left_out: Some(odd) }, out).is_ok() {
+            if server.respond(request, &Json(Whole { list, left_out: Some(odd) }), out).is_ok() {
                 let (name, items) = (&upstream.name, list.kind.items());
                 say!("{name}: {items} not listed: the client could not read them");
                 return Ok(());

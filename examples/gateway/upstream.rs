@@ -8,9 +8,8 @@ use mcp_sansio::model::{
 };
 use mcp_sansio::{
     CallError, CallId, CallOptions, Client, ClientConfig, ConnectError, ConnectFailure,
-    ConnectionNumber, Era, Framing, InboundId, Instant, Outbox, Phase,
+    ConnectionNumber, Era, Framing, InboundId, Instant, Outbox, Payload, Phase,
 };
-use serde::Serialize;
 
 use crate::side_table::SideTable;
 
@@ -76,7 +75,7 @@ impl Upstream {
     }
 
     /// Calls a method, for a purpose.
-    pub(crate) fn call<T: Serialize>(
+    pub(crate) fn call<T: Payload>(
         &mut self,
         errand: Errand,
         method: &str,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_sansio::testing::{Broken, Choices, Meaning, Monitor, Promise, WorkMeter};
 use mcp_sansio::{
     CallId, CallOptions, Cause, ConnectionConfig, DuplicateIds, Framing, InboundId, Inbox, Instant,
-    Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
+    Json, Outbox, Phase, Progress, RepliesWithoutId, RespondError, Timeout,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -209,7 +209,7 @@ impl<M: Machine> Alone<M> {
             Act::RespondThatPanics(which) => {
                 if let Some(request) = pick(&self.requests, *which) {
                     self.panic_in(|machine, _, out| {
-                        machine.respond(request, &Panics, out).is_ok()
+                        machine.respond(request, &Json(&Panics), out).is_ok()
                     })?;
                 }
             }
@@ -267,7 +267,7 @@ impl<M: Machine> Alone<M> {
     fn call(&mut self, act: &Act) -> Result<(), Broken> {
         let Act::Call { method, text, idle, progress } = act else {
             return self.panic_in(|machine, now, out| {
-                machine.call_method("x", &Panics, CallOptions::new(), now, out).is_ok()
+                machine.call_method("x", &Json(&Panics), CallOptions::new(), now, out).is_ok()
             });
         };
         let params = serde_json::json!({"text": "y".repeat(usize::from(*text))});

@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::call::ClientCall;
 use super::connected::{ConnectFailure, Connected};
 use crate::connection::{
@@ -15,7 +13,7 @@ use crate::dialect::methods::owned_method;
 use crate::handle::{CallId, InboundId};
 use crate::json::{Object, Raw, Str};
 use crate::rpc::ErrorObject;
-use crate::schema::{EncodeError, WrittenResult};
+use crate::schema::{EncodeError, Payload, WrittenResult};
 use crate::time::Instant;
 
 /// Something that happened on a connection to a server.
@@ -181,7 +179,7 @@ impl<'a> ClientRequest<'a> {
     }
 
     /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond_written`](crate::Connection::respond_written) sends it.
+    /// it. [`respond`](crate::Connection::respond) sends it.
     ///
     /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
     /// lock is taken, and the machine only copies.
@@ -192,7 +190,7 @@ impl<'a> ClientRequest<'a> {
     /// fault.
     pub fn write_result<'b>(
         &self,
-        result: &(impl Serialize + ?Sized),
+        result: &(impl Payload + ?Sized),
         buffer: &'b mut Vec<u8>,
     ) -> Result<WrittenResult<'b>, EncodeError> {
         WrittenResult::new(&self.method, self.context.revision, result, buffer)

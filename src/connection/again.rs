@@ -14,7 +14,7 @@ use crate::dialect::NotAllowed;
 use crate::error::ErrorCode;
 use crate::json::{MemberTexts, Name, Raw};
 use crate::rpc::{ErrorObject, Recycle, Wait};
-use crate::schema::EncodeError;
+use crate::schema::{EncodeError, serialized};
 use crate::version::RevisionSet;
 
 /// How long to wait before a request is sent again for which nothing had to be given; twice as long each time.
@@ -28,6 +28,8 @@ struct ParamsAgain<'p> {
     inputs: Option<&'p str>,
     state: Option<&'p str>,
 }
+
+serialized! { ParamsAgain<'_> }
 
 impl Serialize for ParamsAgain<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -11,7 +11,7 @@ use crate::error::ErrorCode;
 use crate::frame::Frame;
 use crate::handle::{CallId, ConnectionNumber, InboundId};
 use crate::rpc::{ErrorObject, Fault};
-use crate::schema::{Prepared, WrittenResult};
+use crate::schema::Payload;
 use crate::session::Phase;
 use crate::time::Instant;
 use crate::version::Revision;
@@ -109,51 +109,21 @@ impl Connection {
 
 /// # Answering
 impl Connection {
-    /// Answers a request. The result serialises to an object; `()` is an empty one.
+    /// Answers a request. The result is a type of [`model`](crate::model), a [`Prepared`](crate::Prepared) or
+    /// another [`Payload`]; `()` is an empty one, and [`Json`](crate::Json) holds a type of your own.
     ///
     /// # Errors
     ///
     /// [`RespondError`] says why the answer was not sent. After
     /// [`RespondError::Encode`] the request is still open.
-    pub fn respond<T: Serialize + ?Sized>(
+    pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: InboundId,
         result: &T,
         out: &mut impl Outlets,
     ) -> Result<(), RespondError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
-        dispatcher.serving.respond(cx, request, result)
-    }
-
-    /// Answers a request with a result that was prepared, which is copied if it was prepared for
-    /// this method in the revision of the request.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](Self::respond).
-    pub fn respond_prepared(
-        &mut self,
-        request: InboundId,
-        result: &Prepared,
-        out: &mut impl Outlets,
-    ) -> Result<(), RespondError> {
-        let (dispatcher, cx) = &mut self.enter(None, out);
-        dispatcher.serving.respond_prepared(cx, request, result)
-    }
-
-    /// Answers a request with a result that was written for it, by copying.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](Self::respond).
-    pub fn respond_written(
-        &mut self,
-        request: InboundId,
-        result: &WrittenResult<'_>,
-        out: &mut impl Outlets,
-    ) -> Result<(), RespondError> {
-        let (dispatcher, cx) = &mut self.enter(None, out);
-        dispatcher.serving.respond_written(cx, request, result)
+        dispatcher.serving.respond(cx, request, &result)
     }
 
     /// Answers a request with an error. The message is one short sentence.

@@ -3,8 +3,6 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use serde::ser::Serialize;
-
 use super::asked::{Again, Asked, Owner, Sent, Wanted};
 use super::call_options::{CallError, CallOptions, Timeout};
 use super::cx::Cx;
@@ -23,7 +21,7 @@ use crate::handle::CallId;
 use crate::json::{Member, Raw};
 use crate::rpc::{Patience, Recycle, Wait, write_request};
 use crate::schema::shape::Form;
-use crate::schema::{Additions, EncodeError, MetaAdditions, Writer};
+use crate::schema::{Additions, EncodeError, MetaAdditions, Payload, Writer};
 use crate::task::RELATED;
 use crate::version::RevisionSet;
 
@@ -130,12 +128,12 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Sends a request that has been ordered, on the lane of the request that it was made because of.
-    pub(super) fn ask<T: Serialize + ?Sized>(
+    pub(super) fn ask(
         &mut self,
         cx: &mut Cx<'_, '_>,
         order: &mut Order<C>,
         method: &str,
-        params: &T,
+        params: &dyn Payload,
     ) -> Result<CallId, CallError> {
         let lane = order.asked.parent.map(Lane::Exchange);
         if !cx.out.can_ask(lane.unwrap_or_default()) {
@@ -145,13 +143,13 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Sends a request that has been ordered, on a lane or on its own.
-    pub(super) fn ask_on<T: Serialize + ?Sized>(
+    pub(super) fn ask_on(
         &mut self,
         cx: &mut Cx<'_, '_>,
         order: &mut Order<C>,
         lane: Option<Lane>,
         method: &str,
-        params: &T,
+        params: &dyn Payload,
     ) -> Result<CallId, CallError> {
         let Order { asked, patience, related, clearance } = order;
         let limits = &cx.config.limits;
@@ -259,12 +257,12 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Sends a request again under the same handle. Under the next id its new params replace those that were kept.
-    pub(super) fn ask_again<T: Serialize + ?Sized>(
+    pub(super) fn ask_again(
         &mut self,
         cx: &mut Cx<'_, '_>,
         (call, new_id): (CallId, NewId),
         method: &str,
-        params: &T,
+        params: &dyn Payload,
     ) -> Result<(), EncodeError> {
         let is_next = new_id == NewId::Next;
         let (Some(asked), Some(own_id)) = (self.outgoing.get(call.0), self.outgoing.id(call.0))
@@ -365,10 +363,10 @@ impl<C: Recycle> Messages<C> {
 }
 
 /// Writes a request.
-pub(super) fn write_call<T: Serialize + ?Sized>(
+pub(super) fn write_call(
     writer: &mut Writer<'_>,
     (id, method): (u64, &str),
-    params: &T,
+    params: &dyn Payload,
     marks: Marks<'_>,
     stamp: &Option<RequestStamp<'_>>,
     form: Option<Form>,

@@ -4,7 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
 use smallvec::SmallVec;
 
 use super::asked::{Owner, Sent};
@@ -25,7 +24,7 @@ use crate::handle::CallId;
 use crate::json::Member;
 use crate::model::method::{Method, Notification as Notifies};
 use crate::rpc::{Ending, write_notification};
-use crate::schema::EncodeError;
+use crate::schema::{EncodeError, Payload};
 use crate::time::Instant;
 
 /// Why a batch could not be sent. Nothing was, and no call was made.
@@ -109,7 +108,7 @@ impl<'p> Batch<'p> {
     /// # Errors
     ///
     /// As for [`call`](Self::call).
-    pub fn call_method<T: Serialize + ?Sized>(
+    pub fn call_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
         params: &T,
@@ -119,7 +118,7 @@ impl<'p> Batch<'p> {
         let Calls { messages, index, .. } = &mut *self.calls;
         let has_room = has_room(messages, index, cx);
         let mut order = messages.order(cx, method, Owner::Application, options, has_room)?;
-        let call = messages.ask(cx, &mut order, method, params)?;
+        let call = messages.ask(cx, &mut order, method, &params)?;
         make_room(messages, index, cx);
         if let Some(asked) = messages.outgoing.get_mut(call.0) {
             // It is in no outbox of the carrier yet, and leaves on the lane of the batch.
@@ -143,7 +142,7 @@ impl<'p> Batch<'p> {
     /// # Errors
     ///
     /// As for [`notify`](Self::notify).
-    pub fn notify_method<T: Serialize + ?Sized>(
+    pub fn notify_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
         params: &T,
@@ -155,7 +154,7 @@ impl<'p> Batch<'p> {
         let mut is_wanted = Ok(Interest::Yes);
         let written = cx.out.lane(Lane::Connection).append(Room::Limit, Tag::Nothing, |writer| {
             let start = writer.position();
-            write_notification(writer, method, params, clearance.form)?;
+            write_notification(writer, method, &params, clearance.form)?;
             is_wanted = interest(messages, kind, written(writer.since(start), Member::Params));
             // Whoever reads this error looks at the interest first.
             if let Ok(Interest::No) | Err(_) = is_wanted {

@@ -2,14 +2,13 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::{
     Batch, BatchError, CallError, CallOptions, CancelError, Cancellation, Connection, Delivery,
     Notice, NotifyError, Outlets, Paging, TaskOptions, TaskTicket,
 };
 use crate::handle::{CallId, InboundId};
 use crate::model::method::{Method, Notification as Notifies, PagedMethod};
+use crate::schema::Payload;
 use crate::time::Instant;
 
 /// # Asking
@@ -33,13 +32,13 @@ impl Connection {
         self.call_method(M::NAME, params, options, now, out)
     }
 
-    /// Makes a call of a method by name. The params serialise to an object, or to nothing:
+    /// Makes a call of a method by name. The params are a [`Payload`], or nothing:
     /// `()`.
     ///
     /// # Errors
     ///
     /// As for [`call`](Self::call).
-    pub fn call_method<T: Serialize + ?Sized>(
+    pub fn call_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
         params: &T,
@@ -48,7 +47,7 @@ impl Connection {
         out: &mut impl Outlets,
     ) -> Result<CallId, CallError> {
         let (dispatcher, cx) = &mut self.enter(Some(now), out);
-        dispatcher.serving.calls.call(cx, method, params, options)
+        dispatcher.serving.calls.call(cx, method, &params, options)
     }
 
     /// Asks for a list, page by page, under one handle. All pages but the last come as events;
@@ -200,7 +199,7 @@ impl Connection {
     /// # Errors
     ///
     /// As for [`notify`](Self::notify).
-    pub fn notify_method<T: Serialize + ?Sized>(
+    pub fn notify_method<T: Payload + ?Sized>(
         &mut self,
         method: &str,
         params: &T,
@@ -209,6 +208,7 @@ impl Connection {
     ) -> Result<Delivery, NotifyError> {
         let (dispatcher, cx) = &mut self.enter(None, out);
         let change = None;
+        let params: &dyn Payload = &params;
         let notice = Notice { method, params, related, wanted: None, change };
         dispatcher.serving.notify(cx, notice)
     }

@@ -2,8 +2,6 @@
 
 use alloc::boxed::Box;
 
-use serde::ser::Serialize;
-
 use super::asked::{Asked, Owner, PollKind, Sent};
 use super::call_cx::CallCx;
 use super::call_options::{CallError, CallOptions, TaskOptions, Timeout};
@@ -25,17 +23,19 @@ use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
 use crate::handle::{CallId, InboundId};
 use crate::json::Raw;
+use crate::model::SubscriptionFilter;
 use crate::rpc::{Ending, GivenUp, Patience};
+use crate::schema::Payload;
 use crate::subscription::Filter;
 
 /// # Commands about calls
 impl Calls {
     /// Makes a call.
-    pub(crate) fn call<T: Serialize + ?Sized>(
+    pub(crate) fn call(
         &mut self,
         cx: &mut Cx<'_, '_>,
         method: &str,
-        params: &T,
+        params: &dyn Payload,
         options: CallOptions,
     ) -> Result<CallId, CallError> {
         let has_room = has_room(&self.messages, &self.index, cx);
@@ -64,10 +64,10 @@ impl Calls {
     }
 
     /// Opens a subscription to what a filter says.
-    pub(crate) fn subscribe<T: Serialize + ?Sized>(
+    pub(crate) fn subscribe(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        filter: &T,
+        filter: &SubscriptionFilter<'_>,
         is_automatic: bool,
     ) -> Result<CallId, CallError> {
         let text = Raw::from_serialize(filter)?;
@@ -83,7 +83,7 @@ impl Calls {
         let owner = Owner::Subscription;
         let mut order = self.messages.order(cx, method, owner, options, has_room)?;
         order.asked.call.state = CallState::Subscription(Box::new(subscription));
-        let call = self.messages.ask(cx, &mut order, method, &ListenParams(filter))?;
+        let call = self.messages.ask(cx, &mut order, method, &ListenParams(&text))?;
         self.index.subscriptions.push_back(call);
         make_room(&mut self.messages, &mut self.index, cx);
         #[cfg(any(call_table, fuzzing))]

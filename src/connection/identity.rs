@@ -3,8 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use crate::capability::{CapabilitySet, Extension};
 use crate::config::CacheHints;
 use crate::dialect::shapes;
@@ -12,7 +10,7 @@ use crate::json;
 use crate::json::{Raw, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
 use crate::schema::shape::{Form, Record};
-use crate::schema::{Additions, Empty, Payload, Writer};
+use crate::schema::{Additions, Empty, Payload, PayloadWriter, Writer};
 use crate::version::Revision;
 
 /// The keys of `_meta` that are the machine's in these revisions
@@ -139,17 +137,12 @@ impl Identity {
 }
 
 /// A member as text. What cannot be written is said to be nothing.
-fn member<T: Serialize>(
-    name: &str,
-    value: &T,
-    record: &'static Record,
-    revision: Revision,
-) -> String {
+fn member(name: &str, value: &dyn Payload, record: &'static Record, revision: Revision) -> String {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let form = Some(Form { record, revision });
-    let payload = Payload::new(&mut writer, ":", Empty::Braces, &Additions::NONE, form);
-    let written = value.serialize(payload);
+    let payload = PayloadWriter::new(&mut writer, ":", Empty::Braces, &Additions::NONE, form);
+    let written = value.write(payload);
     let text = String::from_utf8(buffer).ok().filter(|_| written.is_ok());
     let mut member = String::from("\"");
     member.push_str(name);

@@ -26,7 +26,7 @@ use crate::json::member;
 use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
 use crate::rpc::write_notification_with;
-use crate::schema::{EncodeError, MetaAdditions};
+use crate::schema::{EncodeError, MetaAdditions, Payload, serialized};
 use crate::subscription::{Filter, LISTS};
 use crate::task::EXTENSION;
 
@@ -149,6 +149,8 @@ impl Topic {
 struct Acknowledgement<'a>(&'a Filter<Topic>);
 
 struct Notifications<'a>(&'a Filter<Topic>);
+
+serialized! { Acknowledgement<'_> }
 
 impl Serialize for Acknowledgement<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -344,11 +346,11 @@ impl Listens {
 }
 
 /// Sends a notification of a subscription.
-pub(super) fn tell<T: Serialize + ?Sized>(
+pub(super) fn tell(
     exchange: &mut Exchange,
     id: InboundId,
     kind: NotificationKind,
-    params: &T,
+    params: &dyn Payload,
     out: &mut dyn Outlets,
 ) -> Result<(), EncodeError> {
     let rule = kind.rule();

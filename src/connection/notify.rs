@@ -2,8 +2,6 @@
 
 use alloc::string::String;
 
-use serde::ser::Serialize;
-
 use super::change::Change;
 use super::cx::Cx;
 use super::exchanges::{Said, observe_sent, send_about};
@@ -21,7 +19,7 @@ use crate::handle::InboundId;
 use crate::json::{Member, Raw, Str, member};
 use crate::model::LoggingLevel;
 use crate::rpc::{Recycle, write_notification};
-use crate::schema::EncodeError;
+use crate::schema::{EncodeError, Payload, text_of};
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -78,9 +76,9 @@ pub enum NotifyError {
 }
 
 /// A notification to send.
-pub(crate) struct Notice<'m, T: ?Sized> {
+pub(crate) struct Notice<'m> {
     pub(crate) method: &'m str,
-    pub(crate) params: &'m T,
+    pub(crate) params: &'m dyn Payload,
     /// The request that it is about.
     pub(crate) related: Option<InboundId>,
     /// Whether the peer wants it, if that has been found out.
@@ -120,9 +118,9 @@ pub(super) fn audience<C: Recycle>(messages: &Messages<C>, related: Option<Inbou
 }
 
 /// Whether the caller may notify a session although there is none.
-pub(super) fn notify_nobody<C: Recycle, T: ?Sized>(
+pub(super) fn notify_nobody<C: Recycle>(
     messages: &Messages<C>,
-    notice: &Notice<'_, T>,
+    notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
     let Some(kind) = NotificationKind::named(notice.method) else {
         return Ok(Delivery::NotWanted);
@@ -144,11 +142,11 @@ pub(super) fn notify_nobody<C: Recycle, T: ?Sized>(
 }
 
 /// Sends a notification about a request that stands alone: on its stream, before its answer.
-pub(super) fn notify_alone<C: Recycle, T: Serialize + ?Sized>(
+pub(super) fn notify_alone<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
     id: InboundId,
-    notice: &Notice<'_, T>,
+    notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
     let Notice { method, params, wanted, .. } = *notice;
     if messages.lifecycle.phase == Phase::Closed {
@@ -197,10 +195,10 @@ pub(super) fn notify_alone<C: Recycle, T: Serialize + ?Sized>(
 }
 
 /// Sends a notification to the session.
-pub(super) fn notify_session<C: Recycle, T: Serialize + ?Sized>(
+pub(super) fn notify_session<C: Recycle>(
     messages: &mut Messages<C>,
     cx: &mut Cx<'_, '_>,
-    notice: &Notice<'_, T>,
+    notice: &Notice<'_>,
 ) -> Result<Delivery, NotifyError> {
     let Notice { method, params, related, wanted, .. } = *notice;
     let kind = NotificationKind::named(method);
@@ -358,9 +356,9 @@ fn level_in(params: &str) -> Option<LoggingLevel> {
 }
 
 /// The resource that params are about.
-pub(super) fn uri_in<T: Serialize + ?Sized>(params: &T) -> Option<String> {
-    let params = Raw::from_serialize(params).ok()?;
-    let uri = Str::from_literal(member(params.as_json(), "uri")?)?;
+pub(super) fn uri_in(params: &dyn Payload) -> Option<String> {
+    let params = text_of(params).ok()?;
+    let uri = Str::from_literal(member(&params, "uri")?)?;
     Some(String::from(&*uri.to_str()))
 }
 

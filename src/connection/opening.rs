@@ -3,8 +3,6 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use serde::ser::Serialize;
-
 use super::ask::{Marks, write_call};
 use super::asked::{Asked, Owner, Sent};
 use super::cx::Cx;
@@ -16,7 +14,7 @@ use crate::dialect::methods::RequestKind;
 use crate::frame::{Room, Tag};
 use crate::handle::CallId;
 use crate::rpc::{Ending, GivenUp, Id, Patience, Recycle};
-use crate::schema::EncodeError;
+use crate::schema::{EncodeError, Payload};
 use crate::version::Revision;
 
 /// How far the opening of a connection has come.
@@ -30,11 +28,11 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Sends `initialize`, of which the params have the form of this revision.
-    pub(crate) fn initialize<C: Recycle, T: Serialize + ?Sized>(
+    pub(crate) fn initialize<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
         cx: &mut Cx<'_, '_>,
-        params: &T,
+        params: &dyn Payload,
         revision: Revision,
     ) -> Result<(), EncodeError> {
         let asks = (Owner::Initialize, RequestKind::Initialize);
@@ -55,12 +53,12 @@ impl Opening {
     }
 
     /// Sends `initialize` or `server/discover`, of which the params have the form of this revision.
-    fn ask<C: Recycle, T: Serialize + ?Sized>(
+    fn ask<C: Recycle>(
         &mut self,
         messages: &mut Messages<C>,
         cx: &mut Cx<'_, '_>,
         (owner, kind): (Owner, RequestKind),
-        params: &T,
+        params: &dyn Payload,
         (revision, total): (Revision, Option<Duration>),
     ) -> Result<(), EncodeError> {
         let rule = kind.rule();

@@ -12,6 +12,7 @@ use crate::handle::CallId;
 use crate::json::{Elements, Raw, Str, member};
 use crate::pagination::{NextPage, PageGuard, PageLimits, PageStop};
 use crate::rpc::Recycle;
+use crate::schema::serialized;
 
 /// How a list is read page by page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,8 @@ pub(super) struct PageParams<'a> {
     /// The cursor as it came, a JSON text.
     pub(super) cursor: Option<&'a str>,
 }
+
+serialized! { PageParams<'_> }
 
 impl Serialize for PageParams<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

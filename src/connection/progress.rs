@@ -19,7 +19,7 @@ use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::json::Raw;
 use crate::rpc::{Recycle, write_notification_with};
-use crate::schema::{EncodeError, MetaAdditions, Writer};
+use crate::schema::{EncodeError, MetaAdditions, Writer, serialized};
 use crate::task::RELATED;
 
 /// The params of a progress notification.
@@ -27,6 +27,8 @@ pub(super) struct ProgressParams<'a> {
     pub(super) token: &'a str,
     pub(super) progress: Progress<'a>,
 }
+
+serialized! { ProgressParams<'_> }
 
 impl Serialize for ProgressParams<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

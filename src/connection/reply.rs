@@ -22,7 +22,7 @@ use crate::frame::{Room, Tag};
 use crate::handle::{InboundId, Place};
 use crate::json::{Member, member};
 use crate::model::LoggingLevel;
-use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result, write_result_with};
+use crate::rpc::{Answer, Ending, Fault, Recycle, write_error, write_result};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Misfit, Payload, Problem, Writer};
 use crate::session::Phase;
@@ -38,13 +38,13 @@ impl<C: Recycle> Messages<C> {
         }
     }
 
-    /// Answers a request with a result that `body` writes. The request leaves the table.
+    /// Answers a request with a result . The request leaves the table.
     pub(super) fn reply(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
         kind: ReplyKind,
-        body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+        result: &dyn Payload,
     ) -> Result<Taken, RespondError> {
         self.incoming.send_delayed_progress(id, cx.out);
         let Incoming { table, batches, .. } = &mut self.incoming;
@@ -57,7 +57,7 @@ impl<C: Recycle> Messages<C> {
         let write = |writer: &mut Writer<'_>| {
             let start = writer.position();
             stamped(own, exchange, (&wire, kind), |additions| {
-                write_result_with(writer, &wire, additions, form, body)
+                write_result(writer, &wire, result, additions, form)
             })?;
             match asked {
                 Some(asked) if asked.asks_a_person() => {
@@ -118,14 +118,14 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Answers a request with something short that has to be said, from the reserve if need be.
-    pub(super) fn reply_shortly<T: Serialize + ?Sized>(
+    pub(super) fn reply_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        result: &T,
+        result: &dyn Payload,
     ) -> Option<Taken> {
         let kind = ReplyKind::AboutTask;
-        if let Ok(taken) = self.reply(cx, id, kind, |payload| result.serialize(payload)) {
+        if let Ok(taken) = self.reply(cx, id, kind, result) {
             return Some(taken);
         }
         let own = self.session.identity.clone();
@@ -217,11 +217,11 @@ impl<C: Recycle> Messages<C> {
     }
 
     /// Answers `server/discover`, which is in no table. Returns whether it could.
-    pub(crate) fn answer_discovery<T: Serialize>(
+    pub(crate) fn answer_discovery(
         &mut self,
         cx: &mut Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
-        result: &T,
+        result: &dyn Payload,
     ) -> bool {
         let kind = RequestKind::Discover;
         let form = Some(kind.rule().result(request.context.revision));

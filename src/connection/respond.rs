@@ -32,7 +32,7 @@ use crate::handle::InboundId;
 use crate::model::{CallToolResult, InputRequired};
 use crate::rpc::{Ending, Fault};
 use crate::schema::shape::Form;
-use crate::schema::{EncodeError, Misfit, Payload, Prepared, Problem, WrittenResult};
+use crate::schema::{EncodeError, Json, Misfit, Payload, Problem};
 
 /// What is said of a request when its client has refused, or has not answered in time.
 const NOT_GIVEN: &str = "the client did not give what was needed for this";
@@ -40,55 +40,19 @@ const NOT_GIVEN: &str = "the client did not give what was needed for this";
 /// # Commands about requests
 impl Serving {
     /// Answers a request.
-    pub(crate) fn respond<T: Serialize + ?Sized>(
+    pub(crate) fn respond(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        result: &T,
+        result: &dyn Payload,
     ) -> Result<(), RespondError> {
         if let Some(need) = self.calls.messages.answerable(id)?.need {
             return self.give_input(cx, id, need, result);
         }
-        self.reply(cx, id, |payload| result.serialize(payload))
-    }
-
-    /// The same with a result that was prepared.
-    pub(crate) fn respond_prepared(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        id: InboundId,
-        result: &Prepared,
-    ) -> Result<(), RespondError> {
-        if let Some(need) = self.calls.messages.answerable(id)?.need {
-            return self.give_input(cx, id, need, result);
-        }
-        self.reply(cx, id, |payload| payload.prepared(result))
-    }
-
-    /// The same with a result that was written for this request.
-    pub(crate) fn respond_written(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        id: InboundId,
-        result: &WrittenResult<'_>,
-    ) -> Result<(), RespondError> {
-        if let Some(need) = self.calls.messages.answerable(id)?.need {
-            return self.give_input(cx, id, need, result);
-        }
-        self.reply(cx, id, |payload| payload.written(result))
-    }
-
-    /// Answers a request that can be answered with a result that the caller writes.
-    fn reply(
-        &mut self,
-        cx: &mut Cx<'_, '_>,
-        id: InboundId,
-        body: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
-    ) -> Result<(), RespondError> {
         if !self.listens.is_empty() {
             self.listens.flush(&mut self.calls.messages.incoming, id, cx.out);
         }
-        let taken = self.calls.messages.reply(cx, id, ReplyKind::Result, body)?;
+        let taken = self.calls.messages.reply(cx, id, ReplyKind::Result, result)?;
         self.finish(cx, taken);
         Ok(())
     }
@@ -248,8 +212,7 @@ impl Serving {
         if context.revision.rules().input_by_rounds {
             let result = InputResult { inputs: &inputs, required };
             let kind = ReplyKind::InputRequired;
-            let taken =
-                self.calls.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+            let taken = self.calls.messages.reply(cx, id, kind, &Json(result))?;
             self.finish(cx, taken);
             return Ok(());
         }
@@ -290,12 +253,12 @@ impl Serving {
     }
 
     /// The application has answered something that a call needs.
-    fn give_input<T: Serialize + ?Sized>(
+    fn give_input(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
         need: Need,
-        result: &T,
+        result: &dyn Payload,
     ) -> Result<(), RespondError> {
         let exchange = self.calls.messages.incoming.table.get(id.0).ok_or(RespondError::Stale)?;
         let answer = answer_text(exchange, result)?;
@@ -310,10 +273,10 @@ impl Serving {
     }
 
     /// Sends a notification.
-    pub(crate) fn notify<T: Serialize + ?Sized>(
+    pub(crate) fn notify(
         &mut self,
         cx: &mut Cx<'_, '_>,
-        notice: Notice<'_, T>,
+        notice: Notice<'_>,
     ) -> Result<Delivery, NotifyError> {
         let messages = &mut self.calls.messages;
         let to = audience(messages, notice.related);

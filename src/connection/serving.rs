@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::asked::Owner;
 use super::bridge::Bridges;
 use super::call_cx::Next;
@@ -33,7 +31,7 @@ use crate::json::{Object, Str};
 use crate::lazy_box::LazyBox;
 use crate::limits::Limits;
 use crate::rpc::{Ending, Fault, GivenUp, Id};
-use crate::schema::EncodeError;
+use crate::schema::{EncodeError, Payload};
 use crate::session::Phase;
 use crate::subscription::Filter;
 
@@ -210,25 +208,25 @@ impl Serving {
 /// # Requests about tasks
 impl Serving {
     /// Answers a request about tasks with something that has the right form.
-    pub(super) fn answer_about_task<T: Serialize + ?Sized>(
+    pub(super) fn answer_about_task(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        result: &T,
+        result: &dyn Payload,
     ) -> Result<(), RespondError> {
         self.calls.messages.answerable(id)?;
         let kind = ReplyKind::AboutTask;
-        let taken = self.calls.messages.reply(cx, id, kind, |payload| result.serialize(payload))?;
+        let taken = self.calls.messages.reply(cx, id, kind, result)?;
         self.finish(cx, taken);
         Ok(())
     }
 
     /// The same with something short that has to be said, from the reserve if need be.
-    pub(super) fn answer_shortly<T: Serialize + ?Sized>(
+    pub(super) fn answer_shortly(
         &mut self,
         cx: &mut Cx<'_, '_>,
         id: InboundId,
-        result: &T,
+        result: &dyn Payload,
     ) {
         if let Some(taken) = self.calls.messages.reply_shortly(cx, id, result) {
             self.finish(cx, taken);

@@ -22,12 +22,15 @@ use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::lazy_box::LazyBox;
 use crate::rpc::{Id, StrayCause, Wait};
+use crate::schema::serialized;
 use crate::subscription::Filter;
 
 /// The params of the request.
-pub(super) struct ListenParams<'f, T: ?Sized>(pub(super) &'f T);
+pub(super) struct ListenParams<'f>(pub(super) &'f Raw<'f>);
 
-impl<T: Serialize + ?Sized> Serialize for ListenParams<'_, T> {
+serialized! { ListenParams<'_> }
+
+impl Serialize for ListenParams<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut params = serializer.serialize_map(Some(1))?;
         params.serialize_entry("notifications", self.0)?;

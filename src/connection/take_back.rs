@@ -11,12 +11,15 @@ use super::outlets::{Lane, Outlets};
 use crate::frame::{Room, Tag};
 use crate::handle::{CallId, Place};
 use crate::rpc::{Ending, GivenUp, Outgoing, Recycle, write_notification};
+use crate::schema::serialized;
 
 /// The params of a cancellation.
 struct CancelledParams<'a> {
     id: u64,
     reason: Option<&'a str>,
 }
+
+serialized! { CancelledParams<'_> }
 
 impl Serialize for CancelledParams<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,8 +7,6 @@
 
 use alloc::string::String;
 
-use serde::ser::Serialize;
-
 use super::call_state::Below;
 use super::cx::Cx;
 use super::serving::Serving;
@@ -18,7 +16,7 @@ use crate::error::ErrorCode;
 use crate::handle::InboundId;
 use crate::json::{MemberTexts, Object, Raw};
 use crate::rpc::Fault;
-use crate::schema::fits;
+use crate::schema::{Payload, fits};
 use crate::task::view::{Alone, CreatedInSession, InSession, related, result_in_session};
 use crate::task::{NewTask, Origin, State, TaskCall, TaskError, TaskKey, TaskNews, Tasks, Which};
 use crate::time::Instant;
@@ -95,12 +93,11 @@ impl<'h> TaskHost<'h> {
         }
         let progress = exchange.progress;
         let is_of_session = exchange.rules().tasks.of_session;
-        let taken = self.serving.calls.messages.reply(cx, id, ReplyKind::Task, |payload| {
-            if is_of_session {
-                return CreatedInSession { task, immediate_response }.serialize(payload);
-            }
-            Alone { task, detailed: false }.serialize(payload)
-        })?;
+        let created: &dyn Payload = match is_of_session {
+            true => &CreatedInSession { task, immediate_response },
+            false => &Alone { task, detailed: false },
+        };
+        let taken = self.serving.calls.messages.reply(cx, id, ReplyKind::Task, created)?;
         self.tasks.announced(key, self.messages().connection(), progress);
         self.serving.finish(cx, taken);
         Ok(())

@@ -17,6 +17,7 @@ use crate::error::ViolationKind;
 use crate::handle::CallId;
 use crate::json::{Raw, Str, member};
 use crate::rpc::{ErrorObject, Recycle, ResultType};
+use crate::schema::serialized;
 use crate::task::EXTENSION;
 
 /// How many requests a call that has become a task stands for, with the questions about it.
@@ -28,6 +29,8 @@ struct About<'t> {
     /// What it has asked for, an object.
     inputs: Option<&'t str>,
 }
+
+serialized! { About<'_> }
 
 impl Serialize for About<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

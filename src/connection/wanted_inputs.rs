@@ -4,8 +4,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::context::RequestContext;
 use super::cx::Cx;
 use super::event::CancelCause;
@@ -19,7 +17,7 @@ use crate::dialect::methods::Sender;
 use crate::handle::{InboundId, Place};
 use crate::json::Object;
 use crate::rpc::{Ending, Recycle};
-use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, Writer, fits};
+use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, PayloadWriter, Writer, fits};
 
 /// Whether a server may require this of this side, for a call that declares no more than `narrowed`.
 pub(super) fn may_be_required(
@@ -88,16 +86,16 @@ pub(super) fn withdraw<C: Recycle>(
 }
 
 /// The result of a request to the application, as the peer gets it.
-pub(super) fn answer_text<T: Serialize + ?Sized>(
+pub(super) fn answer_text(
     exchange: &Exchange,
-    result: &T,
+    result: &dyn Payload,
 ) -> Result<String, EncodeError> {
     let Some(kind) = exchange.kind else { return Err(EncodeError::Payload) };
     let form = Some(kind.rule().result(exchange.context.revision));
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
-    let payload = Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form);
-    result.serialize(payload)?;
+    let payload = PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form);
+    result.write(payload)?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     exchange.kept.check_result(kind, &text)?;
     Ok(text)

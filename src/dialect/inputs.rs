@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
 use smallvec::SmallVec;
 
 use super::kept::check_params;
@@ -12,7 +11,9 @@ use super::refusal::{NotAllowed, RespondError};
 use crate::capability::CapabilitySet;
 use crate::json::Raw;
 use crate::model::{ElicitationMode, InputRequest, InputRequired};
-use crate::schema::{Additions, Empty, EncodeError, Misfit, Payload, Problem, Writer};
+use crate::schema::{
+    Additions, Empty, EncodeError, Misfit, Payload, PayloadWriter, Problem, Writer,
+};
 use crate::version::Revision;
 
 /// What is asked for under one key.
@@ -70,9 +71,9 @@ impl<'m> Inputs<'m> {
 /// Params as a revision has them, and what they need.
 type Written = (String, CapabilitySet);
 
-fn write<T: Serialize>(
+fn write(
     kind: RequestKind,
-    params: &T,
+    params: &dyn Payload,
     revision: Revision,
     url_id: Option<String>,
 ) -> Result<Written, EncodeError> {
@@ -83,7 +84,7 @@ fn write<T: Serialize>(
     let defaults: &[_] = if url_id.is_some() { &named } else { &[] };
     let additions = Additions { defaults, ..Additions::NONE };
     params
-        .serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))
+        .write(PayloadWriter::new(&mut writer, "", Empty::Braces, &additions, form))
         .map_err(|error| error.inside("params"))?;
     let needs = writer.needs();
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;

@@ -2,12 +2,10 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::methods::RequestKind;
 use crate::json::Str;
 use crate::model::method::Method;
-use crate::schema::{EncodeError, Prepared, WrittenResult};
+use crate::schema::{EncodeError, Payload, Prepared, WrittenResult};
 use crate::version::Revision;
 
 impl Prepared {
@@ -22,10 +20,10 @@ impl Prepared {
     /// the outbox that it is to be sent through.
     pub fn result<M: Method>(
         revision: Revision,
-        result: &(impl Serialize + ?Sized),
+        result: &(impl Payload + ?Sized),
     ) -> Result<Self, EncodeError> {
         let form = RequestKind::named(M::NAME).map(|kind| kind.rule().result(revision));
-        Self::of(form, result)
+        Self::of(form, &result)
     }
 }
 
@@ -34,10 +32,10 @@ impl<'b> WrittenResult<'b> {
     pub(crate) fn new(
         method: &Str<'_>,
         revision: Revision,
-        result: &(impl Serialize + ?Sized),
+        result: &(impl Payload + ?Sized),
         buffer: &'b mut Vec<u8>,
     ) -> Result<Self, EncodeError> {
         let form = RequestKind::of(method).map(|kind| kind.rule().result(revision));
-        Self::of(form, result, buffer)
+        Self::of(form, &result, buffer)
     }
 }

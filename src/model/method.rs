@@ -4,6 +4,9 @@
 //! own with types, implement [`Method`] for a type of your own.
 //!
 //! ```
+//! use std::collections::BTreeMap;
+//!
+//! use mcp_sansio::Json;
 //! use mcp_sansio::model::method::{CallTool, Method};
 //!
 //! assert_eq!(CallTool::NAME, "tools/call");
@@ -13,8 +16,8 @@
 //!
 //! impl Method for Weather {
 //!     const NAME: &'static str = "com.example/weather";
-//!     type Params<'a> = std::collections::BTreeMap<&'a str, &'a str>;
-//!     type Result<'a> = Vec<f64>;
+//!     type Params<'a> = Json<BTreeMap<&'a str, &'a str>>;
+//!     type Result<'a> = Json<BTreeMap<&'a str, f64>>;
 //! }
 //! ```
 
@@ -29,15 +32,16 @@ use super::{
     ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UpdateTaskParams, UriParams,
 };
 use crate::json::Raw;
+use crate::schema::Payload;
 
 /// A request and what it is answered with.
 pub trait Method {
     /// Its name on the wire.
     const NAME: &'static str;
     /// What goes with the request.
-    type Params<'a>: Serialize + Deserialize<'a>;
+    type Params<'a>: Payload + Deserialize<'a>;
     /// What it is answered with.
-    type Result<'a>: Serialize + Deserialize<'a>;
+    type Result<'a>: Payload + Deserialize<'a>;
 }
 
 /// A request for a list, which comes in pages: the params may have a `cursor`, the result a
@@ -72,7 +76,7 @@ pub trait Notification {
     /// Its name on the wire.
     const NAME: &'static str;
     /// What goes with it.
-    type Params<'a>: Serialize + Deserialize<'a>;
+    type Params<'a>: Payload + Deserialize<'a>;
 }
 
 /// Params or a result without members of their own.

@@ -110,6 +110,21 @@ pub use tools::{
     ToolAnnotations, ToolExecution,
 };
 
+crate::schema::serialized! {
+    InputRequired<'_>, ListRootsResult<'_>, SetLevelParams<'_>, ListPromptsResult<'_>,
+    GetPromptParams<'_>, GetPromptResult<'_>, PageParams<'_>, ListToolsResult<'_>,
+    CallToolParams<'_>, CallToolResult<'_>, ElicitParams<'_>, ElicitResult<'_>,
+    ElicitationRequired<'_>, CancelledParams<'_>, ProgressParams<'_>, LogParams<'_>,
+    ResourceUpdatedParams<'_>, ElicitationCompleteParams<'_>, SubscriptionFilter<'_>,
+    ListenParams<'_>, AcknowledgedParams<'_>, Task<'_>, TaskMetadata, CreateTaskResult<'_>,
+    TaskParams<'_>, ListTasksResult<'_>, DetailedTask<'_>, UpdateTaskParams<'_>, CompleteParams<'_>,
+    CompleteResult<'_>, DiscoverResult<'_>, UnsupportedVersionData<'_>, MissingCapabilitiesData<'_>,
+    ReadResourceParams<'_>, UriParams<'_>, ListResourcesResult<'_>, ListResourceTemplatesResult<'_>,
+    ReadResourceResult<'_>, CreateMessageParams<'_>, CreateMessageResult<'_>,
+    ClientCapabilities<'_>, ServerCapabilities<'_>, Implementation<'_>, InitializeParams<'_>,
+    InitializeResult<'_>, method::Empty<'_>,
+}
+
 #[cfg(test)]
 mod owned_tests;
 #[cfg(test)]

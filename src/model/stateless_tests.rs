@@ -11,7 +11,7 @@ use crate::dialect::methods::RequestKind;
 use crate::dialect::shapes::{CLIENT_CAPABILITIES, CREATE_MESSAGE};
 use crate::json::Raw;
 use crate::schema::shape::{Form, Record};
-use crate::schema::{Additions, Empty, EncodeError, Payload, Writer};
+use crate::schema::{Additions, Empty, EncodeError, PayloadWriter, Writer};
 use crate::version::Revision;
 
 fn raw(text: &str) -> Raw<'_> {
@@ -39,7 +39,7 @@ fn sent<T: serde::Serialize>(
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, usize::MAX);
     let form = Some(Form { record, revision });
-    value.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
+    PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form).serialize(value)?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 

@@ -7,6 +7,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::json::Str;
 use crate::model::method::PagedMethod;
+use crate::schema::{EncodeError, Payload, PayloadWriter};
 
 /// Cuts a list into pages, for a server.
 ///
@@ -69,6 +70,12 @@ impl<T> Slice<'_, T> {
     /// ```
     pub fn result<M: PagedMethod>(&self) -> PageResult<'_, T> {
         PageResult { items: (M::ITEMS, self.items), next_cursor: self.next_cursor.as_deref() }
+    }
+}
+
+impl<T: Serialize> Payload for PageResult<'_, T> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.serialize(self)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::ErrorCode;
 use crate::json::Raw;
 use crate::schema::shape::Form;
 use crate::schema::{
-    Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, Problem, Writer,
+    Additions, Empty, EncodeError, MetaAdditions, Misfit, Payload, PayloadWriter, Problem, Writer,
 };
 
 /// What goes into the `id` of an answer.
@@ -43,11 +43,11 @@ const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\"";
 const OPEN_WITH_ID: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
 
 /// A request with the id of ours that comes next.
-pub(crate) fn write_request<T: Serialize + ?Sized>(
+pub(crate) fn write_request(
     writer: &mut Writer<'_>,
     id: u64,
     method: &str,
-    params: &T,
+    params: &dyn Payload,
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
@@ -57,20 +57,20 @@ pub(crate) fn write_request<T: Serialize + ?Sized>(
 }
 
 /// A notification.
-pub(crate) fn write_notification<T: Serialize + ?Sized>(
+pub(crate) fn write_notification(
     writer: &mut Writer<'_>,
     method: &str,
-    params: &T,
+    params: &dyn Payload,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     write_notification_with(writer, method, params, MetaAdditions::NONE, form)
 }
 
 /// A notification, with something in its `_meta`.
-pub(crate) fn write_notification_with<T: Serialize + ?Sized>(
+pub(crate) fn write_notification_with(
     writer: &mut Writer<'_>,
     method: &str,
-    params: &T,
+    params: &dyn Payload,
     meta: MetaAdditions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
@@ -78,47 +78,36 @@ pub(crate) fn write_notification_with<T: Serialize + ?Sized>(
     write_method(writer, method, params, &Additions { meta, ..Additions::NONE }, form)
 }
 
-fn write_method<T: Serialize + ?Sized>(
+fn write_method(
     writer: &mut Writer<'_>,
     method: &str,
-    params: &T,
+    params: &dyn Payload,
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
     writer.push(b",\"method\":")?;
     writer.push_string(method)?;
-    params.serialize(Payload::new(writer, ",\"params\":", Empty::Omitted, additions, form))?;
+    params.write(PayloadWriter::new(writer, ",\"params\":", Empty::Omitted, additions, form))?;
     writer.push(b"}")
 }
 
 /// A successful response.
-pub(crate) fn write_result<T: Serialize + ?Sized>(
+pub(crate) fn write_result(
     writer: &mut Writer<'_>,
     id: &Id<'_>,
-    result: &T,
+    result: &dyn Payload,
     additions: &Additions<'_>,
     form: Option<Form>,
 ) -> Result<(), EncodeError> {
-    write_result_with(writer, id, additions, form, |payload| result.serialize(payload))
+    Answer::To(id).open(writer)?;
+    result.write(PayloadWriter::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
+    writer.push(b"}")
 }
 
 /// A successful response that says no more.
 pub(crate) fn write_success(writer: &mut Writer<'_>, id: &Id<'_>) -> Result<(), EncodeError> {
     Answer::To(id).open(writer)?;
     writer.push(b",\"result\":{}}")
-}
-
-/// A successful response, of which the caller writes the result.
-pub(crate) fn write_result_with(
-    writer: &mut Writer<'_>,
-    id: &Id<'_>,
-    additions: &Additions<'_>,
-    form: Option<Form>,
-    write: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
-) -> Result<(), EncodeError> {
-    Answer::To(id).open(writer)?;
-    write(Payload::new(writer, ",\"result\":", Empty::Braces, additions, form))?;
-    writer.push(b"}")
 }
 
 /// What an error response says.
@@ -170,7 +159,8 @@ pub(crate) fn write_error<T: Serialize + ?Sized>(
         }
         (Some(data), form) => {
             let additions = &Additions::NONE;
-            data.serialize(Payload::new(writer, ",\"data\":", Empty::Braces, additions, form))?;
+            PayloadWriter::new(writer, ",\"data\":", Empty::Braces, additions, form)
+                .serialize(data)?;
         }
         (None, Some(_)) => return Err(Misfit::at("data", Problem::Missing).into()),
         (None, None) => {}

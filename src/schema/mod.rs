@@ -17,6 +17,7 @@ mod object;
 mod one_line;
 mod payload;
 mod payload_serializer;
+mod payload_writer;
 mod prepared;
 mod raw_write;
 mod record;
@@ -32,12 +33,14 @@ mod written;
 
 pub use encode_error::EncodeError;
 pub use misfit::{Misfit, Problem};
+pub use payload::{Json, Payload};
 pub use prepared::Prepared;
 pub use written::WrittenResult;
 
 pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use fits::{fits, is_integral};
-pub(crate) use payload::{Empty, Payload};
+pub(crate) use payload::{serialized, text_of};
+pub(crate) use payload_writer::{Empty, PayloadWriter};
 pub(crate) use raw_write::object_of;
 pub(crate) use writer::Writer;
 

@@ -1,45 +1,159 @@
-//! `Payload`: the one object that `params` or `result` is, before it is written.
+//! [`Payload`]: what can be the params or the result of a message.
 
-use super::additions::{Additions, MetaAdditions};
-use super::shape::Form;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
+
+use super::additions::Additions;
+use super::encode_error::EncodeError;
+use super::payload_writer::{Empty, PayloadWriter};
+use super::prepared::Prepared;
 use super::writer::Writer;
+use super::written::WrittenResult;
+use crate::json::Raw;
 
-/// What becomes of a value that is nothing at all: `()` or `None`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Empty {
-    /// An absent `params` is left out.
-    Omitted,
-    /// An empty `result` is `{}`.
-    Braces,
+/// Params or a result: what goes with a message.
+///
+/// Every type of [`model`](crate::model) is a payload and writes itself, as fast as its bytes can be copied. So do
+/// [`Raw`], `serde_json::Value` and `()`, which stands for no params and for an empty result. A type of your own is
+/// one inside [`Json`].
+///
+/// ```
+/// use mcp_sansio::Json;
+/// use mcp_sansio::{InboundId, Outbox, RespondError, Server};
+///
+/// #[derive(serde::Serialize)]
+/// struct Weather {
+///     celsius: i8,
+/// }
+///
+/// /// Answers a request of a method that MCP does not have.
+/// fn answer(server: &mut Server, id: InboundId, out: &mut Outbox) -> Result<(), RespondError> {
+///     server.respond(id, &Json(Weather { celsius: -3 }), out)
+/// }
+/// # _ = answer;
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no payload",
+    note = "a type of your own that is `serde::Serialize` is one inside `Json`: `&Json(&value)`"
+)]
+pub trait Payload {
+    /// Writes it as an object.
+    #[doc(hidden)]
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>;
 }
 
-/// A serializer for exactly one object.
-pub(crate) struct Payload<'w, 'a, 'x> {
-    pub(super) writer: &'w mut Writer<'a>,
-    /// Written in front of the object, if there is one.
-    pub(super) prefix: &'static str,
-    pub(super) additions: &'x Additions<'x>,
-    /// What it is the `_meta` of a message with.
-    pub(super) meta: Option<&'x MetaAdditions<'x>>,
-    pub(super) empty: Empty,
-    pub(super) form: Option<Form>,
-}
+/// A value of a type of your own as a [`Payload`], written by its `serde::Serialize`.
+///
+/// It has to serialize to an object: a struct or a map. `None` and `()` are no params, or an empty result. Where MCP
+/// has the method, the object is compared with what the method asks for.
+///
+/// It reads and writes the same JSON as the value alone, so it can stand for the params or the result of a
+/// [`Method`](crate::model::method::Method) of your own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_structs, reason = "it is the value and nothing else")]
+pub struct Json<T: ?Sized>(pub T);
 
-impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
-    /// An object that has to have this form, if there is one.
-    pub(crate) const fn new(
-        writer: &'w mut Writer<'a>,
-        prefix: &'static str,
-        empty: Empty,
-        additions: &'x Additions<'x>,
-        form: Option<Form>,
-    ) -> Self {
-        Self { writer, prefix, additions, meta: None, empty, form }
+impl<T: Serialize + ?Sized> Payload for Json<T> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.serialize(&self.0)
     }
+}
 
-    /// The `_meta` of a message.
-    pub(super) fn meta(writer: &'w mut Writer<'a>, meta: &'x MetaAdditions<'x>) -> Self {
-        let payload = Self::new(writer, "", Empty::Braces, &Additions::NONE, None);
-        Self { meta: Some(meta), ..payload }
+impl<T: Serialize + ?Sized> Serialize for Json<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Json<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<T: Payload + ?Sized> Payload for &T {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        (**self).write(payload)
+    }
+}
+
+impl<T: Payload + ?Sized> Payload for Box<T> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        (**self).write(payload)
+    }
+}
+
+impl<T: Payload> Payload for Option<T> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        match self {
+            Some(value) => value.write(payload),
+            None => payload.nothing(),
+        }
+    }
+}
+
+impl Payload for () {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.nothing()
+    }
+}
+
+impl Payload for Raw<'_> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.raw(self.as_json())
+    }
+}
+
+impl Payload for Prepared {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.prepared(self)
+    }
+}
+
+impl Payload for WrittenResult<'_> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.written(self)
+    }
+}
+
+impl Raw<'static> {
+    /// The JSON text of a payload, with all its members: which of them a revision has makes no difference.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_serialize`](Raw::from_serialize).
+    pub fn from_payload(payload: &(impl Payload + ?Sized)) -> Result<Self, EncodeError> {
+        text_of(&payload).map(Self::owned)
+    }
+}
+
+/// The JSON text of a payload.
+pub(crate) fn text_of(payload: &dyn Payload) -> Result<String, EncodeError> {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, usize::MAX);
+    payload.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, None))?;
+    // Everything the writer appends is UTF-8.
+    String::from_utf8(buffer).map_err(|_| EncodeError::Payload)
+}
+
+/// Types that are written by their `Serialize`.
+macro_rules! serialized {
+    ($($Type:ty),* $(,)?) => {$(
+        impl $crate::schema::Payload for $Type {
+            fn write(
+                &self,
+                payload: $crate::schema::PayloadWriter<'_, '_, '_>,
+            ) -> Result<(), $crate::schema::EncodeError> {
+                payload.serialize(self)
+            }
+        }
+    )*};
+}
+
+pub(crate) use serialized;
+
+serialized! { serde_json::Value, serde_json::Map<String, serde_json::Value> }

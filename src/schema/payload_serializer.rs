@@ -1,10 +1,10 @@
-//! The serializer that a [`Payload`] is: it writes exactly one object.
+//! The serializer of a [`PayloadWriter`]: it writes exactly one object.
 
 use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::encode_error::{EncodeError, Result};
 use super::object::ObjectWriter;
-use super::payload::{Empty, Payload};
+use super::payload_writer::{Empty, PayloadWriter};
 use super::prepared::Prepared;
 use super::shape::{Form, Shape};
 use super::source::Source;
@@ -13,7 +13,7 @@ use super::written::WrittenResult;
 use crate::json::number::NUMBER;
 use crate::json::raw::RAW_VALUE;
 
-impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
+impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
     #[inline]
     fn open(self) -> Result<ObjectWriter<'w, 'a, 'x>> {
         self.writer.push(self.prefix.as_bytes())?;
@@ -27,7 +27,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
         }
     }
 
-    fn nothing(self) -> Result {
+    pub(super) fn nothing(self) -> Result {
         let needs_nothing = self.form.is_none_or(|form| !form.record.needs_members());
         if self.empty == Empty::Omitted && self.additions.is_empty() && needs_nothing {
             return Ok(());
@@ -57,7 +57,7 @@ impl<'w, 'a, 'x> Payload<'w, 'a, 'x> {
     }
 }
 
-impl Payload<'_, '_, '_> {
+impl PayloadWriter<'_, '_, '_> {
     /// Writes a prepared result: by copying, if this is what it has been prepared for.
     pub(crate) fn prepared(self, result: &Prepared) -> Result {
         let is_meant = self.form.is_some_and(|form| result.is_for(form));
@@ -95,6 +95,17 @@ impl Payload<'_, '_, '_> {
     }
 }
 
+/// The serializer for the value that a payload is.
+pub(crate) struct PayloadSerializer<'w, 'a, 'x>(PayloadWriter<'w, 'a, 'x>);
+
+impl<'w, 'a, 'x> PayloadWriter<'w, 'a, 'x> {
+    /// Writes what a value serializes to.
+    #[inline]
+    pub(crate) fn serialize<T: Serialize + ?Sized>(self, value: &T) -> Result {
+        value.serialize(PayloadSerializer(self))
+    }
+}
+
 macro_rules! refused {
     ($($method:ident($($argument:ty),*) -> $ok:ty;)*) => {$(
         fn $method(self $(, _: $argument)*) -> Result<$ok> {
@@ -103,7 +114,7 @@ macro_rules! refused {
     )*};
 }
 
-impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
+impl<'w, 'a, 'x> Serializer for PayloadSerializer<'w, 'a, 'x> {
     type Ok = ();
     type Error = EncodeError;
     type SerializeSeq = Impossible<(), EncodeError>;
@@ -136,15 +147,15 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
     }
 
     fn serialize_none(self) -> Result {
-        self.nothing()
+        self.0.nothing()
     }
 
     fn serialize_unit(self) -> Result {
-        self.nothing()
+        self.0.nothing()
     }
 
     fn serialize_unit_struct(self, _name: &'static str) -> Result {
-        self.nothing()
+        self.0.nothing()
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result {
@@ -166,7 +177,7 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         variant: &'static str,
         value: &T,
     ) -> Result {
-        let mut object = self.open()?;
+        let mut object = self.0.open()?;
         object.key(variant)?;
         object.value(value)?;
         object.close()
@@ -179,11 +190,11 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         variant: &'static str,
         _length: usize,
     ) -> Result<VariantWriter<'w, 'a, 'x>> {
-        VariantWriter::open(self.open()?, variant, "[", "]")
+        VariantWriter::open(self.0.open()?, variant, "[", "]")
     }
 
     fn serialize_map(self, _length: Option<usize>) -> Result<ObjectWriter<'w, 'a, 'x>> {
-        self.open()
+        self.0.open()
     }
 
     fn serialize_struct(
@@ -192,9 +203,9 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         _length: usize,
     ) -> Result<PayloadStruct<'w, 'a, 'x>> {
         match name {
-            RAW_VALUE => Ok(PayloadStruct::Raw(Some(self))),
+            RAW_VALUE => Ok(PayloadStruct::Raw(Some(self.0))),
             NUMBER => Err(EncodeError::NotAnObject),
-            _ => self.open().map(PayloadStruct::Object),
+            _ => self.0.open().map(PayloadStruct::Object),
         }
     }
 
@@ -205,6 +216,6 @@ impl<'w, 'a, 'x> Serializer for Payload<'w, 'a, 'x> {
         variant: &'static str,
         _length: usize,
     ) -> Result<VariantWriter<'w, 'a, 'x>> {
-        VariantWriter::open(self.open()?, variant, "{", "}")
+        VariantWriter::open(self.0.open()?, variant, "{", "}")
     }
 }

@@ -10,7 +10,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::additions::Additions;
 use super::encode_error::EncodeError;
-use super::payload::{Empty, Payload};
+use super::payload::Payload;
+use super::payload_writer::{Empty, PayloadWriter};
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
@@ -19,7 +20,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 /// A result that has been compared with what its method asks for in one revision, once, and is then
 /// sent by copying: a list of tools that is the same for everybody, for example.
 ///
-/// Give it to [`respond_prepared`](crate::Connection::respond_prepared). What the machine adds to results
+/// Give it to [`respond`](crate::Connection::respond). What the machine adds to results
 /// (their kind, how long they may be used again, who the server is) it adds as ever, for each request
 /// anew. A request in another revision, or for another method, is answered with it as with any JSON:
 /// members that the revision lacks are left out, and what does not fit is an error. So prepare one for
@@ -44,7 +45,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 ///         && let Call::ListTools(_) = request.call
 ///     {
 ///         // Whoever asked may have given up meanwhile.
-///         _ = server.respond_prepared(request.id, list, outbox);
+///         _ = server.respond(request.id, list, outbox);
 ///     }
 /// }
 /// # _ = serve;
@@ -73,13 +74,10 @@ struct Place {
 
 impl Prepared {
     /// Writes a result of this form; any object if there is none.
-    pub(crate) fn of(
-        form: Option<Form>,
-        result: &(impl Serialize + ?Sized),
-    ) -> Result<Self, EncodeError> {
+    pub(crate) fn of(form: Option<Form>, result: &dyn Payload) -> Result<Self, EncodeError> {
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, usize::MAX);
-        result.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
+        result.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
         let needs = writer.needs();
         // Everything the writer appends is UTF-8.
         let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;

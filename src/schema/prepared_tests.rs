@@ -1,5 +1,6 @@
 //! What has been prepared is written like what has not been.
 
+use super::payload::Json;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -38,12 +39,12 @@ fn what_has_been_prepared_is_written_like_what_has_not() {
             maker.revision = revision;
             for _ in 0..60 {
                 let value = maker.record(form.record);
-                let prepared = Prepared::of(Some(form), &value);
+                let prepared = Prepared::of(Some(form), &Json(&value));
                 let plain = write(&value, form, &Additions::NONE);
                 let text = prepared.as_ref().map(|prepared| prepared.as_json().to_string());
                 assert_eq!(text.map_err(|error| *error), plain.map(|(text, _)| text));
                 let mut buffer = b"left over".to_vec();
-                let result = WrittenResult::of(Some(form), &value, &mut buffer);
+                let result = WrittenResult::of(Some(form), &Json(&value), &mut buffer);
                 assert_eq!(
                     result.as_ref().map(WrittenResult::as_json),
                     prepared.as_ref().map(Prepared::as_json)

@@ -154,17 +154,17 @@ pub(super) fn write<T: Serialize>(
     form: Form,
     additions: &Additions<'_>,
 ) -> Result<(String, crate::capability::CapabilitySet), EncodeError> {
-    written(form, additions, |payload| value.serialize(payload))
+    written(form, additions, |payload| payload.serialize(&value))
 }
 
 pub(super) fn written(
     form: Form,
     additions: &Additions<'_>,
-    write: impl FnOnce(Payload<'_, '_, '_>) -> Result<(), EncodeError>,
+    write: impl FnOnce(PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>,
 ) -> Result<(String, crate::capability::CapabilitySet), EncodeError> {
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, 1 << 20);
-    write(Payload::new(&mut writer, "", Empty::Braces, additions, Some(form)))?;
+    write(PayloadWriter::new(&mut writer, "", Empty::Braces, additions, Some(form)))?;
     let needs = writer.needs();
     Ok((String::from_utf8(buffer).expect("UTF-8"), needs))
 }

@@ -59,7 +59,7 @@ fn write<T: Serialize>(
     let mut writer = Writer::new(&mut buffer, 1000);
     let additions = Additions { defaults, ..Additions::NONE };
     let form = Some(Form { record, revision: EARLY });
-    value.serialize(Payload::new(&mut writer, "", Empty::Omitted, &additions, form))?;
+    PayloadWriter::new(&mut writer, "", Empty::Omitted, &additions, form).serialize(value)?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 

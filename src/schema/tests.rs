@@ -100,13 +100,8 @@ fn object<T: Serialize>(
     additions: &Additions<'_>,
 ) -> Result<String, EncodeError> {
     let mut buffer = Vec::new();
-    value.serialize(Payload::new(
-        &mut Writer::new(&mut buffer, 1000),
-        "p:",
-        empty,
-        additions,
-        None,
-    ))?;
+    PayloadWriter::new(&mut Writer::new(&mut buffer, 1000), "p:", empty, additions, None)
+        .serialize(value)?;
     Ok(String::from_utf8(buffer).expect("UTF-8"))
 }
 

@@ -85,15 +85,15 @@ fn values_of_every_kind_are_printed_as_serde_json_prints_them() {
 /// What a struct is in Rust does not show: neither a wrapper, nor that it has no members.
 #[test]
 fn params_can_be_any_kind_of_struct() {
-    let write = |value: &dyn Fn(Payload<'_, '_, '_>) -> Result<(), EncodeError>, empty| {
+    let write = |value: &dyn Fn(PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>, empty| {
         let mut buffer = Vec::new();
         let mut writer = Writer::new(&mut buffer, 100);
-        value(Payload::new(&mut writer, "p:", empty, &Additions::NONE, None))?;
+        value(PayloadWriter::new(&mut writer, "p:", empty, &Additions::NONE, None))?;
         Ok::<_, EncodeError>(String::from_utf8(buffer).expect("UTF-8"))
     };
     let wrapped = Newtype(BTreeMap::from([("a", 1)]));
-    let wrapper = write(&|payload| wrapped.serialize(payload), Empty::Omitted);
+    let wrapper = write(&|payload| payload.serialize(&wrapped), Empty::Omitted);
     assert_eq!(wrapper, Ok(r#"p:{"a":1}"#.to_string()));
-    let nothing = write(&|payload| Nothing.serialize(payload), Empty::Braces);
+    let nothing = write(&|payload| payload.serialize(&Nothing), Empty::Braces);
     assert_eq!(nothing, Ok("p:{}".to_string()));
 }

@@ -7,7 +7,8 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::additions::Additions;
 use super::encode_error::EncodeError;
-use super::payload::{Empty, Payload};
+use super::payload::Payload;
+use super::payload_writer::{Empty, PayloadWriter};
 use super::shape::Form;
 use super::writer::Writer;
 use crate::capability::CapabilitySet;
@@ -17,7 +18,7 @@ use crate::json::raw::{MemberTexts, RAW_VALUE};
 /// revision of the request.
 ///
 /// [`Request::write_result`](crate::Request::write_result) writes it without the machine, so that nothing of the
-/// application's runs while the machine is locked. [`respond_written`](crate::Connection::respond_written) then copies it. For
+/// application's runs while the machine is locked. [`respond`](crate::Connection::respond) then copies it. For
 /// a result that many requests are answered with, [`Prepared`](crate::Prepared) owns its text.
 ///
 /// `Debug` shows its length only. For serializers it is JSON text, as [`Raw`](crate::json::Raw) is.
@@ -33,12 +34,12 @@ impl<'b> WrittenResult<'b> {
     /// Writes a result of this form; any object if there is none.
     pub(crate) fn of(
         form: Option<Form>,
-        result: &(impl Serialize + ?Sized),
+        result: &dyn Payload,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Self, EncodeError> {
         buffer.clear();
         let mut writer = Writer::new(buffer, usize::MAX);
-        result.serialize(Payload::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
+        result.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &Additions::NONE, form))?;
         let needs = writer.needs();
         // Everything the writer appends is UTF-8.
         let text = core::str::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;

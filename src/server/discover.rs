@@ -12,6 +12,7 @@ use crate::connection::{Connection, Identity, IncomingRequest, Outlets};
 use crate::dialect::MetaKey;
 use crate::error::ViolationKind;
 use crate::model::ServerCapabilities;
+use crate::schema::serialized;
 use crate::session::Phase;
 use crate::version::RevisionSet;
 
@@ -21,6 +22,8 @@ struct Discovery<'c> {
     capabilities: &'c ServerCapabilities<'static>,
     instructions: Option<&'c str>,
 }
+
+serialized! { Discovery<'_> }
 
 impl Serialize for Discovery<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

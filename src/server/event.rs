@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use serde::ser::Serialize;
-
 use super::call::Call;
 use crate::capability::CapabilitySet;
 use crate::connection::{
@@ -16,7 +14,7 @@ use crate::handle::InboundId;
 use crate::json::{Object, Raw, Str, TextCopy};
 use crate::model::Implementation;
 use crate::rpc::ErrorObject;
-use crate::schema::{EncodeError, WrittenResult};
+use crate::schema::{EncodeError, Payload, WrittenResult};
 use crate::time::Instant;
 use crate::version::Revision;
 
@@ -226,7 +224,7 @@ impl<'a> Request<'a> {
     }
 
     /// Writes the result of this request into a buffer, in place of what was in there, as the revision of the request has
-    /// it. [`respond_written`](crate::Connection::respond_written) sends it.
+    /// it. [`respond`](crate::Connection::respond) sends it.
     ///
     /// Write results like this where the machine is behind a lock: the `Serialize` of the application runs before the
     /// lock is taken, and the machine only copies.
@@ -244,7 +242,7 @@ impl<'a> Request<'a> {
     /// ) -> Result<(), RespondError> {
     ///     let result = request.write_result(&CallToolResult::text("done"), buffer)?;
     ///     let (server, outbox) = &mut *connection.lock().unwrap();
-    ///     server.respond_written(request.id, &result, outbox)
+    ///     server.respond(request.id, &result, outbox)
     /// }
     /// # _ = answer;
     /// ```
@@ -255,7 +253,7 @@ impl<'a> Request<'a> {
     /// fault.
     pub fn write_result<'b>(
         &self,
-        result: &(impl Serialize + ?Sized),
+        result: &(impl Payload + ?Sized),
         buffer: &'b mut Vec<u8>,
     ) -> Result<WrittenResult<'b>, EncodeError> {
         WrittenResult::new(&self.method, self.context.revision, result, buffer)

@@ -9,6 +9,7 @@ use crate::connection::{Change, Delivery, Notice, NotifyError, Outlets};
 use crate::dialect::methods::NotificationKind;
 use crate::handle::InboundId;
 use crate::model::{ElicitationCompleteParams, LoggingLevel, ResourceUpdatedParams, TaskParams};
+use crate::schema::{Json, Payload};
 use crate::task::RELATED;
 
 /// A log message for the client
@@ -145,7 +146,7 @@ impl Server {
         out: &mut impl Outlets,
     ) -> Result<Delivery, NotifyError> {
         let wanted = Some(self.wants_log(log));
-        self.tell(NotificationKind::Message, log, log.about, wanted, out)
+        self.tell(NotificationKind::Message, &Json(log), log.about, wanted, out)
     }
 
     /// Whether a log message would be sent, as far as its level and what it is about go.
@@ -249,10 +250,10 @@ impl Server {
         dispatcher.serving.notify(cx, notice)
     }
 
-    fn tell<T: Serialize + ?Sized>(
+    fn tell(
         &mut self,
         kind: NotificationKind,
-        params: &T,
+        params: &dyn Payload,
         related: Option<InboundId>,
         wanted: Option<bool>,
         out: &mut impl Outlets,

@@ -11,6 +11,7 @@ use super::view::InSession;
 use crate::handle::Requestor;
 use crate::json::Str;
 use crate::pagination::{InvalidCursor, mix};
+use crate::schema::serialized;
 
 /// One page of the tasks of one owner, in the order they were begun.
 ///
@@ -69,6 +70,8 @@ impl ListOf<'_> {
         own.into_iter().flatten()
     }
 }
+
+serialized! { ListOf<'_> }
 
 impl Serialize for ListOf<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

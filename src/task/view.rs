@@ -13,6 +13,7 @@ use super::timestamp;
 use crate::handle::Requestor;
 use crate::json::{Raw, Str};
 use crate::rpc::ErrorObject;
+use crate::schema::serialized;
 use crate::time::Instant;
 
 /// A task, to look at.
@@ -105,6 +106,8 @@ impl<'t> TaskView<'t> {
 /// A task in the words of a session (2025-11-25).
 pub(crate) struct InSession<'t>(pub(crate) &'t Record);
 
+serialized! { InSession<'_> }
+
 impl Serialize for InSession<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         in_session(self.0, self.0.status_in_session(), serializer)
@@ -151,6 +154,8 @@ impl Serialize for ImmediateResponse<'_> {
     }
 }
 
+serialized! { CreatedInSession<'_> }
+
 impl Serialize for CreatedInSession<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut result = serializer.serialize_map(None)?;
@@ -168,6 +173,8 @@ pub(crate) struct Alone<'t> {
     /// With what it asks for, and what came of it.
     pub(crate) detailed: bool,
 }
+
+serialized! { Alone<'_> }
 
 impl Serialize for Alone<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

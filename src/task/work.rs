@@ -17,7 +17,7 @@ use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::json::{Raw, member};
 use crate::model::InputRequired;
-use crate::schema::{Additions, Empty, EncodeError, MetaAdditions, Payload, Writer};
+use crate::schema::{Additions, Empty, EncodeError, MetaAdditions, Payload, PayloadWriter, Writer};
 use crate::time::Instant;
 
 /// # Working
@@ -34,14 +34,14 @@ impl Tasks {
     /// [`TaskError::Encode`] if the result does not fit the method in the revision of the request that
     /// began the task, or is longer than [`TasksConfig::result_bytes`](super::TasksConfig::result_bytes);
     /// [`TaskError::NotAResult`] if it asks for something.
-    pub fn complete<T: Serialize + ?Sized>(
+    pub fn complete<T: Payload + ?Sized>(
         &mut self,
         key: TaskKey,
         result: &T,
         now: Instant,
     ) -> Result<(), TaskError> {
         let record = self.records.becoming(key, Status::Completed)?;
-        let text = result_text(record, result, self.config.result_bytes)?;
+        let text = result_text(record, &result, self.config.result_bytes)?;
         if !self.records.has_room_for(&self.config, text.len()) {
             return Err(TaskError::TooManyBytes);
         }
@@ -298,11 +298,7 @@ impl Tasks {
 }
 
 /// The result of a task as its peer gets it.
-fn result_text<T: Serialize + ?Sized>(
-    record: &Record,
-    result: &T,
-    most: usize,
-) -> Result<String, TaskError> {
+fn result_text(record: &Record, result: &dyn Payload, most: usize) -> Result<String, TaskError> {
     let form = Some(record.request.kind.rule().result(record.request.revision));
     let members: &[_] = match record.request.revision.rules().stamps_results {
         true => &[("resultType", "\"complete\"")],
@@ -313,7 +309,7 @@ fn result_text<T: Serialize + ?Sized>(
     let additions = Additions { members, defaults: &[], meta };
     let mut buffer = Vec::new();
     let mut writer = Writer::new(&mut buffer, most);
-    result.serialize(Payload::new(&mut writer, "", Empty::Braces, &additions, form))?;
+    result.write(PayloadWriter::new(&mut writer, "", Empty::Braces, &additions, form))?;
     let text = String::from_utf8(buffer).map_err(|_| EncodeError::Payload)?;
     record.request.kept.check_result(record.request.kind, &text).map_err(EncodeError::from)?;
     let asks = ["inputRequests", "requestState"].iter().any(|name| member(&text, name).is_some());

@@ -11,7 +11,7 @@ use mcp_sansio::model::{InputRequired, TaskSupport};
 use mcp_sansio::task::{NewTask, TaskError};
 use mcp_sansio::{
     CallOptions, CapabilitySet, Delivery, ErrorCode, ErrorObject, InboundId, Instant, Log,
-    NotifyError, Prepared, Progress, ProgressReport, RespondError, Server, TaskMode,
+    NotifyError, Payload, Progress, ProgressReport, RespondError, Server, TaskMode,
 };
 use serde::Serialize;
 
@@ -106,26 +106,16 @@ impl<M: Machine> Exchange<M> {
     ///
     /// [`RespondError`] says why the answer was not sent. After [`RespondError::Encode`] and
     /// [`RespondError::NotAllowed`] another one can be.
-    pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
+    pub fn respond<T: Payload + ?Sized>(&self, result: &T) -> Result<(), RespondError> {
         let id = self.inner.id;
         with_buffer(|buffer| {
             if let Ok(result) = M::write_result(self.request(), result, buffer) {
-                return self.answer(|machine, out| machine.respond_written(id, &result, out));
+                return self.answer(|machine, out| machine.respond(id, &result, out));
             }
             // What is wrong with it may be that nobody waits for it, which the machine knows.
-            let result = Raw::serialize_into(result, buffer)?;
+            let result = Raw::from_payload(result)?;
             self.answer(|machine, out| machine.respond(id, &result, out))
         })
-    }
-
-    /// Answers it with a result that was prepared, which is copied if it was prepared for this method in the
-    /// revision of the request.
-    ///
-    /// # Errors
-    ///
-    /// As for [`respond`](Self::respond).
-    pub fn respond_prepared(&self, result: &Prepared) -> Result<(), RespondError> {
-        self.answer(|machine, out| machine.respond_prepared(self.inner.id, result, out))
     }
 
     /// Answers it with an error. The message is one short sentence.
@@ -187,7 +177,7 @@ impl<M: Machine> Exchange<M> {
     /// # Errors
     ///
     /// As for [`Handle::notify`].
-    pub fn notify_method<T: Serialize + ?Sized>(
+    pub fn notify_method<T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,

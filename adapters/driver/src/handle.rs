@@ -12,8 +12,8 @@ use mcp_sansio::model::method::{Method, Notification, PagedMethod, SetLevel};
 use mcp_sansio::model::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Cancellation, CapabilitySet, ChangedList, Client,
-    ConnectionNumber, Counts, Delivery, InboundId, Log, NotifyError, Paging, Phase, Revision,
-    Server, TaskOptions, TaskTicket, ToolTasks,
+    ConnectionNumber, Counts, Delivery, InboundId, Log, NotifyError, Paging, Payload, Phase,
+    Revision, Server, TaskOptions, TaskTicket, ToolTasks,
 };
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ impl<M: Machine> Handle<M> {
     }
 
     /// Calls a method by name, as [`call`](Self::call) does.
-    pub fn call_method<T: Serialize + ?Sized>(
+    pub fn call_method<T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,
@@ -80,13 +80,13 @@ impl<M: Machine> Handle<M> {
         PendingCall::new(self.make(method, params, options), self)
     }
 
-    fn make<T: Serialize + ?Sized>(
+    fn make<T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,
         options: CallOptions,
     ) -> Result<CallId, CallError> {
-        let params = Raw::from_serialize(params)?;
+        let params = Raw::from_payload(params)?;
         self.wire.call(|machine, out, now| machine.call_method(method, &params, options, now, out))
     }
 
@@ -119,7 +119,7 @@ impl<M: Machine> Handle<M> {
     /// # Errors
     ///
     /// As for [`notify`](Self::notify).
-    pub fn notify_method<T: Serialize + ?Sized>(
+    pub fn notify_method<T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,
@@ -127,13 +127,13 @@ impl<M: Machine> Handle<M> {
         self.notify_about(method, params, None)
     }
 
-    pub(crate) fn notify_about<T: Serialize + ?Sized>(
+    pub(crate) fn notify_about<T: Payload + ?Sized>(
         &self,
         method: &str,
         params: &T,
         related: Option<InboundId>,
     ) -> Result<Delivery, NotifyError> {
-        let params = Raw::from_serialize(params)?;
+        let params = Raw::from_payload(params)?;
         self.wire.with(|machine, out, _| machine.notify_method(method, &params, related, out))
     }
 

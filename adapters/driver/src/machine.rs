@@ -8,10 +8,9 @@ use mcp_sansio::json::Str;
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{
     Arrival, CallEnded, Client, ClientEvent, ClientRequest, Connection, Frame, InboundId, Instant,
-    ListPage, PagesRestarted, ProgressUpdate, Request, Server, ServerEvent, TaskAnswer,
+    ListPage, PagesRestarted, Payload, ProgressUpdate, Request, Server, ServerEvent, TaskAnswer,
     WrittenResult,
 };
-use serde::Serialize;
 
 use crate::host::Host;
 use crate::out::Out;
@@ -81,7 +80,7 @@ pub(crate) mod sealed {
         fn handle_timeout(&mut self, now: Instant, out: &mut Out) -> Option<Happening<Self>>
         where
             Self: Machine;
-        fn write_result<'b, T: Serialize + ?Sized>(
+        fn write_result<'b, T: Payload + ?Sized>(
             request: &Self::Request,
             result: &T,
             buffer: &'b mut Vec<u8>,
@@ -151,7 +150,7 @@ macro_rules! machine {
                 event.inspect(|event| out.watch(event)).map(sealed::Happening::from)
             }
 
-            fn write_result<'b, T: Serialize + ?Sized>(
+            fn write_result<'b, T: Payload + ?Sized>(
                 request: &$Request<'static>,
                 result: &T,
                 buffer: &'b mut Vec<u8>,

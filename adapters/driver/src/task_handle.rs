@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as Monotonic};
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::InputRequired;
 use mcp_sansio::task::{Status, TaskError, TaskKey, TaskView, Tasks};
-use mcp_sansio::{ErrorCode, Instant, Progress, ProgressReport};
+use mcp_sansio::{ErrorCode, Instant, Payload, Progress, ProgressReport};
 use serde::Serialize;
 
 use crate::block::block_until;
@@ -51,8 +51,8 @@ impl TaskHandle {
     ///
     /// [`TaskError::Final`] and [`TaskError::Unknown`] if nobody wants it any more. After
     /// [`TaskError::Encode`] and [`TaskError::NotAResult`] the task goes on: see [`Tasks::complete`].
-    pub fn complete<T: Serialize + ?Sized>(&self, result: &T) -> Result<(), TaskError> {
-        let result = Raw::from_serialize(result)?;
+    pub fn complete<T: Payload + ?Sized>(&self, result: &T) -> Result<(), TaskError> {
+        let result = Raw::from_payload(result)?;
         self.with(|tasks, now| tasks.complete(self.key, &result, now))
     }
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::{Inbox, Limits, Outbox, Server, ServerEvent};
+use mcp_sansio::{Inbox, Json, Limits, Outbox, Server, ServerEvent};
 
 use super::{Meter, Round, Work};
 use crate::core_server::Serving;
@@ -33,7 +33,7 @@ fn calls(size: usize) -> Round {
     let mut serving = Serving::new();
     let mut answer = |server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox| {
         let ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        server.respond(request.id, &Echo::of(messages::TEXT), out).unwrap();
+        server.respond(request.id, &Json(&Echo::of(messages::TEXT)), out).unwrap();
     };
     Box::new(move |meter: &Meter| {
         meter.count(|| {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use mcp_sansio::{
-    CallError, CallId, CallOptions, Cancellation, ClientEvent, Instant, Limits, Timeout,
+    CallError, CallId, CallOptions, Cancellation, ClientEvent, Instant, Json, Limits, Timeout,
 };
 
 use super::{Dice, Meter, Round, Work, limits};
@@ -86,7 +86,7 @@ impl Busy {
     fn try_call(&mut self, options: CallOptions) -> Result<CallId, CallError> {
         let Asking { client, outbox, .. } = &mut self.asking;
         let params = CallParams::of(messages::TEXT);
-        client.call_method("tools/call", &params, options, self.now, outbox)
+        client.call_method("tools/call", &Json(&params), options, self.now, outbox)
     }
 
     /// Takes a line in, and gives which call it was about.

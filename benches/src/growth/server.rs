@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::{InboundId, Instant, Outbox, Progress, Server, ServerEvent};
+use mcp_sansio::{InboundId, Instant, Json, Outbox, Progress, Server, ServerEvent};
 
 use super::{Dice, Meter, Round, Work, limits, spread};
 use crate::core_server::Serving;
@@ -70,7 +70,7 @@ fn calls(in_flight: usize) -> Round {
             let request = busy.take_in(black_box(&line));
             let (_, answered) = std::mem::replace(&mut busy.open[at], request);
             let Serving { server, outbox, .. } = &mut busy.serving;
-            server.respond(answered, &Echo::of(messages::TEXT), outbox).unwrap();
+            server.respond(answered, &Json(&Echo::of(messages::TEXT)), outbox).unwrap();
             assert_ne!(busy.serving.send(), 0);
         });
         1

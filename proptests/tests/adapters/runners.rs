@@ -118,7 +118,7 @@ fn answer_prepared(job: Job<Server>) {
     let Job::Serve(exchange) = job else { return answer(job) };
     let result = CallToolResult::text("done beforehand");
     let result = Prepared::result::<CallTool>(Revision::V2026_07_28, &result).unwrap();
-    exchange.respond_prepared(&result).unwrap();
+    exchange.respond(&result).unwrap();
 }
 
 fn pass_on(job: Job<Server>) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::{
     CallError, CallId, CallOptions, CancelError, Cancellation, ClientEvent, ConnectionNumber,
-    ErrorCode, Expiry, Outcome, Revision, StrayCause, Timeout, ViolationKind,
+    ErrorCode, Expiry, Json, Outcome, Revision, StrayCause, Timeout, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, config};
 
@@ -593,10 +593,10 @@ fn a_call_that_cannot_be_written_was_never_made() {
     }
     let mut side = ready();
     let options = CallOptions::new();
-    let error = side.client.call_method("a", &Fails, options, side.now, &mut side.out);
+    let error = side.client.call_method("a", &Json(&Fails), options, side.now, &mut side.out);
     assert!(matches!(error, Err(CallError::Encode(_))));
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        _ = side.client.call_method("a", &Panics, options, side.now, &mut side.out);
+        _ = side.client.call_method("a", &Json(&Panics), options, side.now, &mut side.out);
     }));
     assert!(panic.is_err());
     assert_eq!(side.client.counts().outbound, 0);
@@ -605,9 +605,9 @@ fn a_call_that_cannot_be_written_was_never_made() {
     assert_eq!(side.sent(), [r#"{"jsonrpc":"2.0","id":2,"method":"b"}"#]);
     // The same for answers.
     let id = side.request(r#"{"jsonrpc":"2.0","id":1,"method":"x/work"}"#);
-    assert!(side.client.respond(id, &Fails, &mut side.out).is_err());
+    assert!(side.client.respond(id, &Json(&Fails), &mut side.out).is_err());
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        _ = side.client.respond(id, &Panics, &mut side.out);
+        _ = side.client.respond(id, &Json(&Panics), &mut side.out);
     }));
     assert!(panic.is_err());
     side.client.respond(id, &(), &mut side.out).unwrap();

@@ -18,9 +18,9 @@ use mcp_sansio::model::{
     ProgressParams, PromptMessage, ReadResourceResult, Resource, ResourceContents, Root,
     SamplingContent, SamplingMessage, ServerCapabilities, Tool, UnsupportedVersionData,
 };
-use mcp_sansio::{ClientEvent, Outcome, Revision};
+use mcp_sansio::{ClientEvent, Json, Outcome, Payload, Revision};
 use mcp_sansio_proptests::{ClientSide, shared};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Reads JSON text as some type and writes it again.
@@ -56,8 +56,8 @@ fn read<'a, T: Deserialize<'a>>(text: &'a str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn write<T: Serialize>(value: &T) -> Value {
-    serde_json::from_str(Raw::from_serialize(value).unwrap().as_json()).unwrap()
+fn write<T: Payload>(value: &T) -> Value {
+    serde_json::from_str(Raw::from_payload(value).unwrap().as_json()).unwrap()
 }
 
 fn params<M: Method>(text: &str) -> Value {
@@ -83,7 +83,7 @@ fn notification<N: Notification>() -> Example {
 /// A type of the model without lists or kinds.
 macro_rules! of {
     ($Type:ident) => {
-        |text| write(&read::<$Type<'_>>(text))
+        |text| write(&Json(&read::<$Type<'_>>(text)))
     };
 }
 
@@ -104,7 +104,7 @@ macro_rules! block {
         |text| {
             let block = understood(read(text));
             assert!(matches!(block, Content::$Kind(_)), "{text}");
-            write(&block)
+            write(&Json(&block))
         }
     };
 }
@@ -115,7 +115,7 @@ macro_rules! field {
         |text| {
             let field: PrimitiveSchema<'_> = read(text);
             assert!(matches!(field, PrimitiveSchema::$Kind(_)), "{text}");
-            write(&field)
+            write(&Json(&field))
         }
     };
 }
@@ -280,7 +280,7 @@ fn messages() -> Vec<(&'static str, Example)> {
         ("CreateMessageResult", Plain(answer_of_a_model)),
         ("ElicitResult", Plain(of!(ElicitResult))),
         ("ListRootsResult", Plain(list!(ListRootsResult, roots))),
-        ("InputRequests", Plain(|text| write(&input_requests(&read(text))))),
+        ("InputRequests", Plain(|text| write(&Json(&input_requests(&read(text)))))),
         ("InputResponses", Plain(input_responses)),
         ("InputRequiredResult", Answer("input_required", input_required)),
         ("CancelledNotification", Notice("notifications/cancelled", of!(CancelledParams))),
@@ -324,7 +324,7 @@ fn values() -> Vec<(&'static str, Example)> {
         ("ModelPreferences", Plain(of!(ModelPreferences))),
         ("Resource", Plain(of!(Resource))),
         ("Root", Plain(of!(Root))),
-        ("SamplingMessage", Plain(|text| write(&message(read(text))))),
+        ("SamplingMessage", Plain(|text| write(&Json(&message(read(text)))))),
         ("Tool", Plain(of!(Tool))),
     ]
 }
@@ -381,7 +381,7 @@ fn check(example: &Example, text: &str) {
         }
         Input => {
             expected.as_object_mut().unwrap().remove("id");
-            assert_eq!(write(&input_request(read(raw.as_json()))), expected);
+            assert_eq!(write(&Json(&input_request(read(raw.as_json())))), expected);
         }
         Answer(kind, through) => {
             take(&mut expected, [("resultType", json!(kind))]);

@@ -3,7 +3,7 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{LoggingLevel, method};
 use mcp_sansio::{
-    Call, Capability, ClientCall, ClientEvent, ErrorCode, Limits, Principal, RespondError,
+    Call, Capability, ClientCall, ClientEvent, ErrorCode, Json, Limits, Principal, RespondError,
     Revision, ServerEvent, UnknownMethods, ViolationKind,
 };
 use mcp_sansio_proptests::{ClientSide, ServerSide, config};
@@ -435,7 +435,7 @@ fn every_request_is_answered_once() {
 fn a_failed_answer_can_be_tried_again() {
     let mut side = ready();
     let id = side.request(&request("1", "x/work", "{}"));
-    let wrong = side.server.respond(id, &[1], &mut side.out);
+    let wrong = side.server.respond(id, &Json(&[1]), &mut side.out);
     assert_eq!(wrong, Err(RespondError::Encode(mcp_sansio::schema::EncodeError::NotAnObject)));
     let wrong = side.server.respond(id, &serde_json::Value::Null, &mut side.out);
     assert_eq!(wrong, Ok(()), "nothing at all is an empty result");

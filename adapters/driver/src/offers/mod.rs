@@ -23,7 +23,7 @@ use crate::exchange::Exchange;
 use function::{Function, arguments_of};
 #[cfg(feature = "schemars")]
 pub use output::Typed;
-pub use output::{Failed, Json, PromptOutput, ResourceOutput, ToolOutput};
+pub use output::{Failed, PromptOutput, ResourceOutput, ToolOutput};
 use shelf::{Shelf, Shelves};
 
 /// Tools, prompts and resources, each with a function: a handler for servers that need no more.
@@ -360,6 +360,7 @@ impl fmt::Debug for Offers {
 
 #[cfg(all(test, feature = "schemars"))]
 mod tests {
+    use mcp_sansio::Json;
     use schemars::JsonSchema;
     use serde::Serialize;
 

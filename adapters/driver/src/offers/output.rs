@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use mcp_sansio::ErrorCode;
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{
     CallToolResult, Content, GetPromptResult, InputRequired, PromptMessage, ReadResourceResult,
     ResourceContents,
 };
+use mcp_sansio::{ErrorCode, Json};
 use serde::Serialize;
 
 use super::function::Answer;
@@ -84,16 +84,7 @@ impl fmt::Debug for Failed {
     }
 }
 
-/// Something that is given as structured content, and as text for clients that do not know it: an object.
-///
-/// The tool gets no `outputSchema` from it, because not every type that can be serialised has a schema: with the
-/// feature `schemars` those of `Typed` do. Otherwise say it by hand, in the
-/// [`output_schema`](mcp_sansio::model::Tool::output_schema) of the tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "it is a mark and will have no second field")]
-pub struct Json<T>(pub T);
-
-/// The same of a type that has a schema: [`Offers::tool`](super::Offers::tool) describes the tool with it, so that
+/// A value of a type that has a schema, given as structured content as [`Json`] is: [`Offers::tool`](super::Offers::tool) describes the tool with it, so that
 /// clients know what they get. Only objects have one, and in sessions only they can be structured content: of
 /// anything else clients get the text there, and nothing more.
 #[cfg(feature = "schemars")]
@@ -142,6 +133,11 @@ impl ToolOutput for &str {
     }
 }
 
+/// Given as structured content, an object, and as text for clients that do not know it.
+///
+/// The tool gets no `outputSchema` from it, because not every type that can be serialised has a schema: with the
+/// feature `schemars` those of `Typed` do. Otherwise say it by hand, in the
+/// [`output_schema`](mcp_sansio::model::Tool::output_schema) of the tool.
 impl<T: Serialize> ToolOutput for Json<T> {
     fn into_tool_result(self) -> Answer {
         CallToolResult::structured(Raw::from_serialize(&self.0)?).into_tool_result()

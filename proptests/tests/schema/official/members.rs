@@ -3,9 +3,8 @@
 use mcp_sansio::json::Raw;
 use mcp_sansio::model::{CallToolResult, Content, ListResourcesResult};
 use mcp_sansio::schema::{EncodeError, Problem};
-use mcp_sansio::{RespondError, Revision, ServerEvent};
+use mcp_sansio::{Payload, RespondError, Revision, ServerEvent};
 use mcp_sansio_proptests::{ServerSide, config, payload};
-use serde::Serialize;
 
 use crate::official::alone::{REVISION, ask, claim, frame};
 use crate::official::closed::Schemas;
@@ -17,7 +16,7 @@ type Leaves = Result<String, (&'static str, Problem)>;
 
 /// Answers a request of this method and gives the result that was sent, without what the machine adds
 /// where there are no sessions.
-fn sent<T: Serialize + ?Sized>(method: &str, revision: Revision, result: &T) -> Leaves {
+fn sent<T: Payload + ?Sized>(method: &str, revision: Revision, result: &T) -> Leaves {
     let mut config = config::server_of_both_eras();
     config.identify = false;
     let (mut side, id) = if revision == REVISION {

@@ -15,7 +15,7 @@ use mcp_sansio::model::{
     SamplingMessage,
 };
 use mcp_sansio::schema::Problem::{Missing, NotAllowed, NotInRevision, WrongType};
-use mcp_sansio::{CallError, Delivery, Log, NotAllowed as Refusal, RespondError};
+use mcp_sansio::{CallError, Delivery, Json, Log, NotAllowed as Refusal, RespondError};
 use mcp_sansio_proptests::{ClientSide, ServerSide};
 use serde::Serialize;
 
@@ -318,7 +318,7 @@ fn a_log_message_always_has_data() {
             let value = raw(data);
             let log = Log::new(LoggingLevel::Info, &value).logger("l");
             let named = format!(r#"{{"level":"info","logger":"l","data":{data}}}"#);
-            assert_eq!(sent_notification(method, revision, &log), Ok(named));
+            assert_eq!(sent_notification(method, revision, &Json(&log)), Ok(named));
         }
     }
     for (wrong, problem) in [
@@ -383,7 +383,7 @@ fn absent_is_not_null() {
     let early = r#"{"content":[],"isError":true}"#;
     results_leave("tools/call", "@", kept, [Ok(early), Ok(early), Ok(kept), Ok(kept)]);
     let careless = Careless { uri: "x:y", title: None, description: None, name: "n" };
-    let sent = sent_result("resources/list", D, &CarelessList { resources: [careless] });
+    let sent = sent_result("resources/list", D, &Json(CarelessList { resources: [careless] }));
     assert_eq!(sent, Ok(r#"{"resources":[{"uri":"x:y","name":"n"}]}"#.to_owned()));
 }
 

@@ -10,9 +10,8 @@ mod sent;
 
 use mcp_sansio::json::Raw;
 use mcp_sansio::schema::{EncodeError, Problem};
-use mcp_sansio::{CallError, CallOptions, NotifyError, RespondError, Revision};
+use mcp_sansio::{CallError, CallOptions, NotifyError, Payload, RespondError, Revision};
 use mcp_sansio_proptests::{ClientSide, ServerSide, config, payload};
-use serde::Serialize;
 
 /// What left of a payload, or the member that kept all of it from leaving.
 pub(crate) type Sent = Result<String, (&'static str, Problem)>;
@@ -62,7 +61,7 @@ fn only(sent: &[String], before: &str) -> String {
 
 /// Answers a request for this method.
 #[track_caller]
-pub(crate) fn sent_result<T: Serialize + ?Sized>(
+pub(crate) fn sent_result<T: Payload + ?Sized>(
     method: &str,
     revision: Revision,
     result: &T,
@@ -90,7 +89,7 @@ pub(crate) fn sent_result<T: Serialize + ?Sized>(
 
 /// Makes a call of this method, from whichever side makes it.
 #[track_caller]
-pub(crate) fn called<T: Serialize + ?Sized>(
+pub(crate) fn called<T: Payload + ?Sized>(
     method: &str,
     revision: Revision,
     params: &T,
@@ -109,7 +108,7 @@ pub(crate) fn called<T: Serialize + ?Sized>(
 
 /// The params of such a call.
 #[track_caller]
-pub(crate) fn sent_params<T: Serialize + ?Sized>(
+pub(crate) fn sent_params<T: Payload + ?Sized>(
     method: &str,
     revision: Revision,
     params: &T,
@@ -130,7 +129,7 @@ pub(crate) fn sent_params<T: Serialize + ?Sized>(
 
 /// The params of a notification of a server whose every log message is wanted.
 #[track_caller]
-pub(crate) fn sent_notification<T: Serialize + ?Sized>(
+pub(crate) fn sent_notification<T: Payload + ?Sized>(
     method: &str,
     revision: Revision,
     params: &T,

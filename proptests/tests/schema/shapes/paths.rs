@@ -4,15 +4,14 @@ use mcp_sansio::model::{
     AudioContent, CallToolResult, Content, EmbeddedResource, GetPromptResult, ListToolsResult,
     PromptMessage, ResourceContents, Tool,
 };
-use mcp_sansio::{RespondError, Revision};
+use mcp_sansio::{Payload, RespondError, Revision};
 use mcp_sansio_proptests::{ServerSide, payload};
-use serde::Serialize;
 
 use super::{called, put, raw, request};
 
 /// The error of an answer to a request for this method, which leaves nothing behind.
 #[track_caller]
-fn refused<T: Serialize + ?Sized>(method: &str, revision: Revision, result: &T) -> String {
+fn refused<T: Payload + ?Sized>(method: &str, revision: Revision, result: &T) -> String {
     let mut side = ServerSide::ready(revision);
     let params = payload::params(method);
     let params = if params.as_json() == "null" { "{}" } else { params.as_json() };

@@ -5,7 +5,7 @@ use mcp_sansio::model::method::{CallTool, ListPrompts, ListTools};
 use mcp_sansio::model::{ListToolsResult, Tool};
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    Frames, InboundId, Limits, Outbox, Prepared, RespondError, Revision, RevisionSet, Server,
+    Frames, InboundId, Json, Limits, Outbox, Prepared, RespondError, Revision, RevisionSet, Server,
     ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
@@ -46,7 +46,7 @@ fn a_list_is_sent_like_one_that_has_not_been_prepared() {
 fn sent_prepared(method: &str, revision: Revision, result: &Prepared) -> super::Sent {
     let mut side = ServerSide::ready(revision);
     let id = side.request(&LIST.replace("tools/list", method));
-    let answered = side.server.respond_prepared(id, result, &mut side.out);
+    let answered = side.server.respond(id, result, &mut side.out);
     match answered {
         Ok(()) => {
             let sent = side.sent().concat();
@@ -77,7 +77,7 @@ fn answer_with(result: &ListToolsResult<'_>) -> String {
 }
 
 fn answer_prepared(result: &Prepared) -> String {
-    answer_alone(|server, id, out| server.respond_prepared(id, result, out))
+    answer_alone(|server, id, out| server.respond(id, result, out))
 }
 
 /// Proves nothing of the hints but that they are there as ever, and give way to those of the result.
@@ -110,7 +110,7 @@ fn what_does_not_fit_cannot_be_prepared() {
     let prompts = Prepared::result::<ListPrompts>(Revision::V2025_11_25, &tools());
     let Some(EncodeError::Misfit(misfit)) = prompts.err() else { panic!("they are no prompts") };
     assert_eq!((misfit.field, misfit.problem), ("prompts", Problem::Missing));
-    let text = Prepared::result::<CallTool>(Revision::V2025_11_25, "text");
+    let text = Prepared::result::<CallTool>(Revision::V2025_11_25, &Json("text"));
     assert_eq!(text.err(), Some(EncodeError::NotAnObject));
 }
 
@@ -126,7 +126,7 @@ fn it_goes_into_a_batch() {
         .collect();
     let list = prepared(Revision::V2025_03_26);
     for id in &ids {
-        side.server.respond_prepared(*id, &list, &mut side.out).unwrap();
+        side.server.respond(*id, &list, &mut side.out).unwrap();
     }
     let answer = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, list.as_json());
     assert_eq!(side.sent(), [format!("[{},{}]", answer(1), answer(2))]);
@@ -144,9 +144,9 @@ fn an_outbox_without_room_takes_nothing_of_it() {
     let result = ListToolsResult::new(tools);
     let long = Prepared::result::<ListTools>(Revision::V2025_11_25, &result).unwrap();
     let id = side.request(LIST);
-    let refused = side.server.respond_prepared(id, &long, &mut side.out);
+    let refused = side.server.respond(id, &long, &mut side.out);
     assert_eq!(refused, Err(RespondError::Encode(EncodeError::Full)));
     assert_eq!(side.sent(), [""; 0]);
-    side.server.respond_prepared(id, &prepared(Revision::V2025_11_25), &mut side.out).unwrap();
+    side.server.respond(id, &prepared(Revision::V2025_11_25), &mut side.out).unwrap();
     assert_eq!(side.sent().len(), 1);
 }
