@@ -17,7 +17,8 @@ use json::Json;
 
 use crate::json::{Number, Raw, Str};
 use crate::limits::Limits;
-use crate::model::{Content, List, Map, Text};
+use crate::model::{CacheScope, Content, List, ListChanged, Map, Text, wire_types};
+use crate::schema::Own;
 use crate::time::Instant;
 use crate::version::{Revision, RevisionSet};
 
@@ -73,6 +74,67 @@ impl<'u: 'a, 'a, T> Place<'u, T> for Option<Map<'a, T>> {
     ) -> Result<Self> {
         Option::<()>::fill(bytes, |_| Ok(()))?.map(|()| Map::fill(bytes, value)).transpose()
     }
+}
+
+/// A member of a wire type.
+pub(crate) trait Sample<'u, T> {
+    fn sample(bytes: &mut Unstructured<'u>) -> Result<T>;
+}
+
+impl<'u, T: Arbitrary<'u>> Sample<'u, T> for Own {
+    fn sample(bytes: &mut Unstructured<'u>) -> Result<T> {
+        bytes.arbitrary()
+    }
+}
+
+/// A member of a wire type that a function makes, and the same if it may be missing.
+macro_rules! samples {
+    ($($Wire:ident: $Type:ty = $sample:expr;)*) => {$(
+        impl<'u: 'a, 'a> Sample<'u, $Type> for wire_types::$Wire {
+            fn sample(bytes: &mut Unstructured<'u>) -> Result<$Type> {
+                $sample(bytes)
+            }
+        }
+
+        impl<'u: 'a, 'a> Sample<'u, Option<$Type>> for wire_types::$Wire {
+            fn sample(bytes: &mut Unstructured<'u>) -> Result<Option<$Type>> {
+                bytes.arbitrary::<bool>()?.then(|| $sample(bytes)).transpose()
+            }
+        }
+    )*};
+}
+
+samples! {
+    Any: Raw<'a> = id::<Raw<'static>>;
+    Object: Raw<'a> = object::<Raw<'static>>;
+    Object: Map<'a, Raw<'a>> = objects;
+    Settings: Map<'a, Raw<'a>> = objects;
+    ObjectSchema: Raw<'a> = object::<Raw<'static>>;
+    AnySchema: Raw<'a> = object::<Raw<'static>>;
+    Structured: Raw<'a> = Unstructured::arbitrary;
+    Answers: Raw<'a> = object::<Raw<'static>>;
+    Base64: Text<'a> = Unstructured::arbitrary;
+    Uri: Text<'a> = Unstructured::arbitrary;
+    FileUri: Text<'a> = Unstructured::arbitrary;
+    Natural: u64 = exact::<u64>;
+    Numeric: u64 = Unstructured::arbitrary;
+    Share: Number = Unstructured::arbitrary;
+    Hint: CacheScope<'a> = Unstructured::arbitrary;
+    Roots: ListChanged = Unstructured::arbitrary;
+    Proposals: Vec<Text<'a>> = Unstructured::arbitrary;
+    Form: crate::model::ObjectSchema<'a> = Unstructured::arbitrary;
+    Blocks: Content<'a> = Unstructured::arbitrary;
+    Blocks: List<'a, Content<'a>> = blocks;
+}
+
+impl Sample<'_, Option<u64>> for wire_types::OrNull {
+    fn sample(bytes: &mut Unstructured<'_>) -> Result<Option<u64>> {
+        bytes.arbitrary()
+    }
+}
+
+fn objects<'u>(bytes: &mut Unstructured<'u>) -> Result<Map<'u, Raw<'u>>> {
+    Map::fill(bytes, object::<Raw<'static>>)
 }
 
 /// A JSON object. As a member that may be missing, `null` would be read as a missing one.

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use crate::capability::{CapabilitySet, Extension};
 use crate::config::CacheHints;
-use crate::dialect::shapes;
 use crate::json;
 use crate::json::{Raw, decoded};
 use crate::model::{ClientCapabilities, Implementation, Map};
@@ -93,7 +92,7 @@ impl Identity {
         extensions: Vec<String>,
     ) -> Self {
         let info = info.map_or_else(String::new, |info| {
-            member(key::SERVER, info, &shapes::IMPLEMENTATION, Revision::LATEST_STATELESS)
+            member(key::SERVER, info, Implementation::RECORD, Revision::LATEST_STATELESS)
         });
         let offered = offered.known_to(Revision::LATEST_STATELESS);
         Self { request: info.clone(), info, offered, hints, one_era: false, extensions }
@@ -114,10 +113,10 @@ impl Identity {
         text.push('"');
         if let Some(info) = info {
             text.push(',');
-            text.push_str(&member(key::CLIENT, info, &shapes::IMPLEMENTATION, revision));
+            text.push_str(&member(key::CLIENT, info, Implementation::RECORD, revision));
         }
         let offered = CapabilitySet::from(capabilities).known_to(revision);
-        let record = &shapes::CLIENT_CAPABILITIES;
+        let record = ClientCapabilities::RECORD;
         let mut request = text.clone();
         request.push(',');
         request.push_str(&member(key::CAPABILITIES, capabilities, record, revision));

@@ -26,10 +26,10 @@ use super::wanted_inputs::answer_text;
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::dialect::features::Feature;
 use crate::dialect::methods::{NotificationKind, RequestKind};
-use crate::dialect::{Inputs, NotAllowed, RespondError, code_in, shapes};
+use crate::dialect::{Inputs, NotAllowed, RespondError, code_in};
 use crate::error::{ErrorCode, ViolationKind};
 use crate::handle::InboundId;
-use crate::model::{CallToolResult, InputRequired};
+use crate::model::{CallToolResult, ElicitationRequired, InputRequired};
 use crate::rpc::{Ending, Fault};
 use crate::schema::shape::Form;
 use crate::schema::{EncodeError, Json, Misfit, Payload, Problem};
@@ -179,7 +179,7 @@ impl Serving {
         if cx.config.capability_policy.is_strict() && !context.capabilities.contains(needed) {
             return Err(NotAllowed::Capability(needed).into());
         }
-        Ok(Form { record: &shapes::URL_REQUIRED, revision: context.revision })
+        Ok(Form { record: ElicitationRequired::RECORD, revision: context.revision })
     }
 
     /// Asks the client for what is needed to answer a request, of which these are the params.

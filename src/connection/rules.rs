@@ -3,9 +3,10 @@
 use super::elicitations::Elicitations;
 use crate::dialect::features::Feature;
 use crate::dialect::methods::RequestKind;
-use crate::dialect::{Kept, check_params, elicitation_id, shapes};
+use crate::dialect::{Kept, check_params, elicitation_id};
 use crate::error::ErrorCode;
 use crate::json::{Elements, Envelope, Member, Object, Str, member};
+use crate::model::ElicitationRequired;
 use crate::rpc::ErrorObject;
 use crate::schema::shape::Form;
 use crate::schema::{Misfit, Problem, fits};
@@ -49,7 +50,7 @@ pub(super) fn required_elicitations<'a>(
     error: &'a ErrorObject<'_>,
     revision: Revision,
 ) -> impl Iterator<Item = Str<'a>> {
-    let form = Form { record: &shapes::URL_REQUIRED, revision };
+    let form = Form { record: ElicitationRequired::RECORD, revision };
     let data = error.data.as_ref().map(|data| data.as_json()).filter(|data| {
         error.code == ErrorCode::URL_ELICITATION_REQUIRED
             && Feature::ElicitationIds.is_in(revision)

@@ -2,9 +2,18 @@
 //! what goes with them.
 
 use super::refusal::NotAllowed;
-use super::shapes;
 use crate::capability::{Capability, CapabilitySet, Owner};
 use crate::json::{Raw, Str, member};
+use crate::model::method::Empty;
+use crate::model::{
+    AcknowledgedParams, CallToolParams, CallToolResult, CancelledParams, CancelledTask,
+    CompleteParams, CompleteResult, CreateMessageParams, CreateMessageResult, DiscoverResult,
+    ElicitParams, ElicitResult, ElicitationCompleteParams, GetPromptParams, GetPromptResult,
+    InitializeParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, ListenParams,
+    LogParams, PageParams, ProgressParams, ReadResourceParams, ReadResourceResult,
+    ResourceUpdatedParams, SetLevelParams, Task, TaskParams, UpdateTaskParams, UriParams,
+};
 use crate::schema::shape::{Form, Record};
 use crate::version::{Revision, RevisionSet};
 
@@ -185,8 +194,8 @@ macro_rules! rules {
                             sender: Sender::$sender,
                             revisions: $revisions,
                             gate: $gate,
-                            params: &shapes::$params,
-                            result: &shapes::$result,
+                            params: $params::RECORD,
+                            result: $result::RECORD,
                         };
                         &RULE
                     })*
@@ -223,79 +232,79 @@ rules! {
     /// The requests of MCP.
     RequestKind {
         Initialize = "initialize", Client, SESSIONS, None,
-            INITIALIZE -> INITIALIZE_RESULT;
-        Discover = "server/discover", Client, STATELESS, None, EMPTY -> DISCOVER_RESULT;
-        Listen = "subscriptions/listen", Client, STATELESS, None, LISTEN -> EMPTY;
+            InitializeParams -> InitializeResult;
+        Discover = "server/discover", Client, STATELESS, None, Empty -> DiscoverResult;
+        Listen = "subscriptions/listen", Client, STATELESS, None, ListenParams -> Empty;
         Ping = "ping", Either, SESSIONS, None,
-            EMPTY -> EMPTY;
+            Empty -> Empty;
         ListTools = "tools/list", Client, EVERY, gated(Capability::Tools),
-            PAGE -> LIST_TOOLS_RESULT;
+            PageParams -> ListToolsResult;
         CallTool = "tools/call", Client, EVERY, gated(Capability::Tools),
-            CALL_TOOL -> CALL_TOOL_RESULT;
+            CallToolParams -> CallToolResult;
         ListResources = "resources/list", Client, EVERY, gated(Capability::Resources),
-            PAGE -> LIST_RESOURCES_RESULT;
+            PageParams -> ListResourcesResult;
         ListResourceTemplates = "resources/templates/list", Client, EVERY,
-            gated(Capability::Resources), PAGE -> LIST_TEMPLATES_RESULT;
+            gated(Capability::Resources), PageParams -> ListResourceTemplatesResult;
         ReadResource = "resources/read", Client, EVERY, gated(Capability::Resources),
-            READ_RESOURCE -> READ_RESOURCE_RESULT;
+            ReadResourceParams -> ReadResourceResult;
         Subscribe = "resources/subscribe", Client, SESSIONS,
-            gated(Capability::ResourcesSubscribe), URI -> EMPTY;
+            gated(Capability::ResourcesSubscribe), UriParams -> Empty;
         Unsubscribe = "resources/unsubscribe", Client, SESSIONS,
-            gated(Capability::ResourcesSubscribe), URI -> EMPTY;
+            gated(Capability::ResourcesSubscribe), UriParams -> Empty;
         ListPrompts = "prompts/list", Client, EVERY, gated(Capability::Prompts),
-            PAGE -> LIST_PROMPTS_RESULT;
+            PageParams -> ListPromptsResult;
         GetPrompt = "prompts/get", Client, EVERY, gated(Capability::Prompts),
-            GET_PROMPT -> GET_PROMPT_RESULT;
+            GetPromptParams -> GetPromptResult;
         // The capability came a revision after the method.
         Complete = "completion/complete", Client, EVERY,
             gated_since(Capability::Completions, Revision::V2025_03_26),
-            COMPLETE -> COMPLETE_RESULT;
+            CompleteParams -> CompleteResult;
         SetLevel = "logging/setLevel", Client, SESSIONS, gated(Capability::Logging),
-            SET_LEVEL -> EMPTY;
+            SetLevelParams -> Empty;
         ListRoots = "roots/list", Server, SESSIONS, gated(Capability::Roots),
-            EMPTY -> LIST_ROOTS_RESULT;
+            Empty -> ListRootsResult;
         CreateMessage = "sampling/createMessage", Server, SESSIONS,
-            gated(Capability::Sampling), CREATE_MESSAGE -> CREATE_MESSAGE_RESULT;
+            gated(Capability::Sampling), CreateMessageParams -> CreateMessageResult;
         Elicit = "elicitation/create", Server, ELICITATION, gated(Capability::Elicitation),
-            ELICIT -> ELICIT_RESULT;
+            ElicitParams -> ElicitResult;
         GetTask = "tasks/get", Either, TASKS,
-            gated_by(Capability::ServerTasks, Capability::ClientTasks), TASK_ID -> TASK;
+            gated_by(Capability::ServerTasks, Capability::ClientTasks), TaskParams -> Task;
         TaskResult = "tasks/result", Either, ONLY_2025_11_25,
-            gated_by(Capability::ServerTasks, Capability::ClientTasks), TASK_ID -> EMPTY;
+            gated_by(Capability::ServerTasks, Capability::ClientTasks), TaskParams -> Empty;
         ListTasks = "tasks/list", Either, ONLY_2025_11_25,
             gated_by(Capability::ServerTasksList, Capability::ClientTasksList),
-            PAGE -> LIST_TASKS_RESULT;
+            PageParams -> ListTasksResult;
         CancelTask = "tasks/cancel", Either, TASKS,
             gated_by(Capability::ServerTasksCancel, Capability::ClientTasksCancel),
-            TASK_ID -> CANCEL_TASK_RESULT;
-        UpdateTask = "tasks/update", Client, STATELESS, None, UPDATE_TASK -> EMPTY;
+            TaskParams -> CancelledTask;
+        UpdateTask = "tasks/update", Client, STATELESS, None, UpdateTaskParams -> Empty;
     }
 }
 
 rules! {
     /// The notifications of MCP.
     NotificationKind {
-        Initialized = "notifications/initialized", Client, SESSIONS, None, EMPTY -> EMPTY;
-        Cancelled = "notifications/cancelled", Either, EVERY, None, CANCELLED -> EMPTY;
+        Initialized = "notifications/initialized", Client, SESSIONS, None, Empty -> Empty;
+        Cancelled = "notifications/cancelled", Either, EVERY, None, CancelledParams -> Empty;
         Acknowledged = "notifications/subscriptions/acknowledged", Server, STATELESS, None,
-            ACKNOWLEDGED -> EMPTY;
-        Progress = "notifications/progress", EitherInSession, EVERY, None, PROGRESS -> EMPTY;
+            AcknowledgedParams -> Empty;
+        Progress = "notifications/progress", EitherInSession, EVERY, None, ProgressParams -> Empty;
         Message = "notifications/message", Server, EVERY, gated(Capability::Logging),
-            LOG -> EMPTY;
+            LogParams -> Empty;
         ResourceUpdated = "notifications/resources/updated", Server, EVERY,
-            gated(Capability::ResourcesSubscribe), RESOURCE_UPDATED -> EMPTY;
+            gated(Capability::ResourcesSubscribe), ResourceUpdatedParams -> Empty;
         ResourcesChanged = "notifications/resources/list_changed", Server, EVERY,
-            gated(Capability::ResourcesListChanged), EMPTY -> EMPTY;
+            gated(Capability::ResourcesListChanged), Empty -> Empty;
         ToolsChanged = "notifications/tools/list_changed", Server, EVERY,
-            gated(Capability::ToolsListChanged), EMPTY -> EMPTY;
+            gated(Capability::ToolsListChanged), Empty -> Empty;
         PromptsChanged = "notifications/prompts/list_changed", Server, EVERY,
-            gated(Capability::PromptsListChanged), EMPTY -> EMPTY;
+            gated(Capability::PromptsListChanged), Empty -> Empty;
         RootsChanged = "notifications/roots/list_changed", Client, SESSIONS,
-            gated(Capability::RootsListChanged), EMPTY -> EMPTY;
-        TaskChanged = "notifications/tasks/status", Either, ONLY_2025_11_25, None, TASK -> EMPTY;
-        DetailedTaskChanged = "notifications/tasks", Server, STATELESS, None, TASK -> EMPTY;
+            gated(Capability::RootsListChanged), Empty -> Empty;
+        TaskChanged = "notifications/tasks/status", Either, ONLY_2025_11_25, None, Task -> Empty;
+        DetailedTaskChanged = "notifications/tasks", Server, STATELESS, None, Task -> Empty;
         ElicitationComplete = "notifications/elicitation/complete", Server, ONLY_2025_11_25,
-            gated(Capability::ElicitationUrl), ELICITATION_COMPLETE -> EMPTY;
+            gated(Capability::ElicitationUrl), ElicitationCompleteParams -> Empty;
     }
 }
 

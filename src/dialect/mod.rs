@@ -2,8 +2,8 @@
 //!
 //! Nothing outside this module asks which revision is newer. It asks the tables here: whether a
 //! method exists in a direction and what opens it ([`methods`]), whether a feature of the wire exists
-//! ([`features`]), what an era does ([`EraRules`]), what a set of capabilities means ([`capabilities`]), and what params and results
-//! look like ([`shapes`]). What no table can say, because it holds between values, is in
+//! ([`features`]), what an era does ([`EraRules`]), what a set of capabilities means ([`capabilities`]). What params and results
+//! look like is said in [`model`](crate::model), member by member. What no table can say, because it holds between values, is in
 //! [`sampling`], [`forms`] and [`kept`]. What the application is told when it says something else is in
 //! [`refusal`].
 
@@ -19,7 +19,6 @@ pub(crate) mod methods;
 mod prepared;
 mod refusal;
 pub(crate) mod sampling;
-pub(crate) mod shapes;
 
 pub use meta_key::{InvalidMetaKey, MetaKey};
 pub use methods::name_in;

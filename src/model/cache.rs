@@ -14,9 +14,9 @@ open_enum! {
     /// Who may use a result again (2026-07-28). Treat what is absent or unknown as private.
     CacheScope {
         /// Anybody: it is the same for all users.
-        Public = "public",
+        Public = "public";
         /// Only whoever asked, with the authorisation they had when they did.
-        Private = "private",
+        Private = "private";
     }
 }
 

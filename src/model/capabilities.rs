@@ -9,33 +9,28 @@ use serde::{Deserialize, Serialize};
 use super::map::Map;
 use super::tasks::TASKS_EXTENSION;
 use crate::json::{Kind, Raw};
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, Written};
 
-/// What a client offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ClientCapabilities<'a> {
-    /// It lists the places a server may work in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub roots: Option<ListChanged>,
-    /// It asks a model on behalf of a server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampling: Option<SamplingCapability>,
-    /// It asks the user on behalf of a server (from 2025-06-18 on).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elicitation: Option<ElicitationCapability>,
-    /// It works on tasks for a server (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<TasksCapability<ClientTaskRequests>>,
-    /// Anything that no revision knows, each an object.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub experimental: Option<Map<'a, Raw<'a>>>,
-    /// Extensions of the protocol that it supports, by their names, each with its settings, an object
-    /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub extensions: Option<Map<'a, Raw<'a>>>,
+record! {
+    /// What a client offers.
+    #[derive(Default)]
+    pub struct ClientCapabilities<'a> {
+        /// It lists the places a server may work in.
+        pub roots: Option<ListChanged> = "roots" as Roots;
+        /// It asks a model on behalf of a server.
+        pub sampling: Option<SamplingCapability> = "sampling";
+        /// It asks the user on behalf of a server.
+        pub elicitation: Option<ElicitationCapability> = "elicitation", since V2025_06_18;
+        /// It works on tasks for a server.
+        pub tasks: Option<TasksCapability<ClientTaskRequests>> = "tasks",
+            since V2025_11_25, before V2026_07_28;
+        /// Anything that no revision knows, each an object.
+        pub experimental: Option<Map<'a, Raw<'a>>> = "experimental" as Object;
+        /// Extensions of the protocol that it supports, by their names, each with its settings, an object
+        ///. One with any other value [counts as not supported](Self::extension).
+        pub extensions: Option<Map<'a, Raw<'a>>> = "extensions" as Settings, since V2026_07_28;
+    }
 }
 
 impl<'a> ClientCapabilities<'a> {
@@ -55,39 +50,30 @@ impl<'a> ClientCapabilities<'a> {
     }
 }
 
-/// What a server offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ServerCapabilities<'a> {
-    /// It has tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<ListChanged>,
-    /// It has resources.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<ResourcesCapability>,
-    /// It has prompts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompts: Option<ListChanged>,
-    /// It completes arguments (from 2025-03-26 on; before, every server may).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub completions: Option<EmptyCapability>,
-    /// It sends log messages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub logging: Option<EmptyCapability>,
-    /// It works on tasks for a client (2025-11-25; from 2026-07-28 on that is an
-    /// [extension](crate::task::EXTENSION)).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tasks: Option<TasksCapability<ServerTaskRequests>>,
-    /// Anything that no revision knows, each an object.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub experimental: Option<Map<'a, Raw<'a>>>,
-    /// Extensions of the protocol that it supports, by their names, each with its settings, an object
-    /// (2026-07-28). One with any other value [counts as not supported](Self::extension).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub extensions: Option<Map<'a, Raw<'a>>>,
+record! {
+    /// What a server offers.
+    #[derive(Default)]
+    pub struct ServerCapabilities<'a> {
+        /// It has tools.
+        pub tools: Option<ListChanged> = "tools";
+        /// It has resources.
+        pub resources: Option<ResourcesCapability> = "resources";
+        /// It has prompts.
+        pub prompts: Option<ListChanged> = "prompts";
+        /// It completes arguments (from 2025-03-26 on; before, every server may).
+        pub completions: Option<EmptyCapability> = "completions", since V2025_03_26;
+        /// It sends log messages.
+        pub logging: Option<EmptyCapability> = "logging";
+        /// It works on tasks for a client (2025-11-25; from 2026-07-28 on that is an
+        /// [extension](crate::task::EXTENSION)).
+        pub tasks: Option<TasksCapability<ServerTaskRequests>> = "tasks",
+            since V2025_11_25, before V2026_07_28;
+        /// Anything that no revision knows, each an object.
+        pub experimental: Option<Map<'a, Raw<'a>>> = "experimental" as Object;
+        /// Extensions of the protocol that it supports, by their names, each with its settings, an object
+        ///. One with any other value [counts as not supported](Self::extension).
+        pub extensions: Option<Map<'a, Raw<'a>>> = "extensions" as Settings, since V2026_07_28;
+    }
 }
 
 impl<'a> ServerCapabilities<'a> {
@@ -111,14 +97,12 @@ fn settings<'c, 'a>(extensions: Option<&'c Map<'a, Raw<'a>>>, name: &str) -> Opt
     extensions?.get(name).filter(|settings| settings.kind() == Kind::Object)
 }
 
-/// A capability that has a list, and says so when it changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListChanged {
-    /// Its declarer notifies of changes. False if absent.
-    #[serde(rename = "listChanged", skip_serializing_if = "Option::is_none")]
-    pub list_changed: Option<bool>,
+plain_record! {
+    /// A capability that has a list, and says so when it changes.
+    pub struct ListChanged {
+        /// Its declarer notifies of changes. False if absent.
+        pub list_changed: Option<bool> = "listChanged";
+    }
 }
 
 impl ListChanged {
@@ -128,17 +112,14 @@ impl ListChanged {
     }
 }
 
-/// A server's resources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ResourcesCapability {
-    /// Single resources can be subscribed to. False if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subscribe: Option<bool>,
-    /// The server notifies when the list changes. False if absent.
-    #[serde(rename = "listChanged", skip_serializing_if = "Option::is_none")]
-    pub list_changed: Option<bool>,
+plain_record! {
+    /// A server's resources.
+    pub struct ResourcesCapability {
+        /// Single resources can be subscribed to. False if absent.
+        pub subscribe: Option<bool> = "subscribe";
+        /// The server notifies when the list changes. False if absent.
+        pub list_changed: Option<bool> = "listChanged";
+    }
 }
 
 impl ResourcesCapability {
@@ -154,30 +135,32 @@ impl ResourcesCapability {
 #[non_exhaustive]
 pub struct EmptyCapability {}
 
-/// A client's sampling.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct SamplingCapability {
-    /// It can add context of servers (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<EmptyCapability>,
-    /// It lets the model use tools (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<EmptyCapability>,
+impl Value for EmptyCapability {
+    const SHAPE: Shape = Shape::Object;
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.piece("{}")
+    }
 }
 
-/// A client's elicitation. Neither mode named means form.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ElicitationCapability {
-    /// It shows forms (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<EmptyCapability>,
-    /// It sends users to URLs (2025-11-25).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<EmptyCapability>,
+plain_record! {
+    /// A client's sampling.
+    pub struct SamplingCapability {
+        /// It can add context of servers.
+        pub context: Option<EmptyCapability> = "context", since V2025_11_25;
+        /// It lets the model use tools.
+        pub tools: Option<EmptyCapability> = "tools", since V2025_11_25;
+    }
+}
+
+plain_record! {
+    /// A client's elicitation. Neither mode named means form.
+    pub struct ElicitationCapability {
+        /// It shows forms.
+        pub form: Option<EmptyCapability> = "form", since V2025_11_25;
+        /// It sends users to URLs.
+        pub url: Option<EmptyCapability> = "url", since V2025_11_25;
+    }
 }
 
 impl ElicitationCapability {
@@ -202,6 +185,14 @@ pub struct TasksCapability<R> {
     /// The requests that may become tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<R>,
+}
+
+impl<R: Serialize> Value for TasksCapability<R> {
+    const SHAPE: Shape = Shape::Object;
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.serialize(self, &Shape::Object)
+    }
 }
 
 impl TasksCapability<ServerTaskRequests> {
@@ -232,55 +223,44 @@ impl<R> TasksCapability<R> {
     }
 }
 
-/// The requests to a server that may become tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ServerTaskRequests {
-    /// Those about tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<ToolTaskRequests>,
+plain_record! {
+    /// The requests to a server that may become tasks.
+    pub struct ServerTaskRequests {
+        /// Those about tools.
+        pub tools: Option<ToolTaskRequests> = "tools";
+    }
 }
 
-/// The requests about tools that may become tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ToolTaskRequests {
-    /// `tools/call`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<EmptyCapability>,
+plain_record! {
+    /// The requests about tools that may become tasks.
+    pub struct ToolTaskRequests {
+        /// `tools/call`.
+        pub call: Option<EmptyCapability> = "call";
+    }
 }
 
-/// The requests to a client that may become tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ClientTaskRequests {
-    /// Those about models.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sampling: Option<SamplingTaskRequests>,
-    /// Those to the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elicitation: Option<ElicitationTaskRequests>,
+plain_record! {
+    /// The requests to a client that may become tasks.
+    pub struct ClientTaskRequests {
+        /// Those about models.
+        pub sampling: Option<SamplingTaskRequests> = "sampling";
+        /// Those to the user.
+        pub elicitation: Option<ElicitationTaskRequests> = "elicitation";
+    }
 }
 
-/// The requests about models that may become tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct SamplingTaskRequests {
-    /// `sampling/createMessage`.
-    #[serde(rename = "createMessage", skip_serializing_if = "Option::is_none")]
-    pub create_message: Option<EmptyCapability>,
+plain_record! {
+    /// The requests about models that may become tasks.
+    pub struct SamplingTaskRequests {
+        /// `sampling/createMessage`.
+        pub create_message: Option<EmptyCapability> = "createMessage";
+    }
 }
 
-/// The requests to the user that may become tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ElicitationTaskRequests {
-    /// `elicitation/create`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub create: Option<EmptyCapability>,
+plain_record! {
+    /// The requests to the user that may become tasks.
+    pub struct ElicitationTaskRequests {
+        /// `elicitation/create`.
+        pub create: Option<EmptyCapability> = "create";
+    }
 }

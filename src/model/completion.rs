@@ -9,27 +9,24 @@ use super::content::{borrowed_json, kind, parse};
 use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
+use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
+use crate::schema::{ModelWriter, Value, Written};
+use crate::version::Revision;
 
-/// The params of `completion/complete`.
-#[doc(alias("completion/complete", "CompleteRequestParams"))]
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CompleteParams<'a> {
-    /// What has the argument.
-    #[doc(alias = "ref")]
-    #[serde(borrow, rename = "ref")]
-    pub reference: Reference<'a>,
-    /// The argument and what has been typed so far.
-    #[serde(borrow)]
-    pub argument: CompletionArgument<'a>,
-    /// What is settled already (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub context: Option<CompletionContext<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `completion/complete`.
+    #[doc(alias("completion/complete", "CompleteRequestParams"))]
+    pub struct CompleteParams<'a> {
+        /// What has the argument.
+        #[doc(alias = "ref")]
+        pub reference: Reference<'a> = "ref";
+        /// The argument and what has been typed so far.
+        pub argument: CompletionArgument<'a> = "argument";
+        /// What is settled already.
+        pub context: Option<CompletionContext<'a>> = "context", since V2025_06_18;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> CompleteParams<'a> {
@@ -97,6 +94,30 @@ struct ResourceReference<'a> {
     uri: Text<'a>,
 }
 
+static REFERENCE: Record = Record::with(
+    &[
+        Field::required("type", Shape::Text),
+        Field::optional("name", Shape::Text),
+        Field::optional("title", Shape::Text).since(Revision::V2025_06_18),
+        Field::optional("uri", Shape::Text),
+    ],
+    Some(Kinds {
+        tag: "type",
+        kinds: &[Kind::of("ref/prompt", &["name"]), Kind::of("ref/resource", &["uri"])],
+        default: None,
+        open: false,
+    }),
+    &[],
+);
+
+impl Value for Reference<'_> {
+    const SHAPE: Shape = Shape::Record(&REFERENCE);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.serialize(self, &Self::SHAPE)
+    }
+}
+
 impl Serialize for Reference<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -123,27 +144,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for Reference<'a> {
     }
 }
 
-/// An argument to complete.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CompletionArgument<'a> {
-    /// Its name.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// What has been typed so far.
-    #[serde(borrow)]
-    pub value: Text<'a>,
+record! {
+    /// An argument to complete.
+    #[derive(Default)]
+    pub struct CompletionArgument<'a> {
+        /// Its name.
+        pub name: Text<'a> = "name";
+        /// What has been typed so far.
+        pub value: Text<'a> = "value";
+    }
 }
 
-/// What is settled while an argument is being completed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CompletionContext<'a> {
-    /// The values of other arguments.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Map<'a, Text<'a>>>,
+record! {
+    /// What is settled while an argument is being completed.
+    #[derive(Default)]
+    pub struct CompletionContext<'a> {
+        /// The values of other arguments.
+        pub arguments: Option<Map<'a, Text<'a>>> = "arguments";
+    }
 }
 
 impl<'a> From<Map<'a, Text<'a>>> for CompletionContext<'a> {
@@ -152,19 +170,16 @@ impl<'a> From<Map<'a, Text<'a>>> for CompletionContext<'a> {
     }
 }
 
-/// The result of `completion/complete`.
-#[doc(alias = "completion/complete")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CompleteResult<'a> {
-    /// The proposals.
-    #[serde(borrow)]
-    pub completion: Completion<'a>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `completion/complete`.
+    #[doc(alias = "completion/complete")]
+    #[derive(Default)]
+    pub struct CompleteResult<'a> {
+        /// The proposals.
+        pub completion: Completion<'a> = "completion";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> From<Completion<'a>> for CompleteResult<'a> {
@@ -173,20 +188,17 @@ impl<'a> From<Completion<'a>> for CompleteResult<'a> {
     }
 }
 
-/// Values proposed for an argument, best first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Completion<'a> {
-    /// The values, at most 100.
-    #[serde(borrow)]
-    pub values: Vec<Text<'a>>,
-    /// How many there are in all, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-    /// Whether there are more.
-    #[serde(rename = "hasMore", skip_serializing_if = "Option::is_none")]
-    pub has_more: Option<bool>,
+record! {
+    /// Values proposed for an argument, best first.
+    #[derive(Default)]
+    pub struct Completion<'a> {
+        /// The values, at most 100.
+        pub values: Vec<Text<'a>> = "values" as Proposals;
+        /// How many there are in all, if known.
+        pub total: Option<u64> = "total";
+        /// Whether there are more.
+        pub has_more: Option<bool> = "hasMore";
+    }
 }
 
 impl<'a> Completion<'a> {

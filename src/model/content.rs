@@ -13,31 +13,32 @@ use super::resources::{ResourceContents, ResourceLink};
 use super::text::Text;
 use crate::base64::{Base64, Base64Error};
 use crate::json::{Number, Raw, Str, member};
+use crate::schema::merge::{count_members, merge_members, required_names};
+use crate::schema::shape::{Field, Kind, Kinds, Record, Shape};
+use crate::schema::{ModelWriter, Value, WireType, Written};
+use crate::version::Revision;
 
 open_enum! {
     /// Who a message is from, or who a piece of content is for.
     Role {
         /// The user.
-        User = "user",
+        User = "user";
         /// The model.
-        Assistant = "assistant",
+        Assistant = "assistant";
     }
 }
 
-/// Hints on how to use a piece of content or a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Annotations<'a> {
-    /// Who it is for; both if absent.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub audience: Option<Vec<Role<'a>>>,
-    /// How important it is, from 0 (optional) to 1 (required).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Number>,
-    /// When it was last modified, ISO 8601 (from 2025-06-18 on).
-    #[serde(borrow, rename = "lastModified", skip_serializing_if = "Option::is_none")]
-    pub last_modified: Option<Text<'a>>,
+record! {
+    /// Hints on how to use a piece of content or a resource.
+    #[derive(Default)]
+    pub struct Annotations<'a> {
+        /// Who it is for; both if absent.
+        pub audience: Option<Vec<Role<'a>>> = "audience";
+        /// How important it is, from 0 (optional) to 1 (required).
+        pub priority: Option<Number> = "priority" as Share;
+        /// When it was last modified, ISO 8601.
+        pub last_modified: Option<Text<'a>> = "lastModified", since V2025_06_18;
+    }
 }
 
 /// One block of content, told apart by its `type`.
@@ -84,6 +85,125 @@ impl<'a> Content<'a> {
         }
     }
 }
+
+/// Where any block of content may stand but those of sampling: in what tools return, and in prompts.
+pub(crate) enum Blocks {}
+
+/// In messages to and from a model.
+pub(crate) enum SamplingBlocks {}
+
+impl WireType<Content<'_>> for Blocks {
+    const SHAPE: Shape = Shape::Record(&BLOCK);
+
+    fn write(content: &Content<'_>, out: &mut ModelWriter<'_, '_>) -> Written {
+        match content {
+            Content::Text(content) => content.write(out),
+            Content::Image(content) => content.write(out),
+            Content::Audio(content) if out.is_in(AUDIO.revisions) => content.write(out),
+            Content::Resource(content) => content.write(out),
+            Content::ResourceLink(content) if out.is_in(RESOURCE_LINK.revisions) => {
+                content.write(out)
+            }
+            other => other.write_for_filter(out),
+        }
+    }
+}
+
+impl WireType<List<'_, Content<'_>>> for Blocks {
+    const SHAPE: Shape = Shape::List(&Shape::Record(&BLOCK));
+
+    fn write(list: &List<'_, Content<'_>>, out: &mut ModelWriter<'_, '_>) -> Written {
+        list.write_each(out, &Shape::Record(&BLOCK), Self::write)
+    }
+}
+
+impl WireType<Content<'_>> for SamplingBlocks {
+    const SHAPE: Shape = Shape::Record(&SAMPLING_BLOCK);
+
+    fn write(content: &Content<'_>, out: &mut ModelWriter<'_, '_>) -> Written {
+        match content {
+            Content::Text(content) => content.write(out),
+            Content::Image(content) => content.write(out),
+            Content::Audio(content) if out.is_in(AUDIO.revisions) => content.write(out),
+            Content::ToolUse(content) if out.is_in(TOOL_USE.revisions) => content.write(out),
+            Content::ToolResult(content) if out.is_in(TOOL_RESULT.revisions) => content.write(out),
+            other => other.write_for_filter(out),
+        }
+    }
+}
+
+impl WireType<List<'_, Content<'_>>> for SamplingBlocks {
+    const SHAPE: Shape = Shape::List(&Shape::Record(&SAMPLING_BLOCK));
+
+    fn write(list: &List<'_, Content<'_>>, out: &mut ModelWriter<'_, '_>) -> Written {
+        let shape = Shape::Record(&SAMPLING_BLOCK);
+        list.write_each(out, &shape, Self::write)
+    }
+}
+
+impl Content<'_> {
+    /// Writes a block that may not stand here in this revision, or that nobody knows.
+    #[cold]
+    fn write_for_filter(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.need_filter()?;
+        match self {
+            Self::Text(content) => content.write(out),
+            Self::Image(content) => content.write(out),
+            Self::Audio(content) => content.write(out),
+            Self::Resource(content) => content.write(out),
+            Self::ResourceLink(content) => content.write(out),
+            Self::ToolUse(content) => content.write(out),
+            Self::ToolResult(content) => content.write(out),
+            Self::Unknown(raw) => out.raw(raw.as_json()),
+        }
+    }
+}
+
+/// One kind of block, and what it has to have.
+macro_rules! block_kind {
+    ($name:literal of $Type:ident) => {
+        Kind::of(
+            $name,
+            &const {
+                const COUNT: usize = $Type::RECORD.required_members();
+                required_names::<COUNT>($Type::RECORD)
+            },
+        )
+    };
+}
+
+const TEXT: Kind = block_kind!("text" of TextContent);
+const IMAGE: Kind = block_kind!("image" of ImageContent);
+const AUDIO: Kind = block_kind!("audio" of AudioContent).since(Revision::V2025_03_26);
+const RESOURCE: Kind = block_kind!("resource" of EmbeddedResource);
+const RESOURCE_LINK: Kind =
+    block_kind!("resource_link" of ResourceLink).since(Revision::V2025_06_18);
+const TOOL_USE: Kind = block_kind!("tool_use" of ToolUseContent).since(Revision::V2025_11_25);
+const TOOL_RESULT: Kind =
+    block_kind!("tool_result" of ToolResultContent).since(Revision::V2025_11_25);
+
+/// The table of all the members of some kinds of blocks.
+macro_rules! block_record {
+    ($($kind:ident of $Type:ident),*) => {{
+        const TAG: &[Field] = &[Field::required("type", Shape::Text)];
+        const RECORDS: &[&Record] = &[$($Type::RECORD),*];
+        const COUNT: usize = count_members(TAG, RECORDS);
+        static FIELDS: [Field; COUNT] = merge_members(TAG, RECORDS, true);
+        const KINDS: Kinds =
+            Kinds { tag: "type", kinds: &[$($kind),*], default: None, open: true };
+        Record::with(&FIELDS, Some(KINDS), &[])
+    }};
+}
+
+static BLOCK: Record = block_record!(
+    TEXT of TextContent, IMAGE of ImageContent, AUDIO of AudioContent,
+    RESOURCE of EmbeddedResource, RESOURCE_LINK of ResourceLink
+);
+
+pub(super) static SAMPLING_BLOCK: Record = block_record!(
+    TEXT of TextContent, IMAGE of ImageContent, AUDIO of AudioContent,
+    TOOL_USE of ToolUseContent, TOOL_RESULT of ToolResultContent
+);
 
 impl Serialize for Content<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -143,22 +263,18 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     T::deserialize(deserializer).map(Some)
 }
 
-/// Text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "text")]
-#[non_exhaustive]
-pub struct TextContent<'a> {
-    /// The text.
-    #[serde(borrow)]
-    pub text: Text<'a>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// Text.
+    #[derive(Default)]
+    #![tag("type" = "text")]
+    pub struct TextContent<'a> {
+        /// The text.
+        pub text: Text<'a> = "text";
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> TextContent<'a> {
@@ -168,25 +284,20 @@ impl<'a> TextContent<'a> {
     }
 }
 
-/// An image.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "image")]
-#[non_exhaustive]
-pub struct ImageContent<'a> {
-    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
-    #[serde(borrow)]
-    pub data: Text<'a>,
-    /// The MIME type.
-    #[serde(borrow, rename = "mimeType")]
-    pub mime_type: Text<'a>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// An image.
+    #[derive(Default)]
+    #![tag("type" = "image")]
+    pub struct ImageContent<'a> {
+        /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
+        pub data: Text<'a> = "data" as Base64;
+        /// The MIME type.
+        pub mime_type: Text<'a> = "mimeType";
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> ImageContent<'a> {
@@ -229,25 +340,20 @@ impl ImageContent<'_> {
     }
 }
 
-/// A piece of audio (from 2025-03-26 on).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "audio")]
-#[non_exhaustive]
-pub struct AudioContent<'a> {
-    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
-    #[serde(borrow)]
-    pub data: Text<'a>,
-    /// The MIME type.
-    #[serde(borrow, rename = "mimeType")]
-    pub mime_type: Text<'a>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A piece of audio (from 2025-03-26 on).
+    #[derive(Default)]
+    #![tag("type" = "audio")]
+    pub struct AudioContent<'a> {
+        /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
+        pub data: Text<'a> = "data" as Base64;
+        /// The MIME type.
+        pub mime_type: Text<'a> = "mimeType";
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> AudioContent<'a> {
@@ -275,22 +381,17 @@ impl AudioContent<'_> {
     }
 }
 
-/// The contents of a resource inside a message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "resource")]
-#[non_exhaustive]
-pub struct EmbeddedResource<'a> {
-    /// The contents.
-    #[serde(borrow)]
-    pub resource: ResourceContents<'a>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The contents of a resource inside a message.
+    #![tag("type" = "resource")]
+    pub struct EmbeddedResource<'a> {
+        /// The contents.
+        pub resource: ResourceContents<'a> = "resource";
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> EmbeddedResource<'a> {
@@ -300,26 +401,19 @@ impl<'a> EmbeddedResource<'a> {
     }
 }
 
-/// A call of a tool that the model asks for, in sampling (2025-11-25).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "tool_use")]
-#[non_exhaustive]
-pub struct ToolUseContent<'a> {
-    /// What its result refers to.
-    #[serde(borrow)]
-    pub id: Text<'a>,
-    /// The tool.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its arguments, an object.
-    #[serde(borrow)]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub input: Raw<'a>,
-    /// Metadata, to be preserved in later requests.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A call of a tool that the model asks for, in sampling (2025-11-25).
+    #![tag("type" = "tool_use")]
+    pub struct ToolUseContent<'a> {
+        /// What its result refers to.
+        pub id: Text<'a> = "id";
+        /// The tool.
+        pub name: Text<'a> = "name";
+        /// Its arguments, an object.
+        pub input: Raw<'a> = "input" as Object;
+        /// Metadata, to be preserved in later requests.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> ToolUseContent<'a> {
@@ -329,36 +423,24 @@ impl<'a> ToolUseContent<'a> {
     }
 }
 
-/// What a tool answered, in sampling (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "tool_result")]
-#[non_exhaustive]
-pub struct ToolResultContent<'a> {
-    /// The id of the call.
-    #[serde(borrow, rename = "toolUseId")]
-    pub tool_use_id: Text<'a>,
-    /// What the tool returned.
-    #[serde(borrow)]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::blocks))]
-    pub content: List<'a, Content<'a>>,
-    /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
-    /// the same as nothing.
-    #[serde(
-        borrow,
-        default,
-        rename = "structuredContent",
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub structured_content: Option<Raw<'a>>,
-    /// Whether the tool failed.
-    #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]
-    pub is_error: Option<bool>,
-    /// Metadata, to be preserved in later requests.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// What a tool answered, in sampling (2025-11-25).
+    #[derive(Default)]
+    #![tag("type" = "tool_result")]
+    pub struct ToolResultContent<'a> {
+        /// The id of the call.
+        pub tool_use_id: Text<'a> = "toolUseId";
+        /// What the tool returned.
+        pub content: List<'a, Content<'a>> = "content" as Blocks;
+        /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is data, too, and not
+        /// the same as nothing.
+        #[serde(default, deserialize_with = "present")]
+        pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured, or_left_out;
+        /// Whether the tool failed.
+        pub is_error: Option<bool> = "isError";
+        /// Metadata, to be preserved in later requests.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> ToolResultContent<'a> {

@@ -4,50 +4,31 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-
 use super::cache::{self, CacheScope};
 use super::capabilities::{ClientCapabilities, ServerCapabilities};
 use super::text::Text;
 use crate::json::Raw;
 
-/// The result of `server/discover` (2026-07-28). Who the server is stands in its metadata.
-#[doc(alias = "server/discover")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct DiscoverResult<'a> {
-    /// The revisions that the server takes requests of, in no particular order.
-    #[serde(borrow, rename = "supportedVersions")]
-    pub supported_versions: Vec<Text<'a>>,
-    /// What the server offers.
-    #[serde(borrow)]
-    pub capabilities: ServerCapabilities<'a>,
-    /// How to use the server, for the model. Empty and absent are different.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<Text<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again.
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `server/discover` (2026-07-28). Who the server is stands in its metadata.
+    #[doc(alias = "server/discover")]
+    #[derive(Default)]
+    pub struct DiscoverResult<'a> {
+        /// The revisions that the server takes requests of, in no particular order.
+        pub supported_versions: Vec<Text<'a>> = "supportedVersions";
+        /// What the server offers.
+        pub capabilities: ServerCapabilities<'a> = "capabilities";
+        /// How to use the server, for the model. Empty and absent are different.
+        pub instructions: Option<Text<'a>> = "instructions";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> DiscoverResult<'a> {
@@ -61,18 +42,16 @@ impl<'a> DiscoverResult<'a> {
     }
 }
 
-/// The `data` of error `-32022`: the server does not take requests of this revision (2026-07-28).
-#[doc(alias = "UnsupportedProtocolVersionError")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct UnsupportedVersionData<'a> {
-    /// The revisions that it takes, in no particular order.
-    #[serde(borrow)]
-    pub supported: Vec<Text<'a>>,
-    /// The revision that the request was of.
-    #[serde(borrow)]
-    pub requested: Text<'a>,
+record! {
+    /// The `data` of error `-32022`: the server does not take requests of this revision (2026-07-28).
+    #[doc(alias = "UnsupportedProtocolVersionError")]
+    #[derive(Default)]
+    pub struct UnsupportedVersionData<'a> {
+        /// The revisions that it takes, in no particular order.
+        pub supported: Vec<Text<'a>> = "supported";
+        /// The revision that the request was of.
+        pub requested: Text<'a> = "requested";
+    }
 }
 
 impl<'a> UnsupportedVersionData<'a> {
@@ -86,15 +65,14 @@ impl<'a> UnsupportedVersionData<'a> {
     }
 }
 
-/// The `data` of error `-32021`: the client has not declared what the request needs (2026-07-28).
-#[doc(alias = "MissingRequiredClientCapabilityError")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct MissingCapabilitiesData<'a> {
-    /// What the client would have to declare beyond what it has.
-    #[serde(borrow, rename = "requiredCapabilities")]
-    pub required_capabilities: ClientCapabilities<'a>,
+record! {
+    /// The `data` of error `-32021`: the client has not declared what the request needs (2026-07-28).
+    #[doc(alias = "MissingRequiredClientCapabilityError")]
+    #[derive(Default)]
+    pub struct MissingCapabilitiesData<'a> {
+        /// What the client would have to declare beyond what it has.
+        pub required_capabilities: ClientCapabilities<'a> = "requiredCapabilities";
+    }
 }
 
 impl<'a> MissingCapabilitiesData<'a> {

@@ -11,6 +11,8 @@ use super::method::{CreateMessage, Elicit, ListRoots, Method};
 use super::sampling::CreateMessageParams;
 use super::text::Text;
 use crate::json::Raw;
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, Written};
 
 /// One thing that a server needs: a method and its params, without an envelope (2026-07-28).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +70,14 @@ impl Serialize for InputRequest<'_> {
             }
             Self::Unknown(raw) => raw.serialize(serializer),
         }
+    }
+}
+
+impl Value for InputRequest<'_> {
+    const SHAPE: Shape = Shape::Object;
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.serialize(self, &Self::SHAPE)
     }
 }
 

@@ -3,39 +3,31 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-
 use super::capabilities::{ClientCapabilities, ServerCapabilities};
 use super::open::open_enum;
 use super::text::Text;
 use crate::json::Raw;
 
-/// Who a program is: a name and a version, and what people may want to know.
-///
-/// It is for display; nothing may depend on it.
-#[doc(alias("clientInfo", "serverInfo"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Implementation<'a> {
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// Its version.
-    #[serde(borrow)]
-    pub version: Text<'a>,
-    /// What it is (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Where to learn more (2025-11-25).
-    #[serde(borrow, rename = "websiteUrl", skip_serializing_if = "Option::is_none")]
-    pub website_url: Option<Text<'a>>,
+record! {
+    /// Who a program is: a name and a version, and what people may want to know.
+    ///
+    /// It is for display; nothing may depend on it.
+    #[doc(alias("clientInfo", "serverInfo"))]
+    #[derive(Default)]
+    pub struct Implementation<'a> {
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// Its version.
+        pub version: Text<'a> = "version";
+        /// What it is.
+        pub description: Option<Text<'a>> = "description", since V2025_11_25;
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Where to learn more.
+        pub website_url: Option<Text<'a>> = "websiteUrl", since V2025_11_25;
+    }
 }
 
 impl<'a> Implementation<'a> {
@@ -45,25 +37,21 @@ impl<'a> Implementation<'a> {
     }
 }
 
-/// A picture (2025-11-25).
-///
-/// Only fetch `https:` and `data:` sources, without credentials.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Icon<'a> {
-    /// Where it is.
-    #[serde(borrow)]
-    pub src: Text<'a>,
-    /// Its MIME type, if known.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// The sizes it has: `48x48`, or `any`.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub sizes: Option<Vec<Text<'a>>>,
-    /// The background it is made for.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub theme: Option<IconTheme<'a>>,
+record! {
+    /// A picture (2025-11-25).
+    ///
+    /// Only fetch `https:` and `data:` sources, without credentials.
+    #[derive(Default)]
+    pub struct Icon<'a> {
+        /// Where it is.
+        pub src: Text<'a> = "src";
+        /// Its MIME type, if known.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// The sizes it has: `48x48`, or `any`.
+        pub sizes: Option<Vec<Text<'a>>> = "sizes";
+        /// The background it is made for.
+        pub theme: Option<IconTheme<'a>> = "theme";
+    }
 }
 
 impl<'a> Icon<'a> {
@@ -77,53 +65,42 @@ open_enum! {
     /// The background that an icon is made for (2025-11-25).
     IconTheme {
         /// Dark.
-        Dark = "dark",
+        Dark = "dark";
         /// Light.
-        Light = "light",
+        Light = "light";
     }
 }
 
-/// The params of `initialize`.
-#[doc(alias("initialize", "InitializeRequestParams", "ClientInfo"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct InitializeParams<'a> {
-    /// The revision that the client would like.
-    #[serde(borrow, rename = "protocolVersion")]
-    pub protocol_version: Text<'a>,
-    /// What the client offers.
-    #[serde(borrow)]
-    pub capabilities: ClientCapabilities<'a>,
-    /// Who the client is.
-    #[serde(borrow, rename = "clientInfo")]
-    pub client_info: Implementation<'a>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `initialize`.
+    #[doc(alias("initialize", "InitializeRequestParams", "ClientInfo"))]
+    #[derive(Default)]
+    pub struct InitializeParams<'a> {
+        /// The revision that the client would like.
+        pub protocol_version: Text<'a> = "protocolVersion";
+        /// What the client offers.
+        pub capabilities: ClientCapabilities<'a> = "capabilities";
+        /// Who the client is.
+        pub client_info: Implementation<'a> = "clientInfo";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
-/// The result of `initialize`.
-#[doc(alias("initialize", "ServerInfo"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct InitializeResult<'a> {
-    /// The revision that the session will use.
-    #[serde(borrow, rename = "protocolVersion")]
-    pub protocol_version: Text<'a>,
-    /// What the server offers.
-    #[serde(borrow)]
-    pub capabilities: ServerCapabilities<'a>,
-    /// Who the server is.
-    #[serde(borrow, rename = "serverInfo")]
-    pub server_info: Implementation<'a>,
-    /// How to use the server, for the model. Empty and absent are different.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `initialize`.
+    #[doc(alias("initialize", "ServerInfo"))]
+    #[derive(Default)]
+    pub struct InitializeResult<'a> {
+        /// The revision that the session will use.
+        pub protocol_version: Text<'a> = "protocolVersion";
+        /// What the server offers.
+        pub capabilities: ServerCapabilities<'a> = "capabilities";
+        /// Who the server is.
+        pub server_info: Implementation<'a> = "serverInfo";
+        /// How to use the server, for the model. Empty and absent are different.
+        pub instructions: Option<Text<'a>> = "instructions";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }

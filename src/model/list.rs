@@ -10,6 +10,8 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use super::few::{self, Few};
 use super::owned::IntoOwned;
 use crate::json::Raw;
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, Written};
 
 /// A list of which every element stands for itself: one that cannot be read does not lose the rest.
 ///
@@ -213,6 +215,40 @@ impl<T> Iterator for IntoIter<'_, T> {
 
     fn next(&mut self) -> Option<T> {
         self.entries.find_map(|entry| entry.value.ok())
+    }
+}
+
+impl<T: Value> Value for List<'_, T> {
+    const SHAPE: Shape = Shape::List(&T::SHAPE);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        self.write_each(out, &T::SHAPE, T::write)
+    }
+}
+
+impl<T> List<'_, T> {
+    /// Writes an array: what was built by a function, and what was read by comparing it with a shape.
+    pub(super) fn write_each(
+        &self,
+        out: &mut ModelWriter<'_, '_>,
+        shape: &Shape,
+        mut write: impl FnMut(&T, &mut ModelWriter<'_, '_>) -> Written,
+    ) -> Written {
+        let start = out.position();
+        for entry in self.entries.iter() {
+            match (&entry.raw, &entry.value) {
+                (Some(raw), _) => {
+                    out.piece(",")?;
+                    out.compare(raw.as_json(), shape)?;
+                }
+                (None, Ok(value)) => {
+                    out.piece(",")?;
+                    write(value, out)?;
+                }
+                (None, Err(_)) => {}
+            }
+        }
+        out.enclose(start, b'[', "]")
     }
 }
 

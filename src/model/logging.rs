@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::text::Text;
 use crate::json::Raw;
+use crate::schema::shape::{Choices, Shape, choice, closed};
+use crate::schema::{ModelWriter, Value, Written};
 
 /// How severe a log message is, least severe first (RFC 5424).
 ///
@@ -110,6 +112,25 @@ impl fmt::Display for LoggingLevel {
     }
 }
 
+static LEVELS: Choices = closed(&[
+    choice("debug"),
+    choice("info"),
+    choice("notice"),
+    choice("warning"),
+    choice("error"),
+    choice("critical"),
+    choice("alert"),
+    choice("emergency"),
+]);
+
+impl Value for LoggingLevel {
+    const SHAPE: Shape = Shape::OneOf(&LEVELS);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.piece(self.literal())
+    }
+}
+
 impl Serialize for LoggingLevel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
@@ -123,18 +144,15 @@ impl<'de> Deserialize<'de> for LoggingLevel {
     }
 }
 
-/// The params of `logging/setLevel`.
-#[doc(alias("logging/setLevel", "SetLevelRequestParams"))]
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct SetLevelParams<'a> {
-    /// The least severe level to send.
-    pub level: LoggingLevel,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `logging/setLevel`.
+    #[doc(alias("logging/setLevel", "SetLevelRequestParams"))]
+    pub struct SetLevelParams<'a> {
+        /// The least severe level to send.
+        pub level: LoggingLevel = "level";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl SetLevelParams<'_> {

@@ -9,6 +9,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::owned::IntoOwned;
 use super::text::Text;
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, Written};
 
 /// A map from strings that keeps the order of its entries.
 ///
@@ -129,6 +131,32 @@ impl<'m, V> Iterator for MapIter<'m, '_, V> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.entries.size_hint()
+    }
+}
+
+impl<V: Value> Value for Map<'_, V> {
+    const SHAPE: Shape = Shape::Map(&V::SHAPE);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        self.write_each(out, V::write)
+    }
+}
+
+impl<V> Map<'_, V> {
+    /// Writes an object, of which a function writes the values.
+    pub(super) fn write_each(
+        &self,
+        out: &mut ModelWriter<'_, '_>,
+        mut write: impl FnMut(&V, &mut ModelWriter<'_, '_>) -> Written,
+    ) -> Written {
+        let start = out.position();
+        for (key, value) in self {
+            out.piece(",")?;
+            out.string(key)?;
+            out.piece(":")?;
+            write(value, out)?;
+        }
+        out.enclose(start, b'{', "}")
     }
 }
 

@@ -21,7 +21,7 @@
 //! }
 //! ```
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{
     AcknowledgedParams, CallToolParams, CallToolResult, CompleteParams, CompleteResult,
@@ -79,16 +79,14 @@ pub trait Notification {
     type Params<'a>: Payload + Deserialize<'a>;
 }
 
-/// Params or a result without members of their own.
-#[doc(alias = "EmptyResult")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Empty<'a> {
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// Params or a result without members of their own.
+    #[doc(alias = "EmptyResult")]
+    #[derive(Default)]
+    pub struct Empty<'a> {
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 macro_rules! methods {

@@ -6,7 +6,7 @@
 //! type has no field for is still there in the [`Raw`](crate::json::Raw) it was read from.
 //!
 //! What has to outlive its message is kept with `into_owned`, which every type that borrows has: see
-//! [`Tool::into_owned`].
+//! [`IntoOwned`].
 //!
 //! Reading treats `null` and absent alike, except where `null` means something of its own. Writing
 //! leaves out what is absent.
@@ -27,6 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[macro_use]
+mod record;
+
 mod cache;
 mod capabilities;
 mod completion;
@@ -34,6 +37,7 @@ mod content;
 mod discovery;
 mod elicitation;
 mod few;
+mod forms;
 mod input;
 mod lifecycle;
 mod list;
@@ -50,6 +54,7 @@ mod subscriptions;
 mod tasks;
 mod text;
 mod tools;
+pub(crate) mod wire_types;
 
 pub mod method;
 
@@ -72,9 +77,11 @@ pub use content::{
 };
 pub use discovery::{DiscoverResult, MissingCapabilitiesData, UnsupportedVersionData};
 pub use elicitation::{
-    ArraySchema, BooleanSchema, ElicitAction, ElicitParams, ElicitResult, ElicitationMode,
-    ElicitationRequired, EnumOption, NumberSchema, ObjectSchema, PrimitiveSchema, SelectItems,
-    StringSchema,
+    ElicitAction, ElicitParams, ElicitResult, ElicitationMode, ElicitationRequired,
+};
+pub use forms::{
+    ArraySchema, BooleanSchema, EnumOption, NumberSchema, ObjectSchema, PrimitiveSchema,
+    SelectItems, StringSchema,
 };
 pub use input::{InputRequest, InputRequired};
 pub use lifecycle::{Icon, IconTheme, Implementation, InitializeParams, InitializeResult};
@@ -100,6 +107,7 @@ pub use sampling::{
 };
 pub use schema::{SchemaDialect, SchemaError, SchemaValidator};
 pub use subscriptions::{AcknowledgedParams, ListenParams, SubscriptionFilter};
+pub(crate) use tasks::CancelledTask;
 pub use tasks::{
     CreateTaskResult, DetailedTask, ListTasksResult, TASKS_EXTENSION, Task, TaskMetadata,
     TaskParams, TaskStatus, UpdateTaskParams,
@@ -110,20 +118,7 @@ pub use tools::{
     ToolAnnotations, ToolExecution,
 };
 
-crate::schema::serialized! {
-    InputRequired<'_>, ListRootsResult<'_>, SetLevelParams<'_>, ListPromptsResult<'_>,
-    GetPromptParams<'_>, GetPromptResult<'_>, PageParams<'_>, ListToolsResult<'_>,
-    CallToolParams<'_>, CallToolResult<'_>, ElicitParams<'_>, ElicitResult<'_>,
-    ElicitationRequired<'_>, CancelledParams<'_>, ProgressParams<'_>, LogParams<'_>,
-    ResourceUpdatedParams<'_>, ElicitationCompleteParams<'_>, SubscriptionFilter<'_>,
-    ListenParams<'_>, AcknowledgedParams<'_>, Task<'_>, TaskMetadata, CreateTaskResult<'_>,
-    TaskParams<'_>, ListTasksResult<'_>, DetailedTask<'_>, UpdateTaskParams<'_>, CompleteParams<'_>,
-    CompleteResult<'_>, DiscoverResult<'_>, UnsupportedVersionData<'_>, MissingCapabilitiesData<'_>,
-    ReadResourceParams<'_>, UriParams<'_>, ListResourcesResult<'_>, ListResourceTemplatesResult<'_>,
-    ReadResourceResult<'_>, CreateMessageParams<'_>, CreateMessageResult<'_>,
-    ClientCapabilities<'_>, ServerCapabilities<'_>, Implementation<'_>, InitializeParams<'_>,
-    InitializeResult<'_>, method::Empty<'_>,
-}
+crate::schema::serialized! { ElicitationRequired<'_>, InputRequired<'_> }
 
 #[cfg(test)]
 mod owned_tests;
@@ -131,3 +126,5 @@ mod owned_tests;
 mod stateless_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(all(test, feature = "arbitrary"))]
+mod written_tests;

@@ -1,10 +1,18 @@
 //! Enums of the wire, which later revisions and other programs may add to.
 
 /// Defines an enum of strings that keeps strings it does not know.
+///
+/// `as` says how the strings are compared: `closed` are those that no revision adds to, and of `any` every string may be
+/// sent. `gated` says what a peer has to offer for a string to be sent.
 macro_rules! open_enum {
     (
         $(#[$documentation:meta])*
-        $name:ident { $($(#[$variant_documentation:meta])* $variant:ident = $text:literal,)* }
+        $name:ident $(as $set:ident)? {
+            $(
+                $(#[$variant_documentation:meta])*
+                $variant:ident = $text:literal $(, gated $gate:ident)?;
+            )*
+        }
     ) => {
         $(#[$documentation])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +55,27 @@ macro_rules! open_enum {
             }
         }
 
+        impl $crate::schema::Value for $name<'_> {
+            const SHAPE: $crate::schema::shape::Shape =
+                $crate::model::open::shape!($($set)? [$($text ($($gate)?))*]);
+
+            fn write(
+                &self,
+                out: &mut $crate::schema::ModelWriter<'_, '_>,
+            ) -> $crate::schema::Written {
+                match self {
+                    $(Self::$variant => {
+                        $(out.need($crate::capability::Capability::$gate);)?
+                        out.piece(concat!("\"", $text, "\""))
+                    })*
+                    Self::Other(text) => {
+                        $crate::model::open::other!(out $($set)?);
+                        out.string(text)
+                    }
+                }
+            }
+        }
+
         impl serde::Serialize for $name<'_> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
@@ -68,4 +97,27 @@ macro_rules! open_enum {
     };
 }
 
-pub(super) use open_enum;
+/// What is sent is one of these strings, or may be another.
+macro_rules! shape {
+    (any $($rest:tt)*) => { $crate::schema::shape::Shape::Text };
+    (closed [$($choice:tt)*]) => { $crate::model::open::shape!(@ closed [$($choice)*]) };
+    ([$($choice:tt)*]) => { $crate::model::open::shape!(@ open [$($choice)*]) };
+    (@ $set:ident [$($text:literal ($($gate:ident)?))*]) => {
+        $crate::schema::shape::Shape::OneOf(&$crate::schema::shape::$set(&[
+            $(
+                $crate::schema::shape::choice($text)
+                    $(.gated($crate::capability::Capability::$gate))?
+            ),*
+        ]))
+    };
+}
+
+/// A string that nobody knows is for the filter, unless any string may be sent.
+macro_rules! other {
+    ($out:ident any) => {};
+    ($out:ident $($set:ident)?) => {
+        $out.need_filter()?
+    };
+}
+
+pub(super) use {open_enum, other, shape};

@@ -6,7 +6,6 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::method::Empty;
 use super::*;
 use crate::json::{Number, Raw, Str};
 
@@ -99,12 +98,7 @@ macro_rules! plain {
     )*};
 }
 
-plain! {
-    bool, i64, u64, String, Number, LoggingLevel, TaskMetadata,
-    EmptyCapability, ListChanged, ResourcesCapability, SamplingCapability, ElicitationCapability,
-    ServerTaskRequests, ToolTaskRequests,
-    ClientTaskRequests, SamplingTaskRequests, ElicitationTaskRequests,
-}
+plain! { bool, i64, u64, String, Number, LoggingLevel, EmptyCapability }
 
 impl<R: 'static> IntoOwned for TasksCapability<R> {
     type Owned = Self;
@@ -169,103 +163,26 @@ impl<V: IntoOwned> IntoOwned for Map<'_, V> {
     }
 }
 
-// Capabilities and the handshake.
 structs! {
-    ClientCapabilities { roots, sampling, elicitation, tasks, experimental, extensions }
-    ServerCapabilities {
-        tools, resources, prompts, completions, logging, tasks, experimental, extensions
+    ObjectSchema { schema, properties, required }
+    StringSchema {
+        title, description, min_length, max_length, format, pattern, choices, choice_names, one_of,
+        default
     }
-    Implementation { name, title, version, description, icons, website_url }
-    Icon { src, mime_type, sizes, theme }
-    InitializeParams { protocol_version, capabilities, client_info, meta }
-    InitializeResult { protocol_version, capabilities, server_info, instructions, meta }
-    DiscoverResult { supported_versions, capabilities, instructions, ttl_ms, cache_scope, meta }
-    UnsupportedVersionData { supported, requested }
-    MissingCapabilitiesData { required_capabilities }
-}
-
-// Content.
-structs! {
-    Annotations { audience, priority, last_modified }
-    TextContent { text, annotations, meta }
-    ImageContent { data, mime_type, annotations, meta }
-    AudioContent { data, mime_type, annotations, meta }
-    EmbeddedResource { resource, annotations, meta }
-    ToolUseContent { id, name, input, meta }
-    ToolResultContent { tool_use_id, content, structured_content, is_error, meta }
+    EnumOption { value, title }
+    NumberSchema { kind, title, description, minimum, maximum, default }
+    BooleanSchema { title, description, default }
+    ArraySchema { title, description, min_items, max_items, items, default }
+    SelectItems { kind, choices, any_of }
+    ElicitationRequired { elicitations }
+    InputRequired { requests, state, meta }
 }
 
 enums! {
     Content { Text, Image, Audio, Resource, ResourceLink, ToolUse, ToolResult, Unknown }
-}
-
-// Tools.
-structs! {
-    ///
-    /// ```
-    /// use mcp_sansio::json::Raw;
-    /// use mcp_sansio::model::{ListToolsResult, Tool};
-    ///
-    /// /// The tools of one page, kept when the message that brought them is gone.
-    /// fn tools(result: &Raw<'_>) -> Result<Vec<Tool<'static>>, mcp_sansio::json::ParseError> {
-    ///     let page: ListToolsResult<'_> = result.parse()?;
-    ///     Ok(page.tools.into_iter().map(Tool::into_owned).collect())
-    /// }
-    ///
-    /// let message = String::from(r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}"#);
-    /// let tools = tools(&Raw::new(&message)?)?;
-    /// drop(message);
-    /// assert_eq!(tools[0].name, "add");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    Tool {
-        name, title, description, input_schema, output_schema, annotations, execution, icons, meta
-    }
-    ToolAnnotations {
-        title, read_only_hint, destructive_hint, idempotent_hint, open_world_hint
-    }
-    ToolExecution { task_support }
-    PageParams { cursor, meta }
-    ListToolsResult { tools, next_cursor, ttl_ms, cache_scope, meta }
-    CallToolParams { name, arguments, input_responses, request_state, meta }
-    CallToolResult { content, structured_content, is_error, meta }
-}
-
-// Resources and roots.
-structs! {
-    Resource { uri, name, title, description, mime_type, size, annotations, icons, meta }
-    ResourceLink { uri, name, title, description, mime_type, size, annotations, icons, meta }
-    ResourceTemplate {
-        uri_template, name, title, description, mime_type, annotations, icons, meta
-    }
-    TextResourceContents { uri, mime_type, text, meta }
-    BlobResourceContents { uri, mime_type, blob, meta }
-    ReadResourceParams { uri, input_responses, request_state, meta }
-    UriParams { uri, meta }
-    ListResourcesResult { resources, next_cursor, ttl_ms, cache_scope, meta }
-    ListResourceTemplatesResult { resource_templates, next_cursor, ttl_ms, cache_scope, meta }
-    ReadResourceResult { contents, ttl_ms, cache_scope, meta }
-    Root { uri, name, meta }
-    ListRootsResult { roots, meta }
-}
-
-enums! {
     ResourceContents { Text, Blob }
-}
-
-// Prompts and completion.
-structs! {
-    Prompt { name, title, description, arguments, icons, meta }
-    PromptArgument { name, title, description, required }
-    ListPromptsResult { prompts, next_cursor, ttl_ms, cache_scope, meta }
-    GetPromptParams { name, arguments, input_responses, request_state, meta }
-    GetPromptResult { description, messages, meta }
-    PromptMessage { role, content }
-    CompleteParams { reference, argument, context, meta }
-    CompletionArgument { name, value }
-    CompletionContext { arguments }
-    CompleteResult { completion, meta }
-    Completion { values, total, has_more }
+    SamplingContent { One, Many }
+    PrimitiveSchema { String, Number, Boolean, Array, Unknown }
 }
 
 impl IntoOwned for Reference<'_> {
@@ -284,38 +201,6 @@ impl IntoOwned for Reference<'_> {
 
 inherent! { Reference }
 
-// Sampling, elicitation, and what else a server needs.
-structs! {
-    CreateMessageParams {
-        messages, model_preferences, system_prompt, include_context, temperature, max_tokens,
-        stop_sequences, metadata, tools, tool_choice, meta
-    }
-    SamplingMessage { role, content, meta }
-    CreateMessageResult { role, content, model, stop_reason, meta }
-    ModelPreferences { hints, cost_priority, speed_priority, intelligence_priority }
-    ModelHint { name }
-    ToolChoice { mode }
-    ElicitParams { mode, message, requested_schema, url, elicitation_id, meta }
-    ElicitResult { action, content, meta }
-    ObjectSchema { schema, properties, required }
-    StringSchema {
-        title, description, min_length, max_length, format, pattern, choices, choice_names, one_of,
-        default
-    }
-    EnumOption { value, title }
-    NumberSchema { kind, title, description, minimum, maximum, default }
-    BooleanSchema { title, description, default }
-    ArraySchema { title, description, min_items, max_items, items, default }
-    SelectItems { kind, choices, any_of }
-    ElicitationRequired { elicitations }
-    InputRequired { requests, state, meta }
-}
-
-enums! {
-    SamplingContent { One, Many }
-    PrimitiveSchema { String, Number, Boolean, Array, Unknown }
-}
-
 impl IntoOwned for InputRequest<'_> {
     type Owned = InputRequest<'static>;
 
@@ -330,31 +215,3 @@ impl IntoOwned for InputRequest<'_> {
 }
 
 inherent! { InputRequest }
-
-// Subscriptions, tasks and notifications.
-structs! {
-    SubscriptionFilter {
-        tools_list_changed, prompts_list_changed, resources_list_changed, resource_subscriptions,
-        task_ids
-    }
-    ListenParams { notifications, meta }
-    AcknowledgedParams { notifications, meta }
-    Task {
-        task_id, status, status_message, created_at, last_updated_at, ttl, poll_interval, meta
-    }
-    CreateTaskResult { task, meta }
-    TaskParams { task_id, meta }
-    ListTasksResult { tasks, next_cursor, meta }
-    DetailedTask {
-        task_id, status, status_message, created_at, last_updated_at, ttl_ms, poll_interval_ms,
-        input_requests, result, error, meta
-    }
-    UpdateTaskParams { task_id, inputs, meta }
-    SetLevelParams { level, meta }
-    CancelledParams { request_id, reason, meta }
-    ProgressParams { progress_token, progress, total, message, meta }
-    LogParams { level, logger, data, meta }
-    ResourceUpdatedParams { uri, meta }
-    ElicitationCompleteParams { elicitation_id, meta }
-    Empty { meta }
-}

@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-
 use super::cache::{self, CacheScope};
 use super::content::{Content, Role};
 use super::lifecycle::Icon;
@@ -12,30 +10,23 @@ use super::map::Map;
 use super::text::Text;
 use crate::json::Raw;
 
-/// A template for messages that a server offers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Prompt<'a> {
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it is for.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// What it asks for.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Vec<PromptArgument<'a>>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A template for messages that a server offers.
+    #[derive(Default)]
+    pub struct Prompt<'a> {
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it is for.
+        pub description: Option<Text<'a>> = "description";
+        /// What it asks for.
+        pub arguments: Option<Vec<PromptArgument<'a>>> = "arguments";
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> Prompt<'a> {
@@ -45,23 +36,19 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// An argument of a prompt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct PromptArgument<'a> {
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it is for.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// Whether it must be given. Absent means it need not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub required: Option<bool>,
+record! {
+    /// An argument of a prompt.
+    #[derive(Default)]
+    pub struct PromptArgument<'a> {
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it is for.
+        pub description: Option<Text<'a>> = "description";
+        /// Whether it must be given. Absent means it need not.
+        pub required: Option<bool> = "required";
+    }
 }
 
 impl<'a> PromptArgument<'a> {
@@ -76,40 +63,24 @@ impl<'a> PromptArgument<'a> {
     }
 }
 
-/// The result of `prompts/list`.
-#[doc(alias = "prompts/list")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListPromptsResult<'a> {
-    /// One page of prompts.
-    #[serde(borrow)]
-    pub prompts: List<'a, Prompt<'a>>,
-    /// Where the next page begins, if there is one.
-    #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<Text<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again (2026-07-28).
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `prompts/list`.
+    #[doc(alias = "prompts/list")]
+    #[derive(Default)]
+    pub struct ListPromptsResult<'a> {
+        /// One page of prompts.
+        pub prompts: List<'a, Prompt<'a>> = "prompts";
+        /// Where the next page begins, if there is one.
+        pub next_cursor: Option<Text<'a>> = "nextCursor";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ListPromptsResult<'a> {
@@ -119,32 +90,26 @@ impl<'a> ListPromptsResult<'a> {
     }
 }
 
-/// The params of `prompts/get`.
-#[doc(alias("prompts/get", "GetPromptRequestParams"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct GetPromptParams<'a> {
-    /// The prompt.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its arguments, all of them strings.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Map<'a, Text<'a>>>,
-    /// What the client answers to what it was asked for when it made the request before, by the keys it
-    /// was asked with (2026-07-28).
-    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub input_responses: Option<Map<'a, Raw<'a>>>,
-    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
-    ///
-    /// A server must trust it no more than anything else that a client sends.
-    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `prompts/get`.
+    #[doc(alias("prompts/get", "GetPromptRequestParams"))]
+    #[derive(Default)]
+    pub struct GetPromptParams<'a> {
+        /// The prompt.
+        pub name: Text<'a> = "name";
+        /// Its arguments, all of them strings.
+        pub arguments: Option<Map<'a, Text<'a>>> = "arguments";
+        /// What the client answers to what it was asked for when it made the request before, by the keys it
+        /// was asked with.
+        pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
+            since V2026_07_28;
+        /// What the server gave the client to bring back with them, unread and unchanged.
+        ///
+        /// A server must trust it no more than anything else that a client sends.
+        pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> GetPromptParams<'a> {
@@ -154,22 +119,18 @@ impl<'a> GetPromptParams<'a> {
     }
 }
 
-/// The result of `prompts/get`.
-#[doc(alias = "prompts/get")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct GetPromptResult<'a> {
-    /// What the prompt is for.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The messages.
-    #[serde(borrow)]
-    pub messages: List<'a, PromptMessage<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `prompts/get`.
+    #[doc(alias = "prompts/get")]
+    #[derive(Default)]
+    pub struct GetPromptResult<'a> {
+        /// What the prompt is for.
+        pub description: Option<Text<'a>> = "description";
+        /// The messages.
+        pub messages: List<'a, PromptMessage<'a>> = "messages";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> GetPromptResult<'a> {
@@ -179,17 +140,14 @@ impl<'a> GetPromptResult<'a> {
     }
 }
 
-/// A message of a prompt: one block of content.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct PromptMessage<'a> {
-    /// Who it is from.
-    #[serde(borrow)]
-    pub role: Role<'a>,
-    /// What it says.
-    #[serde(borrow)]
-    pub content: Content<'a>,
+record! {
+    /// A message of a prompt: one block of content.
+    pub struct PromptMessage<'a> {
+        /// Who it is from.
+        pub role: Role<'a> = "role";
+        /// What it says.
+        pub content: Content<'a> = "content" as Blocks;
+    }
 }
 
 impl<'a> PromptMessage<'a> {

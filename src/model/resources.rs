@@ -13,41 +13,34 @@ use super::map::Map;
 use super::text::Text;
 use crate::base64::{Base64, Base64Error};
 use crate::json::Raw;
+use crate::schema::merge::{count_members, merge_members};
+use crate::schema::shape::{Field, Record, Shape};
+use crate::schema::{ModelWriter, Value, Written};
 
-/// Something a server can be asked to read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Resource<'a> {
-    /// Its URI, opaque to the protocol.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it is, for the model.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// Its MIME type, if known.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
-    #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub size: Option<u64>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// Something a server can be asked to read.
+    #[derive(Default)]
+    pub struct Resource<'a> {
+        /// Its URI, opaque to the protocol.
+        pub uri: Text<'a> = "uri";
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it is, for the model.
+        pub description: Option<Text<'a>> = "description";
+        /// Its MIME type, if known.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub size: Option<u64> = "size" as Natural;
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> Resource<'a> {
@@ -57,41 +50,31 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// A resource inside a message, to be read if wanted (from 2025-06-18 on).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(tag = "type", rename = "resource_link")]
-#[non_exhaustive]
-pub struct ResourceLink<'a> {
-    /// Its URI, opaque to the protocol.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it is, for the model.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// Its MIME type, if known.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
-    #[serde(default, deserialize_with = "cache::ttl", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub size: Option<u64>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A resource inside a message, to be read if wanted (from 2025-06-18 on).
+    #[derive(Default)]
+    #![tag("type" = "resource_link")]
+    pub struct ResourceLink<'a> {
+        /// Its URI, opaque to the protocol.
+        pub uri: Text<'a> = "uri";
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it is, for the model.
+        pub description: Option<Text<'a>> = "description";
+        /// Its MIME type, if known.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// Its size in bytes before any encoding, if known: at most 2^53 - 1. Anything else is read as unknown.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub size: Option<u64> = "size" as Natural;
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> From<Resource<'a>> for ResourceLink<'a> {
@@ -102,36 +85,27 @@ impl<'a> From<Resource<'a>> for ResourceLink<'a> {
     }
 }
 
-/// A pattern for the URIs of resources.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ResourceTemplate<'a> {
-    /// The pattern, RFC 6570. Filling it in is the host's business.
-    #[serde(borrow, rename = "uriTemplate")]
-    pub uri_template: Text<'a>,
-    /// Its name for programs.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it is for, for the model.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The MIME type of all resources that match, if they have the same.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// Hints.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<Annotations<'a>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A pattern for the URIs of resources.
+    #[derive(Default)]
+    pub struct ResourceTemplate<'a> {
+        /// The pattern, RFC 6570. Filling it in is the host's business.
+        pub uri_template: Text<'a> = "uriTemplate";
+        /// Its name for programs.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it is for, for the model.
+        pub description: Option<Text<'a>> = "description";
+        /// The MIME type of all resources that match, if they have the same.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// Hints.
+        pub annotations: Option<Annotations<'a>> = "annotations";
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> ResourceTemplate<'a> {
@@ -195,6 +169,25 @@ impl<'a> ResourceContents<'a> {
     }
 }
 
+static CONTENTS: Record = {
+    const RECORDS: &[&Record] = &[TextResourceContents::RECORD, BlobResourceContents::RECORD];
+    const URI: &[Field] = &[Field::required("uri", Shape::Text)];
+    const COUNT: usize = count_members(URI, RECORDS);
+    static FIELDS: [Field; COUNT] = merge_members(URI, RECORDS, true);
+    Record::with(&FIELDS, None, &["text", "blob"])
+};
+
+impl Value for ResourceContents<'_> {
+    const SHAPE: Shape = Shape::Record(&CONTENTS);
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        match self {
+            Self::Text(contents) => contents.write(out),
+            Self::Blob(contents) => contents.write(out),
+        }
+    }
+}
+
 impl Serialize for ResourceContents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -216,44 +209,34 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
     }
 }
 
-/// The contents of a resource as text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct TextResourceContents<'a> {
-    /// The URI of the resource.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// The MIME type, if known.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// The text.
-    #[serde(borrow)]
-    pub text: Text<'a>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The contents of a resource as text.
+    #[derive(Default)]
+    pub struct TextResourceContents<'a> {
+        /// The URI of the resource.
+        pub uri: Text<'a> = "uri";
+        /// The MIME type, if known.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// The text.
+        pub text: Text<'a> = "text";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
-/// The contents of a resource as bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct BlobResourceContents<'a> {
-    /// The URI of the resource.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// The MIME type, if known.
-    #[serde(borrow, rename = "mimeType", skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<Text<'a>>,
-    /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
-    #[serde(borrow)]
-    pub blob: Text<'a>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The contents of a resource as bytes.
+    #[derive(Default)]
+    pub struct BlobResourceContents<'a> {
+        /// The URI of the resource.
+        pub uri: Text<'a> = "uri";
+        /// The MIME type, if known.
+        pub mime_type: Option<Text<'a>> = "mimeType";
+        /// The bytes in base64: see [`to_bytes`](Self::to_bytes).
+        pub blob: Text<'a> = "blob" as Base64;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> BlobResourceContents<'a> {
@@ -275,29 +258,24 @@ impl BlobResourceContents<'_> {
     }
 }
 
-/// The params of `resources/read`.
-#[doc(alias("resources/read", "ReadResourceRequestParams"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ReadResourceParams<'a> {
-    /// The URI of the resource.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// What the client answers to what it was asked for when it made the request before, by the keys it
-    /// was asked with (2026-07-28).
-    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub input_responses: Option<Map<'a, Raw<'a>>>,
-    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
-    ///
-    /// A server must trust it no more than anything else that a client sends.
-    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `resources/read`.
+    #[doc(alias("resources/read", "ReadResourceRequestParams"))]
+    #[derive(Default)]
+    pub struct ReadResourceParams<'a> {
+        /// The URI of the resource.
+        pub uri: Text<'a> = "uri";
+        /// What the client answers to what it was asked for when it made the request before, by the keys it
+        /// was asked with.
+        pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
+            since V2026_07_28;
+        /// What the server gave the client to bring back with them, unread and unchanged.
+        ///
+        /// A server must trust it no more than anything else that a client sends.
+        pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ReadResourceParams<'a> {
@@ -307,19 +285,16 @@ impl<'a> ReadResourceParams<'a> {
     }
 }
 
-/// The params of `resources/subscribe` and `resources/unsubscribe`.
-#[doc(alias("resources/subscribe", "resources/unsubscribe"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct UriParams<'a> {
-    /// The URI of the resource.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `resources/subscribe` and `resources/unsubscribe`.
+    #[doc(alias("resources/subscribe", "resources/unsubscribe"))]
+    #[derive(Default)]
+    pub struct UriParams<'a> {
+        /// The URI of the resource.
+        pub uri: Text<'a> = "uri";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> UriParams<'a> {
@@ -329,40 +304,24 @@ impl<'a> UriParams<'a> {
     }
 }
 
-/// The result of `resources/list`.
-#[doc(alias = "resources/list")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListResourcesResult<'a> {
-    /// One page of resources.
-    #[serde(borrow)]
-    pub resources: List<'a, Resource<'a>>,
-    /// Where the next page begins, if there is one.
-    #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<Text<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again (2026-07-28).
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `resources/list`.
+    #[doc(alias = "resources/list")]
+    #[derive(Default)]
+    pub struct ListResourcesResult<'a> {
+        /// One page of resources.
+        pub resources: List<'a, Resource<'a>> = "resources";
+        /// Where the next page begins, if there is one.
+        pub next_cursor: Option<Text<'a>> = "nextCursor";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ListResourcesResult<'a> {
@@ -372,40 +331,24 @@ impl<'a> ListResourcesResult<'a> {
     }
 }
 
-/// The result of `resources/templates/list`.
-#[doc(alias = "resources/templates/list")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListResourceTemplatesResult<'a> {
-    /// One page of templates.
-    #[serde(borrow, rename = "resourceTemplates")]
-    pub resource_templates: List<'a, ResourceTemplate<'a>>,
-    /// Where the next page begins, if there is one.
-    #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<Text<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again (2026-07-28).
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `resources/templates/list`.
+    #[doc(alias = "resources/templates/list")]
+    #[derive(Default)]
+    pub struct ListResourceTemplatesResult<'a> {
+        /// One page of templates.
+        pub resource_templates: List<'a, ResourceTemplate<'a>> = "resourceTemplates";
+        /// Where the next page begins, if there is one.
+        pub next_cursor: Option<Text<'a>> = "nextCursor";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ListResourceTemplatesResult<'a> {
@@ -415,37 +358,22 @@ impl<'a> ListResourceTemplatesResult<'a> {
     }
 }
 
-/// The result of `resources/read`: what the URI names, and possibly what lies below it.
-#[doc(alias = "resources/read")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ReadResourceResult<'a> {
-    /// The contents.
-    #[serde(borrow)]
-    pub contents: List<'a, ResourceContents<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again (2026-07-28).
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `resources/read`: what the URI names, and possibly what lies below it.
+    #[doc(alias = "resources/read")]
+    #[derive(Default)]
+    pub struct ReadResourceResult<'a> {
+        /// The contents.
+        pub contents: List<'a, ResourceContents<'a>> = "contents";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> From<ResourceContents<'a>> for ReadResourceResult<'a> {

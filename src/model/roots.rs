@@ -1,26 +1,20 @@
 //! Roots ([client/roots](https://modelcontextprotocol.io/specification/2025-11-25/client/roots)).
 
-use serde::{Deserialize, Serialize};
-
 use super::list::List;
 use super::text::Text;
 use crate::json::Raw;
 
-/// A place in the file system that a server may work in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Root<'a> {
-    /// Where it is, a `file://` URI.
-    #[serde(borrow)]
-    pub uri: Text<'a>,
-    /// What to call it.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Text<'a>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A place in the file system that a server may work in.
+    #[derive(Default)]
+    pub struct Root<'a> {
+        /// Where it is, a `file://` URI.
+        pub uri: Text<'a> = "uri" as FileUri;
+        /// What to call it.
+        pub name: Option<Text<'a>> = "name";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> Root<'a> {
@@ -30,19 +24,16 @@ impl<'a> Root<'a> {
     }
 }
 
-/// The result of `roots/list`.
-#[doc(alias = "roots/list")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListRootsResult<'a> {
-    /// The roots.
-    #[serde(borrow)]
-    pub roots: List<'a, Root<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `roots/list`.
+    #[doc(alias = "roots/list")]
+    #[derive(Default)]
+    pub struct ListRootsResult<'a> {
+        /// The roots.
+        pub roots: List<'a, Root<'a>> = "roots";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> FromIterator<Root<'a>> for ListRootsResult<'a> {

@@ -4,54 +4,47 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::content::{Content, Role, borrowed_json, parse};
+use super::content::{Content, Role, SAMPLING_BLOCK, SamplingBlocks, borrowed_json, parse};
 use super::list::List;
 use super::open::open_enum;
 use super::text::Text;
 use super::tools::Tool;
 use crate::json::{Number, Raw};
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, WireType, Written};
+use crate::version::{Revision, RevisionSet};
 
-/// The params of `sampling/createMessage`: what a server wants a model to answer.
-#[doc(alias("sampling/createMessage", "CreateMessageRequestParams"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CreateMessageParams<'a> {
-    /// The conversation so far.
-    #[serde(borrow)]
-    pub messages: List<'a, SamplingMessage<'a>>,
-    /// Which model the server would like. The client decides.
-    #[serde(borrow, rename = "modelPreferences", skip_serializing_if = "Option::is_none")]
-    pub model_preferences: Option<ModelPreferences<'a>>,
-    /// The system prompt the server would like. The client may change or drop it.
-    #[serde(borrow, rename = "systemPrompt", skip_serializing_if = "Option::is_none")]
-    pub system_prompt: Option<Text<'a>>,
-    /// Whose context to add. Absent means none.
-    #[serde(borrow, rename = "includeContext", skip_serializing_if = "Option::is_none")]
-    pub include_context: Option<IncludeContext<'a>>,
-    /// How random to be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<Number>,
-    /// The most tokens to generate.
-    #[serde(rename = "maxTokens")]
-    pub max_tokens: i64,
-    /// Where to stop.
-    #[serde(borrow, rename = "stopSequences", skip_serializing_if = "Option::is_none")]
-    pub stop_sequences: Option<Vec<Text<'a>>>,
-    /// Anything for the provider of the model, an object.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub metadata: Option<Raw<'a>>,
-    /// Tools the model may use (2025-11-25, capability `sampling.tools`).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<List<'a, Tool<'a>>>,
-    /// Whether the model may, must or must not use them (2025-11-25).
-    #[serde(borrow, rename = "toolChoice", skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `sampling/createMessage`: what a server wants a model to answer.
+    #[doc(alias("sampling/createMessage", "CreateMessageRequestParams"))]
+    #[derive(Default)]
+    pub struct CreateMessageParams<'a> {
+        /// The conversation so far.
+        pub messages: List<'a, SamplingMessage<'a>> = "messages";
+        /// Which model the server would like. The client decides.
+        pub model_preferences: Option<ModelPreferences<'a>> = "modelPreferences";
+        /// The system prompt the server would like. The client may change or drop it.
+        pub system_prompt: Option<Text<'a>> = "systemPrompt";
+        /// Whose context to add. Absent means none.
+        pub include_context: Option<IncludeContext<'a>> = "includeContext";
+        /// How random to be.
+        pub temperature: Option<Number> = "temperature";
+        /// The most tokens to generate.
+        pub max_tokens: i64 = "maxTokens";
+        /// Where to stop.
+        pub stop_sequences: Option<Vec<Text<'a>>> = "stopSequences";
+        /// Anything for the provider of the model, an object.
+        pub metadata: Option<Raw<'a>> = "metadata" as Object;
+        /// Tools the model may use (2025-11-25, capability `sampling.tools`).
+        pub tools: Option<List<'a, Tool<'a>>> = "tools",
+            since V2025_11_25, or_refused, gated SamplingTools;
+        /// Whether the model may, must or must not use them.
+        pub tool_choice: Option<ToolChoice<'a>> = "toolChoice",
+            since V2025_11_25, or_refused, gated SamplingTools;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+        row "task" as Any, since V2025_11_25, before V2026_07_28;
+    }
 }
 
 impl<'a> CreateMessageParams<'a> {
@@ -61,21 +54,16 @@ impl<'a> CreateMessageParams<'a> {
     }
 }
 
-/// A message to or from a model.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct SamplingMessage<'a> {
-    /// Who it is from.
-    #[serde(borrow)]
-    pub role: Role<'a>,
-    /// What it says.
-    #[serde(borrow)]
-    pub content: SamplingContent<'a>,
-    /// Metadata (2025-11-25).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// A message to or from a model.
+    pub struct SamplingMessage<'a> {
+        /// Who it is from.
+        pub role: Role<'a> = "role";
+        /// What it says.
+        pub content: SamplingContent<'a> = "content";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_11_25;
+    }
 }
 
 impl<'a> SamplingMessage<'a> {
@@ -108,6 +96,23 @@ impl<'a> SamplingContent<'a> {
     }
 }
 
+impl Value for SamplingContent<'_> {
+    const SHAPE: Shape =
+        Shape::OneOrMany { one: &SAMPLING_BLOCK, many: RevisionSet::since(Revision::V2025_11_25) };
+
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        match self {
+            Self::One(content) => SamplingBlocks::write(content, out),
+            Self::Many(content) => {
+                if !out.is_in(RevisionSet::since(Revision::V2025_11_25)) {
+                    out.need_filter()?;
+                }
+                SamplingBlocks::write(content, out)
+            }
+        }
+    }
+}
+
 impl Serialize for SamplingContent<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -124,28 +129,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
     }
 }
 
-/// The result of `sampling/createMessage`: what the model answered.
-#[doc(alias = "sampling/createMessage")]
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CreateMessageResult<'a> {
-    /// Who it is from, normally the assistant.
-    #[serde(borrow)]
-    pub role: Role<'a>,
-    /// What it says.
-    #[serde(borrow)]
-    pub content: SamplingContent<'a>,
-    /// The model that answered.
-    #[serde(borrow)]
-    pub model: Text<'a>,
-    /// Why it stopped, if known.
-    #[serde(borrow, rename = "stopReason", skip_serializing_if = "Option::is_none")]
-    pub stop_reason: Option<StopReason<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `sampling/createMessage`: what the model answered.
+    #[doc(alias = "sampling/createMessage")]
+    pub struct CreateMessageResult<'a> {
+        /// Who it is from, normally the assistant.
+        pub role: Role<'a> = "role";
+        /// What it says.
+        pub content: SamplingContent<'a> = "content";
+        /// The model that answered.
+        pub model: Text<'a> = "model";
+        /// Why it stopped, if known.
+        pub stop_reason: Option<StopReason<'a>> = "stopReason";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> CreateMessageResult<'a> {
@@ -163,15 +161,15 @@ impl<'a> CreateMessageResult<'a> {
 
 open_enum! {
     /// Why a model stopped.
-    StopReason {
+    StopReason as any {
         /// It was finished.
-        EndTurn = "endTurn",
+        EndTurn = "endTurn";
         /// It came to a stop sequence.
-        StopSequence = "stopSequence",
+        StopSequence = "stopSequence";
         /// It ran out of tokens.
-        MaxTokens = "maxTokens",
+        MaxTokens = "maxTokens";
         /// It wants to use tools (2025-11-25).
-        ToolUse = "toolUse",
+        ToolUse = "toolUse";
     }
 }
 
@@ -179,41 +177,36 @@ open_enum! {
     /// Whose context to add to a sampling request.
     IncludeContext {
         /// Nobody's.
-        None = "none",
+        None = "none";
         /// That of the server that asks.
-        ThisServer = "thisServer",
+        ThisServer = "thisServer", gated SamplingContext;
         /// That of all servers.
-        AllServers = "allServers",
+        AllServers = "allServers", gated SamplingContext;
     }
 }
 
-/// Which model a server would like. Priorities go from 0 to 1.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ModelPreferences<'a> {
-    /// Names to look for, in this order, before the priorities.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub hints: Option<Vec<ModelHint<'a>>>,
-    /// How much cheapness matters.
-    #[serde(rename = "costPriority", skip_serializing_if = "Option::is_none")]
-    pub cost_priority: Option<Number>,
-    /// How much speed matters.
-    #[serde(rename = "speedPriority", skip_serializing_if = "Option::is_none")]
-    pub speed_priority: Option<Number>,
-    /// How much intelligence matters.
-    #[serde(rename = "intelligencePriority", skip_serializing_if = "Option::is_none")]
-    pub intelligence_priority: Option<Number>,
+record! {
+    /// Which model a server would like. Priorities go from 0 to 1.
+    #[derive(Default)]
+    pub struct ModelPreferences<'a> {
+        /// Names to look for, in this order, before the priorities.
+        pub hints: Option<Vec<ModelHint<'a>>> = "hints";
+        /// How much cheapness matters.
+        pub cost_priority: Option<Number> = "costPriority" as Share;
+        /// How much speed matters.
+        pub speed_priority: Option<Number> = "speedPriority" as Share;
+        /// How much intelligence matters.
+        pub intelligence_priority: Option<Number> = "intelligencePriority" as Share;
+    }
 }
 
-/// A part of the name of a model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ModelHint<'a> {
-    /// Any model whose name contains this.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Text<'a>>,
+record! {
+    /// A part of the name of a model.
+    #[derive(Default)]
+    pub struct ModelHint<'a> {
+        /// Any model whose name contains this.
+        pub name: Option<Text<'a>> = "name";
+    }
 }
 
 impl<'a> ModelHint<'a> {
@@ -223,14 +216,13 @@ impl<'a> ModelHint<'a> {
     }
 }
 
-/// Whether a model may use tools (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ToolChoice<'a> {
-    /// The mode. Absent means automatic.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<ToolChoiceMode<'a>>,
+record! {
+    /// Whether a model may use tools (2025-11-25).
+    #[derive(Default)]
+    pub struct ToolChoice<'a> {
+        /// The mode. Absent means automatic.
+        pub mode: Option<ToolChoiceMode<'a>> = "mode";
+    }
 }
 
 impl<'a> ToolChoice<'a> {
@@ -250,10 +242,10 @@ open_enum! {
     /// Whether a model may use tools (2025-11-25).
     ToolChoiceMode {
         /// The model decides.
-        Auto = "auto",
+        Auto = "auto";
         /// It must use at least one.
-        Required = "required",
+        Required = "required";
         /// It must use none.
-        None = "none",
+        None = "none";
     }
 }

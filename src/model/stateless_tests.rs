@@ -8,7 +8,6 @@ use super::method::{
 };
 use super::*;
 use crate::dialect::methods::RequestKind;
-use crate::dialect::shapes::{CLIENT_CAPABILITIES, CREATE_MESSAGE};
 use crate::json::Raw;
 use crate::schema::shape::{Form, Record};
 use crate::schema::{Additions, Empty, EncodeError, PayloadWriter, Writer};
@@ -143,7 +142,8 @@ fn structured_content_is_any_json_and_null_is_not_nothing() {
         assert_eq!(written(&block), text);
         let message = SamplingMessage::new(Role::User, Content::ToolResult(block));
         let params = CreateMessageParams::new([message], 1);
-        let all = sent(&params, &CREATE_MESSAGE, Revision::V2026_07_28).expect("writable");
+        let all =
+            sent(&params, CreateMessageParams::RECORD, Revision::V2026_07_28).expect("writable");
         assert!(all.contains(&text), "{all}");
     }
     let result: CallToolResult<'_> = read(r#"{"content":[]}"#);
@@ -223,7 +223,8 @@ fn a_client_says_all_that_it_offers() {
     let text = r#"{"roots":{"listChanged":true},"sampling":{"context":{},"tools":{}},"elicitation":{"form":{},"url":{}},"experimental":{"e":{"k":1}},"extensions":{"com.example/x":{"k":[1]}}}"#;
     let capabilities: ClientCapabilities<'_> = read(text);
     assert_eq!(capabilities.roots, Some(ListChanged::notified()));
-    let send = |revision| sent(&capabilities, &CLIENT_CAPABILITIES, revision).expect("writable");
+    let send =
+        |revision| sent(&capabilities, ClientCapabilities::RECORD, revision).expect("writable");
     let modern = text.replace(r#""listChanged":true"#, "");
     assert_eq!(send(Revision::V2026_07_28), modern);
     let legacy = text.replace(r#","extensions":{"com.example/x":{"k":[1]}}"#, "");

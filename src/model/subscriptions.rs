@@ -3,44 +3,36 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-
 use super::text::Text;
 use crate::json::Raw;
 
-/// What a client wants to be told of, or what a server will tell it of (2026-07-28).
-///
-/// ```
-/// use mcp_sansio::json::Raw;
-/// use mcp_sansio::model::SubscriptionFilter;
-///
-/// let filter = SubscriptionFilter::new().with_tools().with_resource("file:///a");
-/// assert_eq!(
-///     Raw::from_serialize(&filter)?.as_json(),
-///     r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#,
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct SubscriptionFilter<'a> {
-    /// Changes of the list of tools. False if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools_list_changed: Option<bool>,
-    /// Changes of the list of prompts. False if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompts_list_changed: Option<bool>,
-    /// Changes of the list of resources. False if absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources_list_changed: Option<bool>,
-    /// Changes of the resources with these URIs.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub resource_subscriptions: Option<Vec<Text<'a>>>,
-    /// Changes of the tasks with these ids (with the extension for tasks).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub task_ids: Option<Vec<Text<'a>>>,
+record! {
+    /// What a client wants to be told of, or what a server will tell it of (2026-07-28).
+    ///
+    /// ```
+    /// use mcp_sansio::json::Raw;
+    /// use mcp_sansio::model::SubscriptionFilter;
+    ///
+    /// let filter = SubscriptionFilter::new().with_tools().with_resource("file:///a");
+    /// assert_eq!(
+    ///     Raw::from_serialize(&filter)?.as_json(),
+    ///     r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#,
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Default)]
+    pub struct SubscriptionFilter<'a> {
+        /// Changes of the list of tools. False if absent.
+        pub tools_list_changed: Option<bool> = "toolsListChanged";
+        /// Changes of the list of prompts. False if absent.
+        pub prompts_list_changed: Option<bool> = "promptsListChanged";
+        /// Changes of the list of resources. False if absent.
+        pub resources_list_changed: Option<bool> = "resourcesListChanged";
+        /// Changes of the resources with these URIs.
+        pub resource_subscriptions: Option<Vec<Text<'a>>> = "resourceSubscriptions";
+        /// Changes of the tasks with these ids (with the extension for tasks).
+        pub task_ids: Option<Vec<Text<'a>>> = "taskIds";
+    }
 }
 
 impl<'a> SubscriptionFilter<'a> {
@@ -91,19 +83,16 @@ impl<'a> SubscriptionFilter<'a> {
     }
 }
 
-/// The params of `subscriptions/listen` (2026-07-28).
-#[doc(alias("subscriptions/listen", "SubscriptionsListenRequestParams"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListenParams<'a> {
-    /// What the client wants to be told of.
-    #[serde(borrow)]
-    pub notifications: SubscriptionFilter<'a>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `subscriptions/listen` (2026-07-28).
+    #[doc(alias("subscriptions/listen", "SubscriptionsListenRequestParams"))]
+    #[derive(Default)]
+    pub struct ListenParams<'a> {
+        /// What the client wants to be told of.
+        pub notifications: SubscriptionFilter<'a> = "notifications";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ListenParams<'a> {
@@ -113,20 +102,17 @@ impl<'a> ListenParams<'a> {
     }
 }
 
-/// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
-/// about stands in their metadata.
-#[doc(alias = "notifications/subscriptions/acknowledged")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct AcknowledgedParams<'a> {
-    /// What the server will tell of: never more than was asked for.
-    #[serde(borrow)]
-    pub notifications: SubscriptionFilter<'a>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `notifications/subscriptions/acknowledged` (2026-07-28). Which subscription they are
+    /// about stands in their metadata.
+    #[doc(alias = "notifications/subscriptions/acknowledged")]
+    #[derive(Default)]
+    pub struct AcknowledgedParams<'a> {
+        /// What the server will tell of: never more than was asked for.
+        pub notifications: SubscriptionFilter<'a> = "notifications";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> AcknowledgedParams<'a> {

@@ -9,6 +9,8 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use crate::json::Str;
+use crate::schema::shape::Shape;
+use crate::schema::{ModelWriter, Value, Written};
 
 /// A string of the model: a `Cow<str>` that also borrows inside options and lists.
 ///
@@ -116,6 +118,15 @@ impl fmt::Display for Text<'_> {
 impl fmt::Debug for Text<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, formatter)
+    }
+}
+
+impl Value for Text<'_> {
+    const SHAPE: Shape = Shape::Text;
+
+    #[inline]
+    fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+        out.string(self)
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::cache::{self, CacheScope};
 use super::content::{Content, borrowed_json, parse, present};
@@ -15,44 +15,32 @@ use super::open::open_enum;
 use super::text::Text;
 use crate::json::{MemberTexts, Raw};
 
-/// Something a server can be asked to do.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct Tool<'a> {
-    /// Its name for programs, unique on its server.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its name for people (from 2025-06-18 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// What it does, for the model.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Text<'a>>,
-    /// The JSON Schema of its arguments, an object schema.
-    #[doc(alias = "inputSchema")]
-    #[serde(borrow, rename = "inputSchema")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub input_schema: Raw<'a>,
-    /// The JSON Schema of its structured result (from 2025-06-18 on): an object schema, since
-    /// 2026-07-28 any.
-    #[doc(alias = "outputSchema")]
-    #[serde(borrow, rename = "outputSchema", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub output_schema: Option<Raw<'a>>,
-    /// Hints on what it does, to be trusted as far as the server is (from 2025-03-26 on).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub annotations: Option<ToolAnnotations<'a>>,
-    /// How it may be called (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub execution: Option<ToolExecution<'a>>,
-    /// Pictures of it (2025-11-25).
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub icons: Option<Vec<Icon<'a>>>,
-    /// Metadata (from 2025-06-18 on).
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// Something a server can be asked to do.
+    pub struct Tool<'a> {
+        /// Its name for programs, unique on its server.
+        pub name: Text<'a> = "name";
+        /// Its name for people.
+        pub title: Option<Text<'a>> = "title", since V2025_06_18;
+        /// What it does, for the model.
+        pub description: Option<Text<'a>> = "description";
+        /// The JSON Schema of its arguments, an object schema.
+        #[doc(alias = "inputSchema")]
+        pub input_schema: Raw<'a> = "inputSchema" as ObjectSchema;
+        /// The JSON Schema of its structured result: an object schema, since
+        /// 2026-07-28 any.
+        #[doc(alias = "outputSchema")]
+        pub output_schema: Option<Raw<'a>> = "outputSchema" as AnySchema,
+            since V2025_06_18, or_left_out;
+        /// Hints on what it does, to be trusted as far as the server is.
+        pub annotations: Option<ToolAnnotations<'a>> = "annotations", since V2025_03_26;
+        /// How it may be called.
+        pub execution: Option<ToolExecution<'a>> = "execution", only V2025_11_25;
+        /// Pictures of it.
+        pub icons: Option<Vec<Icon<'a>>> = "icons", since V2025_11_25;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object, since V2025_06_18;
+    }
 }
 
 impl<'a> Tool<'a> {
@@ -85,27 +73,22 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ToolAnnotations<'a> {
-    /// A name for people.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text<'a>>,
-    /// It changes nothing. Absent means false.
-    #[serde(rename = "readOnlyHint", skip_serializing_if = "Option::is_none")]
-    pub read_only_hint: Option<bool>,
-    /// It may destroy something. Absent means true; without meaning for a tool that only reads.
-    #[serde(rename = "destructiveHint", skip_serializing_if = "Option::is_none")]
-    pub destructive_hint: Option<bool>,
-    /// Calling it again changes nothing more. Absent means false; without meaning for a tool that
-    /// only reads.
-    #[serde(rename = "idempotentHint", skip_serializing_if = "Option::is_none")]
-    pub idempotent_hint: Option<bool>,
-    /// It deals with the outside world. Absent means true.
-    #[serde(rename = "openWorldHint", skip_serializing_if = "Option::is_none")]
-    pub open_world_hint: Option<bool>,
+record! {
+    /// Hints on what a tool does. A server can claim anything: do not rely on them unless you trust it.
+    #[derive(Default)]
+    pub struct ToolAnnotations<'a> {
+        /// A name for people.
+        pub title: Option<Text<'a>> = "title";
+        /// It changes nothing. Absent means false.
+        pub read_only_hint: Option<bool> = "readOnlyHint";
+        /// It may destroy something. Absent means true; without meaning for a tool that only reads.
+        pub destructive_hint: Option<bool> = "destructiveHint";
+        /// Calling it again changes nothing more. Absent means false; without meaning for a tool that
+        /// only reads.
+        pub idempotent_hint: Option<bool> = "idempotentHint";
+        /// It deals with the outside world. Absent means true.
+        pub open_world_hint: Option<bool> = "openWorldHint";
+    }
 }
 
 impl ToolAnnotations<'_> {
@@ -130,41 +113,37 @@ impl ToolAnnotations<'_> {
     }
 }
 
-/// How a tool may be called (2025-11-25).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ToolExecution<'a> {
-    /// Whether it may run as a task. Absent means forbidden.
-    #[serde(borrow, rename = "taskSupport", skip_serializing_if = "Option::is_none")]
-    pub task_support: Option<TaskSupport<'a>>,
+record! {
+    /// How a tool may be called (2025-11-25).
+    #[derive(Default)]
+    pub struct ToolExecution<'a> {
+        /// Whether it may run as a task. Absent means forbidden.
+        pub task_support: Option<TaskSupport<'a>> = "taskSupport";
+    }
 }
 
 open_enum! {
     /// Whether a tool may run as a task (2025-11-25).
     TaskSupport {
         /// It may not.
-        Forbidden = "forbidden",
+        Forbidden = "forbidden";
         /// It may.
-        Optional = "optional",
+        Optional = "optional";
         /// It must.
-        Required = "required",
+        Required = "required";
     }
 }
 
-/// The params of a list method.
-#[doc(alias = "PaginatedRequestParams")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct PageParams<'a> {
-    /// The `nextCursor` of the page before, untouched; absent for the first page.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of a list method.
+    #[doc(alias = "PaginatedRequestParams")]
+    #[derive(Default)]
+    pub struct PageParams<'a> {
+        /// The `nextCursor` of the page before, untouched; absent for the first page.
+        pub cursor: Option<Text<'a>> = "cursor";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> PageParams<'a> {
@@ -174,41 +153,25 @@ impl<'a> PageParams<'a> {
     }
 }
 
-/// The result of `tools/list`.
-#[doc(alias = "tools/list")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct ListToolsResult<'a> {
-    /// One page of tools.
-    #[serde(borrow)]
-    pub tools: List<'a, Tool<'a>>,
-    /// Where the next page begins, if there is one.
-    #[doc(alias = "nextCursor")]
-    #[serde(borrow, rename = "nextCursor", skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<Text<'a>>,
-    /// For how many milliseconds from its receipt on it may be used again (2026-07-28). Absent means 0.
-    #[serde(
-        default,
-        rename = "ttlMs",
-        deserialize_with = "cache::ttl",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::exact))]
-    pub ttl_ms: Option<u64>,
-    /// Who may use it again (2026-07-28).
-    #[serde(
-        borrow,
-        default,
-        rename = "cacheScope",
-        deserialize_with = "cache::scope",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub cache_scope: Option<CacheScope<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `tools/list`.
+    #[doc(alias = "tools/list")]
+    #[derive(Default)]
+    pub struct ListToolsResult<'a> {
+        /// One page of tools.
+        pub tools: List<'a, Tool<'a>> = "tools";
+        /// Where the next page begins, if there is one.
+        #[doc(alias = "nextCursor")]
+        pub next_cursor: Option<Text<'a>> = "nextCursor";
+        /// For how many milliseconds from its receipt on it may be used again. Absent means 0.
+        #[serde(default, deserialize_with = "cache::ttl")]
+        pub ttl_ms: Option<u64> = "ttlMs" as Natural, since V2026_07_28;
+        /// Who may use it again.
+        #[serde(default, deserialize_with = "cache::scope")]
+        pub cache_scope: Option<CacheScope<'a>> = "cacheScope" as Hint, since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
 impl<'a> ListToolsResult<'a> {
@@ -218,33 +181,27 @@ impl<'a> ListToolsResult<'a> {
     }
 }
 
-/// The params of `tools/call`.
-#[doc(alias("tools/call", "CallToolRequestParams"))]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CallToolParams<'a> {
-    /// The tool.
-    #[serde(borrow)]
-    pub name: Text<'a>,
-    /// Its arguments, an object; absent for none.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub arguments: Option<Raw<'a>>,
-    /// What the client answers to what it was asked for when it made the request before, by the keys it
-    /// was asked with (2026-07-28).
-    #[serde(borrow, rename = "inputResponses", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub input_responses: Option<Map<'a, Raw<'a>>>,
-    /// What the server gave the client to bring back with them, unread and unchanged (2026-07-28).
-    ///
-    /// A server must trust it no more than anything else that a client sends.
-    #[serde(borrow, rename = "requestState", skip_serializing_if = "Option::is_none")]
-    pub request_state: Option<Text<'a>>,
-    /// Metadata.
-    #[serde(borrow, rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The params of `tools/call`.
+    #[doc(alias("tools/call", "CallToolRequestParams"))]
+    #[derive(Default)]
+    pub struct CallToolParams<'a> {
+        /// The tool.
+        pub name: Text<'a> = "name";
+        /// Its arguments, an object; absent for none.
+        pub arguments: Option<Raw<'a>> = "arguments" as Object;
+        /// What the client answers to what it was asked for when it made the request before, by the keys it
+        /// was asked with.
+        pub input_responses: Option<Map<'a, Raw<'a>>> = "inputResponses" as Object,
+            since V2026_07_28;
+        /// What the server gave the client to bring back with them, unread and unchanged.
+        ///
+        /// A server must trust it no more than anything else that a client sends.
+        pub request_state: Option<Text<'a>> = "requestState", since V2026_07_28;
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+        row "task" as Any, since V2025_11_25, before V2026_07_28;
+    }
 }
 
 impl<'a> CallToolParams<'a> {
@@ -259,33 +216,40 @@ impl<'a> CallToolParams<'a> {
     }
 }
 
-/// The result of `tools/call`, also of a tool that failed.
-///
-/// Some servers leave `content` out where they have structured content or nothing to say. That is
-/// read as no content, unless the result has members that make it something else.
-#[doc(alias = "tools/call")]
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
-#[non_exhaustive]
-pub struct CallToolResult<'a> {
-    /// What the tool returned, or what went wrong.
-    pub content: List<'a, Content<'a>>,
-    /// The same as structured data (from 2025-06-18 on): an object, since 2026-07-28 any JSON. `null` is
-    /// data, too, and not the same as nothing.
-    #[doc(alias = "structuredContent")]
-    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
-    pub structured_content: Option<Raw<'a>>,
-    /// Whether the tool failed. Absent means it did not.
-    #[doc(alias = "isError")]
-    #[serde(rename = "isError", skip_serializing_if = "Option::is_none")]
-    pub is_error: Option<bool>,
-    /// Metadata.
-    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "arbitrary", arbitrary(with = crate::arbitrary::object))]
-    pub meta: Option<Raw<'a>>,
+record! {
+    /// The result of `tools/call`, also of a tool that failed.
+    ///
+    /// Some servers leave `content` out where they have structured content or nothing to say. That is
+    /// read as no content, unless the result has members that make it something else.
+    #[doc(alias = "tools/call")]
+    #[derive(Default)]
+    #[serde(from = "Tolerant<'a>")]
+    pub struct CallToolResult<'a> {
+        /// What the tool returned, or what went wrong.
+        pub content: List<'a, Content<'a>> = "content" as Blocks;
+        /// The same as structured data: an object, since 2026-07-28 any JSON. `null` is
+        /// data, too, and not the same as nothing.
+        #[doc(alias = "structuredContent")]
+        pub structured_content: Option<Raw<'a>> = "structuredContent" as Structured,
+            since V2025_06_18, or_left_out;
+        /// Whether the tool failed. Absent means it did not.
+        #[doc(alias = "isError")]
+        pub is_error: Option<bool> = "isError";
+        /// Metadata.
+        pub meta: Option<Raw<'a>> = "_meta" as Object;
+    }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for CallToolResult<'a> {
+/// A result that may lack its content.
+struct Tolerant<'a>(CallToolResult<'a>);
+
+impl<'a> From<Tolerant<'a>> for CallToolResult<'a> {
+    fn from(result: Tolerant<'a>) -> Self {
+        result.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Tolerant<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Parts<'a> {
@@ -300,20 +264,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for CallToolResult<'a> {
         }
         let text = borrowed_json(deserializer)?;
         let parts: Parts<'a> = parse(text)?;
-        let Some(content) = parts.content else {
-            let known = ["content", "structuredContent", "isError", "_meta"];
-            let is_tools = MemberTexts::of(text).all(|(key, value)| {
+        let Parts { content, structured_content, is_error, meta } = parts;
+        let known = ["content", "structuredContent", "isError", "_meta"];
+        let is_of_a_tool = || {
+            MemberTexts::of(text).all(|(key, value)| {
                 let says_so = key == "resultType" && value == "\"complete\"";
                 says_so || known.into_iter().any(|name| key == *name)
-            });
-            if !is_tools {
-                return Err(Error::missing_field("content"));
-            }
-            let Parts { structured_content, is_error, meta, .. } = parts;
-            return Ok(Self { content: List::default(), structured_content, is_error, meta });
+            })
         };
-        let Parts { structured_content, is_error, meta, .. } = parts;
-        Ok(Self { content, structured_content, is_error, meta })
+        let content = match content {
+            Some(content) => content,
+            None if is_of_a_tool() => List::default(),
+            None => return Err(Error::missing_field("content")),
+        };
+        Ok(Self(CallToolResult { content, structured_content, is_error, meta }))
     }
 }
 

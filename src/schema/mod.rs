@@ -12,7 +12,10 @@ mod append;
 mod encode_error;
 mod exact;
 mod fits;
+pub(crate) mod merge;
+mod message;
 mod misfit;
+mod model_writer;
 mod object;
 mod one_line;
 mod payload;
@@ -28,6 +31,7 @@ mod sight;
 mod source;
 mod structs;
 mod text;
+mod wire_type;
 mod writer;
 mod written;
 
@@ -39,9 +43,12 @@ pub use written::WrittenResult;
 
 pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use fits::{fits, is_integral};
+pub(crate) use message::{Message, addable};
+pub(crate) use model_writer::{ModelWriter, Written};
 pub(crate) use payload::{serialized, text_of};
 pub(crate) use payload_writer::{Empty, PayloadWriter};
 pub(crate) use raw_write::object_of;
+pub(crate) use wire_type::{Own, Value, WireType, write_elements, write_member};
 pub(crate) use writer::Writer;
 
 #[cfg(test)]

@@ -202,6 +202,11 @@ impl Record {
         Self { fields, required, plain, tag, kinds, kinds_required, either }
     }
 
+    /// How many members every such object has.
+    pub(crate) const fn required_members(&self) -> usize {
+        self.required.count_ones() as usize
+    }
+
     /// Whether there are members that every such object has.
     pub(super) const fn needs_members(&self) -> bool {
         self.required != 0
@@ -287,7 +292,7 @@ const fn note_revisions(each: &mut [u64; Revision::ALL.len()], revisions: Revisi
 }
 
 /// Whether two texts are the same, for tables that are made before the program runs.
-const fn is_same(text: &str, other: &str) -> bool {
+pub(super) const fn is_same(text: &str, other: &str) -> bool {
     let (mut text, mut other) = (text.as_bytes(), other.as_bytes());
     while let ([byte, behind @ ..], [other_byte, other_behind @ ..]) = (text, other) {
         if *byte != *other_byte {
@@ -311,14 +316,29 @@ impl Field {
         Self { presence: Presence::Optional, ..Self::required(name, shape) }
     }
 
+    /// A member as its row says.
+    pub(crate) const fn row(name: &'static str, shape: Shape, is_required: bool) -> Self {
+        if is_required { Self::required(name, shape) } else { Self::optional(name, shape) }
+    }
+
+    /// The same, only in this revision.
+    pub(crate) const fn only(self, revision: Revision) -> Self {
+        Self { revisions: RevisionSet::only(revision), ..self }
+    }
+
+    /// The same, left out if the revision does not allow its value.
+    pub(crate) const fn or_left_out(self) -> Self {
+        Self { presence: Presence::Fitting, ..self }
+    }
+
+    /// The same, refused where the revision does not have it yet.
+    pub(crate) const fn or_refused(self) -> Self {
+        Self { presence: Presence::Essential, ..self }
+    }
+
     /// A member that need not be there and cannot be left out if it is.
     pub(crate) const fn essential(name: &'static str, shape: Shape) -> Self {
         Self { presence: Presence::Essential, ..Self::required(name, shape) }
-    }
-
-    /// A member that need not be there and is left out if the revision does not allow its value.
-    pub(crate) const fn fitting(name: &'static str, shape: Shape) -> Self {
-        Self { presence: Presence::Fitting, ..Self::required(name, shape) }
     }
 
     /// The same, from this revision on.
@@ -374,6 +394,13 @@ impl Kind {
     }
 }
 
+impl Choice {
+    /// The same, sent only if the peer offers this.
+    pub(crate) const fn gated(self, capability: Capability) -> Self {
+        Self { gate: Some(capability), ..self }
+    }
+}
+
 impl Choices {
     #[inline]
     pub(super) fn find(&self, is_it: impl Fn(&str) -> bool) -> Option<&'static Choice> {
@@ -421,4 +448,19 @@ pub(crate) fn is_uri(text: &str) -> bool {
         && scheme.chars().all(allowed)
         && !rest.is_empty()
         && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// A string that asks nothing of the peer.
+pub(crate) const fn choice(name: &'static str) -> Choice {
+    Choice { name, gate: None }
+}
+
+/// Strings that later revisions may add to.
+pub(crate) const fn open(choices: &'static [Choice]) -> Choices {
+    Choices { choices, open: true }
+}
+
+/// Strings of which there are no others.
+pub(crate) const fn closed(choices: &'static [Choice]) -> Choices {
+    Choices { choices, open: false }
 }

@@ -188,8 +188,13 @@ fn types_that_are_built() -> Vec<String> {
     let mut types = Vec::new();
     for entry in fs::read_dir(model).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        for (start, word) in [("derive(arbitrary::Arbitrary)", "pub "), ("\nopen_enum! {", "    ")]
-        {
+        let starts = [
+            ("\n#[cfg_attr(feature = \"arbitrary\", derive(arbitrary::Arbitrary))]", "pub "),
+            ("\nopen_enum! {", "    "),
+            ("\nrecord! {", "    pub struct "),
+            ("\nplain_record! {", "    pub struct "),
+        ];
+        for (start, word) in starts {
             for rest in text.split(start).skip(1) {
                 let head = rest
                     .lines()

@@ -1,0 +1,331 @@
+//! How a type of the model is described: [`record!`], a row for each member.
+
+/// A struct of the model and, for each of its members, what the wire has of it.
+///
+/// ```text
+/// pub output_schema: Option<Raw<'a>> = "outputSchema" as AnySchema,
+///     since V2025_06_18, or_left_out;
+/// ```
+///
+/// - The literal is the name of the member. Its type says whether it has to be there: an `Option` need not.
+/// - `as` names the [wire type](super::wire_types). Without it the type looks the same wherever it stands.
+/// - `since`, `before` and `only` say which revisions have it; `gated`, what the peer has to offer for it.
+/// - `or_left_out`: a value that the revision does not allow is left out, and the rest is sent.
+/// - `or_refused`: where the revision does not have the member, nothing is sent.
+///
+/// A `row` has no field: the machine writes that member. `#![tag("type" = "text")]` is the member that tells the
+/// objects of several types apart. `#![record = …]` is the table of a type that has more than rows, and `#![written by
+/// comparing]` says that its members depend on one another, so that it does not write itself.
+///
+/// From the rows come the table [`RECORD`](super::Tool::RECORD) that others are compared with, the writer of the type,
+/// its serde traits, its owned copy, its samples for fuzzers, and a line in the documentation of each member.
+macro_rules! record {
+    (
+        $(#[$meta:meta])*
+        $(#![tag($tag:literal = $kind:literal)])?
+        $(#![record = $record:expr])?
+        $(#![written by $written:ident])?
+        pub struct $Name:ident<$a:lifetime> {
+            $(
+                $(#[$member_meta:meta])*
+                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)?
+                    $(, $word:ident $($argument:ident)?)*;
+            )*
+            $(row $row:literal as $Row:ident $(, $row_word:ident $row_argument:ident)*;)*
+        }
+    ) => {
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+        $(#[$meta])*
+        #[serde(bound(deserialize = "'de: 'a"))]
+        #[non_exhaustive]
+        pub struct $Name<$a> {
+            $(
+                $(#[$member_meta])*
+                #[doc = $crate::model::record::line!($wire $($word ($($argument)?))*)]
+                #[serde(rename = $wire)]
+                pub $field: $Type,
+            )*
+        }
+
+        impl<$a> $Name<$a> {
+            const FIELDS: &'static [$crate::schema::shape::Field] = &[
+                $($crate::model::record::row!(
+                    ($wire) ($($Wire)?) ($Type) $($word ($($argument)?))*
+                ),)*
+                $($crate::model::record::row!(
+                    ($row) ($Row) (Option<$crate::json::Raw<'static>>)
+                    $($row_word ($row_argument))*
+                ),)*
+            ];
+
+            /// What it is compared with.
+            pub(crate) const RECORD: &'static $crate::schema::shape::Record =
+                $crate::model::record::table!($Name $($record)?);
+        }
+
+        $crate::model::record::written! {
+            [<$a>] $Name<$a> [$($tag = $kind)?] [$($written)?]
+            $($field: ($Type) = $wire ($($Wire)?) ($($word ($($argument)?))*);)*
+        }
+
+        $crate::model::record::arbitrary! { $Name $a $($field: ($Type) ($($Wire)?);)* }
+
+        impl $crate::model::IntoOwned for $Name<'_> {
+            type Owned = $Name<'static>;
+
+            fn into_owned(self) -> $Name<'static> {
+                let Self { $($field),* } = self;
+                $Name { $($field: $crate::model::IntoOwned::into_owned($field)),* }
+            }
+        }
+
+        $crate::model::owned::inherent! { $Name }
+    };
+}
+
+/// The same of a type that borrows nothing.
+macro_rules! plain_record {
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            $(
+                $(#[$member_meta:meta])*
+                pub $field:ident: $Type:ty = $wire:literal $(as $Wire:ident)?
+                    $(, $word:ident $($argument:ident)?)*;
+            )*
+        }
+    ) => {
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+        #[cfg_attr(feature = "arbitrary", derive(arbitrary::Arbitrary))]
+        $(#[$meta])*
+        #[non_exhaustive]
+        pub struct $Name {
+            $(
+                $(#[$member_meta])*
+                #[doc = $crate::model::record::line!($wire $($word ($($argument)?))*)]
+                #[serde(rename = $wire)]
+                pub $field: $Type,
+            )*
+        }
+
+        impl $Name {
+            const FIELDS: &'static [$crate::schema::shape::Field] = &[
+                $($crate::model::record::row!(
+                    ($wire) ($($Wire)?) ($Type) $($word ($($argument)?))*
+                ),)*
+            ];
+
+            /// What it is compared with.
+            pub(crate) const RECORD: &'static $crate::schema::shape::Record =
+                $crate::model::record::table!($Name);
+        }
+
+        $crate::model::record::written! {
+            [] $Name [] []
+            $($field: ($Type) = $wire ($($Wire)?) ($($word ($($argument)?))*);)*
+        }
+
+        impl $crate::model::IntoOwned for $Name {
+            type Owned = Self;
+
+            fn into_owned(self) -> Self {
+                self
+            }
+        }
+    };
+}
+
+/// The table of a type: that of its rows, or what is made of them.
+macro_rules! table {
+    ($Name:ident) => {{
+        static RECORD: $crate::schema::shape::Record =
+            $crate::schema::shape::Record::of($Name::FIELDS);
+        &RECORD
+    }};
+    ($Name:ident $record:expr) => {
+        $record
+    };
+}
+
+/// How a type is written.
+macro_rules! written {
+    (
+        [$($generics:tt)*] $Name:ty [$($tag:literal = $kind:literal)?] [$($written:ident)?]
+        $(
+            $field:ident: ($Type:ty) = $wire:literal ($($Wire:ident)?)
+                ($($word:ident ($($argument:ident)?))*);
+        )*
+    ) => {
+        const _: () = {
+            use $crate::schema::shape::{Record, Shape};
+            use $crate::schema::{
+                EncodeError, Message, ModelWriter, Payload, PayloadWriter, Value, WireType,
+                Written, addable, write_member,
+            };
+
+            impl $($generics)* Message for $Name {
+                fn record(&self) -> &'static Record {
+                    Self::RECORD
+                }
+
+                fn write_members(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+                    $(out.piece(concat!(",\"", $tag, "\":\"", $kind, "\""))?;)?
+                    $(write_member::<$Type, wire!($($Wire)?)>(
+                        out,
+                        concat!(",\"", $wire, "\":"),
+                        const {
+                            let field = row!(($wire) ($($Wire)?) ($Type) $($word ($($argument)?))*);
+                            (field.presence, field.revisions, field.gate)
+                        },
+                        &self.$field,
+                    )?;)*
+                    Ok(())
+                }
+
+                fn own_addable(&self) -> u8 {
+                    0 $(| if const { addable($wire) } != 0
+                        && !<wire!($($Wire)?) as WireType<$Type>>::is_absent(&self.$field)
+                    {
+                        const { addable($wire) }
+                    } else {
+                        0
+                    })*
+                }
+            }
+
+            impl $($generics)* Value for $Name {
+                const SHAPE: Shape = Shape::Record(Self::RECORD);
+
+                fn write(&self, out: &mut ModelWriter<'_, '_>) -> Written {
+                    let start = out.position();
+                    self.write_members(out)?;
+                    out.enclose(start, b'{', "}")
+                }
+            }
+
+            impl $($generics)* Payload for $Name {
+                fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+                    payload_of!(self, payload, $($written)?)
+                }
+            }
+
+            impl $($generics)* serde::Serialize for $Name {
+                fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+                where
+                    S: serde::Serializer,
+                {
+                    use serde::ser::SerializeStruct;
+
+                    let length = 0 $(+ { let _ = $tag; 1 })?
+                        $(+ {
+                            let value = &self.$field;
+                            usize::from(!<wire!($($Wire)?) as WireType<$Type>>::is_absent(value))
+                        })*;
+                    let mut members = serializer.serialize_struct(stringify!($Name), length)?;
+                    $(members.serialize_field($tag, $kind)?;)?
+                    $(
+                        if <wire!($($Wire)?) as WireType<$Type>>::is_absent(&self.$field) {
+                            members.skip_field($wire)?;
+                        } else {
+                            members.serialize_field($wire, &self.$field)?;
+                        }
+                    )*
+                    members.end()
+                }
+            }
+        };
+    };
+}
+
+/// How a value is written as params or a result: by itself, or compared member by member.
+macro_rules! payload_of {
+    ($self:ident, $payload:ident,) => {
+        $payload.message($self)
+    };
+    ($self:ident, $payload:ident, comparing) => {
+        $payload.serialize($self)
+    };
+}
+
+/// The row of a member in a table.
+macro_rules! row {
+    (($wire:literal) ($($Wire:ident)?) ($Type:ty) $($word:ident ($($argument:ident)?))*) => {{
+        use $crate::schema::WireType;
+        $crate::model::record::words!(
+            ($crate::schema::shape::Field::row(
+                $wire,
+                <wire!($($Wire)?) as WireType<$Type>>::SHAPE,
+                <wire!($($Wire)?) as WireType<$Type>>::REQUIRED,
+            ))
+            $($word ($($argument)?))*
+        )
+    }};
+}
+
+/// A row, and what the words behind it say.
+macro_rules! words {
+    (($($field:tt)*)) => { $($field)* };
+    (($($field:tt)*) since ($revision:ident) $($rest:tt)*) => {
+        $crate::model::record::words!(
+            ($($field)*.since($crate::version::Revision::$revision)) $($rest)*
+        )
+    };
+    (($($field:tt)*) before ($revision:ident) $($rest:tt)*) => {
+        $crate::model::record::words!(
+            ($($field)*.before($crate::version::Revision::$revision)) $($rest)*
+        )
+    };
+    (($($field:tt)*) only ($revision:ident) $($rest:tt)*) => {
+        $crate::model::record::words!(
+            ($($field)*.only($crate::version::Revision::$revision)) $($rest)*
+        )
+    };
+    (($($field:tt)*) gated ($capability:ident) $($rest:tt)*) => {
+        $crate::model::record::words!(
+            ($($field)*.gated($crate::capability::Capability::$capability)) $($rest)*
+        )
+    };
+    (($($field:tt)*) or_left_out () $($rest:tt)*) => {
+        $crate::model::record::words!(($($field)*.or_left_out()) $($rest)*)
+    };
+    (($($field:tt)*) or_refused () $($rest:tt)*) => {
+        $crate::model::record::words!(($($field)*.or_refused()) $($rest)*)
+    };
+}
+
+/// What the documentation of a member says of the wire.
+macro_rules! line {
+    ($wire:literal $($word:ident ($($argument:ident)?))*) => {
+        concat!(
+            "\n\nOn the wire `", $wire, "`"
+            $(, ", ", stringify!($word) $(, " `", stringify!($argument), "`")?)*, "."
+        )
+    };
+}
+
+/// The wire type that is meant: that of the type if none is named.
+macro_rules! wire {
+    () => {
+        $crate::schema::Own
+    };
+    ($Wire:ident) => {
+        $crate::model::wire_types::$Wire
+    };
+}
+
+/// A value out of the bytes of a fuzzer.
+macro_rules! arbitrary {
+    ($Name:ident $a:lifetime $($field:ident: ($Type:ty) ($($Wire:ident)?);)*) => {
+        #[cfg(feature = "arbitrary")]
+        impl<'u: $a, $a> arbitrary::Arbitrary<'u> for $Name<$a> {
+            fn arbitrary(bytes: &mut arbitrary::Unstructured<'u>) -> arbitrary::Result<Self> {
+                Ok(Self {
+                    $($field: <wire!($($Wire)?) as
+                        $crate::arbitrary::Sample<'u, $Type>>::sample(bytes)?,)*
+                })
+            }
+        }
+    };
+}
+
+pub(super) use {arbitrary, line, row, table, words, written};

@@ -1,0 +1,116 @@
+//! A value of the model that writes itself says what its `Serialize` says when it is compared with the same table: the
+//! same text, the same needs, or the same error.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use arbitrary::{Arbitrary, Unstructured};
+use serde::Serialize;
+
+use super::*;
+use crate::capability::CapabilitySet;
+use crate::schema::shape::Form;
+use crate::schema::{Additions, Empty, EncodeError, Message, MetaAdditions, PayloadWriter, Writer};
+use crate::version::Revision;
+
+type Said = Result<(String, CapabilitySet), EncodeError>;
+
+/// What is written in a form, with these additions, up to a limit.
+fn said(
+    form: Option<Form>,
+    (additions, limit): (&Additions<'_>, usize),
+    write: impl FnOnce(PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError>,
+) -> Said {
+    let mut buffer = Vec::new();
+    let mut writer = Writer::new(&mut buffer, limit);
+    write(PayloadWriter::new(&mut writer, "p:", Empty::Braces, additions, form))?;
+    let needs = writer.needs();
+    Ok((String::from_utf8(buffer).expect("UTF-8"), needs))
+}
+
+/// What the machine adds to messages.
+const ADDITIONS: [Additions<'static>; 3] = [
+    Additions::NONE,
+    Additions {
+        members: &[("resultType", "\"complete\"")],
+        defaults: &[("ttlMs", "5"), ("cacheScope", "\"private\"")],
+        meta: MetaAdditions { members: &[], text: "\"k\":{}", reserved: &["k"] },
+    },
+    Additions {
+        members: &[],
+        defaults: &[],
+        meta: MetaAdditions { members: &[("progressToken", "1")], text: "", reserved: &[] },
+    },
+];
+
+fn compare<T: Message + Serialize>(name: &str, value: &T) -> usize {
+    let mut refused = 0;
+    let forms = Revision::ALL.map(|revision| Some(Form { record: value.record(), revision }));
+    for form in forms.into_iter().chain([None]) {
+        for additions in &ADDITIONS {
+            let whole = (additions, usize::MAX);
+            let straight = said(form, whole, |payload| payload.message(value));
+            let compared = said(form, whole, |payload| payload.serialize(value));
+            assert_eq!(straight, compared, "{name} in {:?}", form.map(|form| form.revision));
+            let Ok((text, _)) = straight else {
+                refused += 1;
+                continue;
+            };
+            let cut = (additions, text.len() - 1);
+            let full = said(form, cut, |payload| payload.message(value));
+            assert_eq!(full, Err(EncodeError::Full), "{name}");
+        }
+    }
+    refused
+}
+
+/// Compares values of each type, which bytes are taken for. Gives how often one was refused.
+macro_rules! compare {
+    ($bytes:expr, $($Type:ident)*) => {
+        0 $(+ match $Type::arbitrary(&mut Unstructured::new($bytes)) {
+            Ok(value) => compare(stringify!($Type), &value),
+            Err(_) => 0,
+        })*
+    };
+}
+
+fn bytes(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        // Many ones: what is there is more interesting than what is not.
+        if state >> 60 < 5 { 1 } else { (state >> 32) as u8 }
+    };
+    core::iter::repeat_with(next).take(2000).collect()
+}
+
+#[test]
+fn a_value_writes_itself_as_it_is_serialized() {
+    use method::Empty as NoMembers;
+
+    let mut refused = 0;
+    for seed in 0..50 {
+        refused += compare!(
+            &bytes(seed),
+            Annotations TextContent ImageContent AudioContent EmbeddedResource ToolUseContent
+            ToolResultContent ResourceLink Resource ResourceTemplate TextResourceContents
+            BlobResourceContents ReadResourceParams UriParams ListResourcesResult
+            ListResourceTemplatesResult ReadResourceResult Tool ToolAnnotations ToolExecution
+            PageParams ListToolsResult CallToolParams CallToolResult Prompt PromptArgument
+            ListPromptsResult GetPromptParams GetPromptResult PromptMessage CompleteParams
+            CompletionArgument CompletionContext CompleteResult Completion Root ListRootsResult
+            SetLevelParams LogParams CancelledParams ProgressParams ResourceUpdatedParams
+            ElicitationCompleteParams SubscriptionFilter ListenParams AcknowledgedParams
+            Implementation Icon InitializeParams InitializeResult DiscoverResult
+            UnsupportedVersionData MissingCapabilitiesData ClientCapabilities ServerCapabilities
+            NoMembers TaskParams UpdateTaskParams ListTasksResult Task DetailedTask
+            CreateTaskResult TaskMetadata ModelPreferences ModelHint ToolChoice SamplingMessage
+            CreateMessageResult CreateMessageParams ElicitResult ListChanged ResourcesCapability
+            SamplingCapability ElicitationCapability ServerTaskRequests ToolTaskRequests
+            ClientTaskRequests SamplingTaskRequests ElicitationTaskRequests
+        );
+    }
+    assert!(300 < refused, "values that a revision refuses are among them: {refused}");
+}

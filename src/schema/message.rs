@@ -1,0 +1,116 @@
+//! Messages that write themselves: [`Message`].
+
+use alloc::vec::Vec;
+
+use super::additions::{Additions, MetaAdditions};
+use super::encode_error::{EncodeError, Result};
+use super::model_writer::{ModelWriter, NeedsFilter, Written};
+use super::payload_writer::PayloadWriter;
+use super::shape::Record;
+use super::writer::Writer;
+
+/// An object of the model as the params or the result of a message.
+pub(crate) trait Message {
+    /// What it is compared with.
+    fn record(&self) -> &'static Record;
+
+    /// Writes its members, each with a comma in front.
+    fn write_members(&self, out: &mut ModelWriter<'_, '_>) -> Written;
+
+    /// Which of the members that the machine may add it has itself, one bit each: see [`addable`].
+    fn own_addable(&self) -> u8;
+}
+
+/// The bit of a member that the machine may add; none if it adds no member of this name.
+pub(crate) const fn addable(name: &str) -> u8 {
+    match name.as_bytes() {
+        b"_meta" => META,
+        b"ttlMs" => 2,
+        b"cacheScope" => 4,
+        _ => 0,
+    }
+}
+
+const META: u8 = 1;
+
+impl PayloadWriter<'_, '_, '_> {
+    /// Writes a message of the model: straight away if it can be, and else by way of a filter.
+    pub(crate) fn message(mut self, message: &dyn Message) -> Result {
+        let start = self.writer.position();
+        if self.straight(message).is_ok() {
+            return Ok(());
+        }
+        self.writer.truncate(start);
+        self.filtered(message)
+    }
+
+    /// Writes a message as it stands, if its revision has words for all of it.
+    fn straight(&mut self, message: &dyn Message) -> Written {
+        let additions = self.additions;
+        let own = message.own_addable();
+        let is_meant = self.form.is_none_or(|form| core::ptr::eq(form.record, message.record()));
+        // What the machine adds to a `_meta` goes between the members that are there.
+        let joins_meta = own & META != 0 && !additions.meta.is_empty();
+        if !is_meant || joins_meta || self.meta.is_some() {
+            return Err(NeedsFilter);
+        }
+        let out = &mut match self.form {
+            Some(form) => ModelWriter::of(self.writer, form.revision),
+            None => ModelWriter::of_all(self.writer),
+        };
+        out.piece(self.prefix)?;
+        let start = out.position();
+        if additions.is_empty() {
+            message.write_members(out)?;
+        } else {
+            write_added(out, additions.members)?;
+            message.write_members(out)?;
+            write_defaults(out, additions, own)?;
+        }
+        out.enclose(start, b'{', "}")
+    }
+
+    /// Writes all of a message, and then what its form has of that.
+    #[cold]
+    #[inline(never)]
+    fn filtered(self, message: &dyn Message) -> Result {
+        let mut buffer = Vec::new();
+        let mut writer = Writer::new(&mut buffer, usize::MAX);
+        let out = &mut ModelWriter::of_all(&mut writer);
+        let written = message.write_members(out).and_then(|()| out.enclose(0, b'{', "}"));
+        let text = core::str::from_utf8(&buffer).ok().filter(|_| written.is_ok());
+        // Without regard to a revision everything can be written, and as UTF-8.
+        self.raw(text.ok_or(EncodeError::Payload)?)
+    }
+}
+
+fn write_added(out: &mut ModelWriter<'_, '_>, members: &[(&'static str, &str)]) -> Written {
+    for (name, text) in members {
+        out.piece(",\"")?;
+        out.piece(name)?;
+        out.piece("\":")?;
+        out.copy(text)?;
+    }
+    Ok(())
+}
+
+/// Writes what the machine adds behind the members of a message, of which `own` are there already.
+fn write_defaults(out: &mut ModelWriter<'_, '_>, additions: &Additions<'_>, own: u8) -> Written {
+    for default in additions.defaults {
+        if own & addable(default.0) == 0 {
+            write_added(out, core::slice::from_ref(default))?;
+        }
+    }
+    let MetaAdditions { members, text, reserved: _ } = additions.meta;
+    if members.is_empty() && text.is_empty() {
+        return Ok(());
+    }
+    out.piece(",\"_meta\":")?;
+    let start = out.position();
+    write_added(out, members)?;
+    if !text.is_empty() {
+        out.piece(",")?;
+        out.copy(text)?;
+    }
+    out.enclose(start, b'{', "}")
+}
