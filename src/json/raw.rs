@@ -97,6 +97,16 @@ impl<'a> Raw<'a> {
         Self { text: WireText::from(text) }
     }
 
+    /// The same value, which a layer above has found to be what it needs: see [`is_vetted`](Self::is_vetted).
+    pub(crate) fn vetted(self) -> Self {
+        Self { text: self.text.vetted() }
+    }
+
+    /// Whether a layer above need not look at it again.
+    pub(crate) const fn is_vetted(&self) -> bool {
+        self.text.is_vetted()
+    }
+
     /// The JSON text: of a string with its quotes and escapes. What the string says is
     /// [`as_string`](Self::as_string).
     pub fn as_json(&self) -> &str {

@@ -9,9 +9,14 @@ use core::ops::{Deref, Range};
 ///
 /// What is kept of one message shares one copy of its text, so that keeping it takes one allocation however many parts
 /// it has. It compares and hashes by the text.
+///
+/// A layer above may have looked at a text once and found that it is what that layer needs. Such a text is vetted, and
+/// remains so however it is copied.
 #[derive(Clone)]
 pub(super) enum WireText<'a> {
     Borrowed(&'a str),
+    /// Borrowed, and vetted.
+    Vetted(&'a str),
     Shared(Part),
 }
 
@@ -28,11 +33,13 @@ pub(super) struct Part {
     extent: Extent,
 }
 
-/// How much of a copy a part is.
+/// How much of a copy a part is, and whether it has been vetted.
 #[derive(Clone, Copy)]
 enum Extent {
     All,
     Range,
+    VettedAll,
+    VettedRange,
 }
 
 impl Part {
@@ -51,8 +58,8 @@ impl Part {
     #[inline]
     fn as_str(&self) -> &str {
         match self.extent {
-            Extent::All => &self.copy,
-            Extent::Range => {
+            Extent::All | Extent::VettedAll => &self.copy,
+            Extent::Range | Extent::VettedRange => {
                 let [first, second, third] = self.length;
                 let start = self.start as usize;
                 let end = start + u32::from_le_bytes([first, second, third, 0]) as usize;
@@ -63,11 +70,39 @@ impl Part {
     }
 }
 
+impl Part {
+    fn vetted(self) -> Self {
+        let extent = match self.extent {
+            Extent::All | Extent::VettedAll => Extent::VettedAll,
+            Extent::Range | Extent::VettedRange => Extent::VettedRange,
+        };
+        Self { extent, ..self }
+    }
+}
+
 impl<'a> WireText<'a> {
+    /// The same text, vetted.
+    pub(super) fn vetted(self) -> Self {
+        match self {
+            Self::Borrowed(text) | Self::Vetted(text) => Self::Vetted(text),
+            Self::Shared(part) => Self::Shared(part.vetted()),
+        }
+    }
+
+    /// Whether it has been vetted.
+    #[inline]
+    pub(super) const fn is_vetted(&self) -> bool {
+        match self {
+            Self::Borrowed(_) => false,
+            Self::Vetted(_) => true,
+            Self::Shared(part) => matches!(part.extent, Extent::VettedAll | Extent::VettedRange),
+        }
+    }
+
     /// The text for as long as the input lives, unless this is a part of a copy.
     pub(super) const fn borrowed(&self) -> Option<&'a str> {
         match self {
-            Self::Borrowed(text) => Some(text),
+            Self::Borrowed(text) | Self::Vetted(text) => Some(text),
             Self::Shared(_) => None,
         }
     }
@@ -80,6 +115,7 @@ impl<'a> WireText<'a> {
                 let part = copy.and_then(|copy| copy.part(text));
                 part.map_or_else(|| WireText::from(Arc::from(text)), WireText::Shared)
             }
+            Self::Vetted(text) => Self::Borrowed(text).into_part(copy).vetted(),
             Self::Shared(part) => WireText::Shared(part),
         }
     }
@@ -103,7 +139,7 @@ impl Deref for WireText<'_> {
     #[inline]
     fn deref(&self) -> &str {
         match self {
-            Self::Borrowed(text) => text,
+            Self::Borrowed(text) | Self::Vetted(text) => text,
             Self::Shared(part) => part.as_str(),
         }
     }
@@ -184,6 +220,26 @@ mod tests {
             let part = WireText::Borrowed(text).into_part(Some(&copy));
             assert!(*part == *text);
             assert_eq!(shares(&part, &copy), is_shared);
+        }
+    }
+
+    #[test]
+    fn what_is_vetted_remains_so() {
+        let original = String::from(r#"{"a":{}}"#);
+        let copy = TextCopy::of(&original);
+        let part = original.get(5..7).unwrap();
+        for text in [&*original, part, ""] {
+            for plain in [
+                WireText::Borrowed(text),
+                WireText::Borrowed(text).into_part(None),
+                WireText::Borrowed(text).into_part(Some(&copy)),
+            ] {
+                let vetted = plain.clone().vetted();
+                assert!(vetted.is_vetted() && !plain.is_vetted() && vetted == plain);
+                assert!(*vetted == *text && vetted.clone().vetted().is_vetted());
+                assert!(vetted.clone().into_part(None).is_vetted());
+                assert!(vetted.into_part(Some(&copy)).is_vetted());
+            }
         }
     }
 

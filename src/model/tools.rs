@@ -13,6 +13,7 @@ use super::list::List;
 use super::map::Map;
 use super::open::open_enum;
 use super::text::Text;
+use super::wire_types::ObjectSchema;
 use crate::json::{MemberTexts, Raw};
 
 record! {
@@ -50,7 +51,7 @@ impl<'a> Tool<'a> {
             name: name.into(),
             title: None,
             description: None,
-            input_schema,
+            input_schema: ObjectSchema::vet(input_schema),
             output_schema: None,
             annotations: None,
             execution: None,

@@ -12,7 +12,7 @@ use super::map::Map;
 use super::text::Text;
 use crate::json::{Number, Raw};
 use crate::schema::shape::{Field, Record, Shape, Widened, choice, closed};
-use crate::schema::{ModelWriter, Value, WireType, Written, write_elements};
+use crate::schema::{ModelWriter, Value, WireType, Written, can_be_copied, write_elements};
 use crate::version::{Revision, RevisionSet};
 
 /// Any JSON.
@@ -92,14 +92,47 @@ macro_rules! compared {
 }
 
 compared! {
-    /// The JSON Schema of an object.
-    ObjectSchema = Shape::Widened(&OBJECT_SCHEMA_BY_REVISION);
-    /// The JSON Schema of an object, and of anything since 2026-07-28.
-    AnySchema = Shape::Widened(&ANY_SCHEMA_BY_REVISION);
     /// An object, and anything since 2026-07-28.
     Structured = Shape::Widened(&STRUCTURED);
     /// What a person has filled in: strings, numbers and truth values by name, and lists of strings since 2025-11-25.
     Answers = Shape::Map(&Shape::Answer { lists: RevisionSet::since(Revision::V2025_11_25) });
+}
+
+/// JSON Schemas, which are copied if they have been [vetted](ObjectSchema::vet).
+macro_rules! schemas {
+    ($($(#[$documentation:meta])* $Wire:ident = $shape:expr;)*) => {$(
+        $(#[$documentation])*
+        pub(crate) enum $Wire {}
+
+        impl WireType<Raw<'_>> for $Wire {
+            const SHAPE: Shape = $shape;
+
+            fn write(value: &Raw<'_>, out: &mut ModelWriter<'_, '_>) -> Written {
+                if value.is_vetted() {
+                    return out.copy(value.as_json());
+                }
+                out.compare(value.as_json(), &<Self as WireType<Raw<'_>>>::SHAPE)
+            }
+        }
+    )*};
+}
+
+schemas! {
+    /// The JSON Schema of an object.
+    ObjectSchema = Shape::Widened(&OBJECT_SCHEMA_BY_REVISION);
+    /// The JSON Schema of an object, and of anything since 2026-07-28.
+    AnySchema = Shape::Widened(&ANY_SCHEMA_BY_REVISION);
+}
+
+impl ObjectSchema {
+    /// Finds out once whether a schema can be copied into a message of any revision, so that nobody looks again.
+    pub(super) fn vet(schema: Raw<'_>) -> Raw<'_> {
+        let shape = <Self as WireType<Raw<'_>>>::SHAPE;
+        let fits = |revision| can_be_copied(schema.as_json(), shape, revision);
+        // The shape differs between sessions and what came later, and nowhere else.
+        let fits_all = fits(Revision::LATEST_HANDSHAKE) && fits(Revision::LATEST_STATELESS);
+        if fits_all { schema.vetted() } else { schema }
+    }
 }
 
 /// Strings of some form.

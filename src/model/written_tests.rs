@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::*;
 use crate::capability::CapabilitySet;
+use crate::json::Raw;
 use crate::schema::shape::Form;
 use crate::schema::{Additions, Empty, EncodeError, Message, MetaAdditions, PayloadWriter, Writer};
 use crate::version::Revision;
@@ -113,4 +114,46 @@ fn a_value_writes_itself_as_it_is_serialized() {
         );
     }
     assert!(300 < refused, "values that a revision refuses are among them: {refused}");
+}
+
+/// A schema that has been looked at beforehand is sent as one that has not been: proves that a verdict holds in every
+/// revision.
+#[test]
+fn a_vetted_schema_is_written_as_any_other() {
+    let schemas = [
+        r#"{"type":"object"}"#,
+        r#"{"type":"object","properties":{"a":{"type":"number"}},"required":["a"]}"#,
+        r#"{"$schema":"urn:x","type":"object","oneOf":[{}]}"#,
+        r#"{"$schema":7,"type":"object"}"#,
+        r#"{"type":"object","properties":{"a":true}}"#,
+        r#"{"type":"object","required":"a"}"#,
+        r#"{"type":"array"}"#,
+        r#"{"type" : "object" }"#,
+        "{\"type\":\"object\",\n\"properties\":{}}",
+        r#"{"type":"object","type":"string"}"#,
+        r#"{"type":"obje\u0063t"}"#,
+        r#"{"properties":{}}"#,
+        "{}",
+        "[]",
+        "null",
+        "7",
+    ];
+    let mut vetted = 0;
+    for text in schemas {
+        let schema = || Raw::new(text).expect("JSON");
+        let mut looked_at = Tool::new("t", schema());
+        vetted += usize::from(looked_at.input_schema.is_vetted());
+        // It may be moved to where any schema may stand.
+        looked_at.output_schema = Some(looked_at.input_schema.clone());
+        let mut unknown = looked_at.clone();
+        (unknown.input_schema, unknown.output_schema) = (schema(), Some(schema()));
+        assert_eq!(looked_at, unknown);
+        for revision in Revision::ALL {
+            let form = Some(Form { record: Tool::RECORD, revision });
+            let whole = (&Additions::NONE, usize::MAX);
+            let said = |tool: &Tool<'_>| said(form, whole, |payload| payload.message(tool));
+            assert_eq!(said(&looked_at), said(&unknown), "{text} in {revision}");
+        }
+    }
+    assert!(3 <= vetted && vetted < schemas.len(), "{vetted} of {} are vetted", schemas.len());
 }

@@ -25,6 +25,13 @@ pub(super) fn exact(text: &str, shape: Shape, revision: Revision) -> Option<(&st
     Some((text.get(..text.len() - behind.len())?, exact.needs))
 }
 
+/// Whether a JSON text may be copied where a value of this shape is to stand, and asks nothing of the peer.
+pub(crate) fn can_be_copied(text: &str, shape: Shape, revision: Revision) -> bool {
+    let shape = shape.in_revision(revision);
+    exact(text, shape, revision)
+        .is_some_and(|(copied, needs)| copied.len() == text.len() && needs == CapabilitySet::NONE)
+}
+
 /// Goes through text that is known to be valid JSON. Every step takes what is still to come and gives
 /// what stands behind it.
 struct Exact {

@@ -42,6 +42,7 @@ pub use prepared::Prepared;
 pub use written::WrittenResult;
 
 pub(crate) use additions::{Additions, MetaAdditions};
+pub(crate) use exact::can_be_copied;
 pub(crate) use fits::{fits, is_integral};
 pub(crate) use message::{Message, addable};
 pub(crate) use model_writer::{ModelWriter, Written};
