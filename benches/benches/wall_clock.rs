@@ -10,8 +10,10 @@ fn received(case: Case) -> usize {
     let mut line = Vec::new();
     match case {
         Case::ScanPing | Case::Ping => messages::PING.len(),
-        Case::ScanCall | Case::Call => messages::call(messages::TEXT).len(),
-        Case::StatelessCall => messages::stateless_call(messages::TEXT).len(),
+        Case::ScanCall | Case::Call | Case::TypedCall => messages::call(messages::TEXT).len(),
+        Case::StatelessCall | Case::TypedStatelessCall => {
+            messages::stateless_call(messages::TEXT).len()
+        }
         Case::ListTools | Case::ListPreparedTools => messages::LIST.len(),
         Case::ScanLargeCall | Case::LargeCall => messages::call(&messages::large_text()).len(),
         Case::ClientCall => {

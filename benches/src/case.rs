@@ -58,8 +58,12 @@ named! {
         Ping = "ping",
         /// A server takes in a call of a tool, with a nested argument of 100 bytes, and answers.
         Call = "call",
-        /// The same at a server without sessions, with everything in `_meta` that can be there.
+        /// The same, answered with a value of the model, as README's server does.
+        TypedCall = "typed call",
+        /// A server without sessions takes in such a call, with everything in `_meta` that can be there, and answers.
         StatelessCall = "stateless call",
+        /// The same, answered with a value of the model.
+        TypedStatelessCall = "typed stateless call",
         /// A server lists 50 tools, each a value of the model.
         ListTools = "list tools",
         /// A server lists 50 tools that have been checked and written beforehand.

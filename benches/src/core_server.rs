@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_sansio::json::{Envelope, Raw};
 use mcp_sansio::model::method::ListTools;
-use mcp_sansio::model::{ListChanged, ListToolsResult, ResourcesCapability, Tool};
+use mcp_sansio::model::{CallToolResult, ListChanged, ListToolsResult, ResourcesCapability, Tool};
 use mcp_sansio::{
     Call, Framing, InboundId, Inbox, Instant, Json, Limits, Outbox, Prepared, Progress,
     RespondError, Revision, Server, ServerConfig, ServerEvent,
@@ -25,10 +25,12 @@ pub(crate) fn rounds(case: Case) -> Option<Rounds> {
         Case::ScanPing => scans(messages::PING),
         Case::ScanCall => scans(&messages::call(messages::TEXT)),
         Case::ScanLargeCall => scans(&large()),
-        Case::Ping => answers(messages::PING),
-        Case::Call => answers(&messages::call(messages::TEXT)),
-        Case::StatelessCall => answers(&messages::stateless_call(messages::TEXT)),
-        Case::LargeCall => answers(&large()),
+        Case::Ping => answers(messages::PING, echo),
+        Case::Call => answers(&messages::call(messages::TEXT), echo),
+        Case::TypedCall => answers(&messages::call(messages::TEXT), typed_echo),
+        Case::StatelessCall => answers(&messages::stateless_call(messages::TEXT), echo),
+        Case::TypedStatelessCall => answers(&messages::stateless_call(messages::TEXT), typed_echo),
+        Case::LargeCall => answers(&large(), echo),
         Case::ListTools => {
             let result = ListToolsResult::new(tools());
             lists(move |server, id, out| server.respond(id, &result, out))
@@ -118,15 +120,30 @@ impl Serving {
 
 /// Answers a call with what it was called with.
 pub(crate) fn echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
+    echo_with(event, |id, text| server.respond(id, &Json(&Echo::of(text)), out));
+}
+
+/// Answers a call of a tool with its text, in a value of the model.
+fn typed_echo(server: &mut Server, event: &ServerEvent<'_>, out: &mut Outbox) {
+    echo_with(event, |id, text| server.respond(id, &CallToolResult::text(text), out));
+}
+
+fn echo_with(
+    event: &ServerEvent<'_>,
+    answer: impl FnOnce(InboundId, &str) -> Result<(), RespondError>,
+) {
     let ServerEvent::Request(request) = event else { panic!("{event:?}") };
     let Call::CallTool(call) = &request.call else { panic!("{request:?}") };
     let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
     let text = text.as_ref().and_then(Raw::as_string).unwrap();
     let text = text.as_plain().unwrap();
-    stage_writing(|| server.respond(request.id, &Json(&Echo::of(text)), out)).unwrap();
+    stage_writing(|| answer(request.id, text)).unwrap();
 }
 
-fn answers(message: &str) -> Rounds {
+fn answers(
+    message: &str,
+    mut echo: impl FnMut(&mut Server, &ServerEvent<'_>, &mut Outbox) + 'static,
+) -> Rounds {
     let line = messages::line(message);
     let mut serving = Serving::new();
     Box::new(move |rounds| {

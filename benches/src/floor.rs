@@ -36,8 +36,8 @@ fn rounds<J: Json>(case: Case) -> Option<Rounds> {
         Case::ScanCall => scans::<J>(&messages::call(messages::TEXT)),
         Case::ScanLargeCall => scans::<J>(&messages::call(&large())),
         Case::Ping => answers::<J, _>(messages::PING, Empty {}),
-        Case::Call => echoes::<J>(messages::TEXT.to_owned()),
-        Case::StatelessCall => {
+        Case::Call | Case::TypedCall => echoes::<J>(messages::TEXT.to_owned()),
+        Case::StatelessCall | Case::TypedStatelessCall => {
             answers::<J, _>(&messages::stateless_call(messages::TEXT), stateless_echo())
         }
         Case::ListTools => answers::<J, _>(messages::LIST, tools::<J>()),

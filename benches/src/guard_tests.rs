@@ -10,7 +10,7 @@ use crate::guard::{
 use crate::measure::{Cost, Costs};
 use crate::{Case, Contender};
 
-const RECORD: &str = "# a comment\n\nping\t1000\t0\nlist tools\t1000\t0\nlarge call\t1000\t0\n\
+const RECORD: &str = "# a comment\n\nping\t1000\t0\ntyped call\t1000\t0\nlarge call\t1000\t0\n\
                       progress\t2000\t0.5\n";
 
 /// What a ping costs everybody, and the report of progress us.
@@ -24,8 +24,8 @@ fn costs() -> Costs {
         ((Case::Ping, Contender::Core), cost(1_000, 0.0)),
         ((Case::Ping, Contender::SerdeJson), cost(1_100, 1.0)),
         ((Case::Ping, Contender::Rmcp), cost(30_000, 100.0)),
-        ((Case::ListTools, Contender::Core), cost(1_000, 0.0)),
-        ((Case::ListTools, Contender::SerdeJson), cost(900, 1.0)),
+        ((Case::TypedCall, Contender::Core), cost(1_000, 0.0)),
+        ((Case::TypedCall, Contender::SerdeJson), cost(900, 1.0)),
         ((Case::LargeCall, Contender::Core), cost(1_000, 0.0)),
         ((Case::LargeCall, Contender::SerdeJson), cost(2_000, 1.0)),
         ((Case::Progress, Contender::Core), cost(2_000, 0.5)),
@@ -122,9 +122,9 @@ fn what_is_not_below_the_floor_fails() {
 
 #[test]
 fn what_comes_below_the_floor_has_to_stay_there() {
-    let said = failure(Case::ListTools, Contender::SerdeJson, |cost| cost.instructions = 1_001);
+    let said = failure(Case::TypedCall, Contender::SerdeJson, |cost| cost.instructions = 1_001);
     let costs = "1000 instructions, and 1001 of serde_json, the floor";
-    assert_eq!(said, format!("list tools: {costs}: below it at last"));
+    assert_eq!(said, format!("typed call: {costs}: below it at last"));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn the_official_sdk_that_comes_too_near_fails() {
 
 #[test]
 fn a_case_without_a_record_fails() {
-    let record = Record::parse("ping\t1000\t0\nlist tools\t1000\t0\nlarge call\t1000\t0\n");
+    let record = Record::parse("ping\t1000\t0\ntyped call\t1000\t0\nlarge call\t1000\t0\n");
     let verdict = judge(&record.unwrap(), &costs());
     assert_eq!(verdict.failures, ["progress: it is not recorded"]);
 }

@@ -53,5 +53,5 @@ fn the_official_sdk_sends_the_same_messages() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 7);
+    assert_eq!(compared, 9);
 }

@@ -19,8 +19,10 @@ use crate::{Case, Rounds, messages, sent};
 pub(crate) fn rounds(case: Case) -> Option<Rounds> {
     let rounds = match case {
         Case::Ping => answers(messages::PING),
-        Case::Call => answers(&messages::call(messages::TEXT)),
-        Case::StatelessCall => stateless_answers(&messages::stateless_call(messages::TEXT)),
+        Case::Call | Case::TypedCall => answers(&messages::call(messages::TEXT)),
+        Case::StatelessCall | Case::TypedStatelessCall => {
+            stateless_answers(&messages::stateless_call(messages::TEXT))
+        }
         Case::ListTools => answers(messages::LIST),
         Case::LargeCall => answers(&messages::call(&messages::large_text())),
         Case::Progress => reports(),

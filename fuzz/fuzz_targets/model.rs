@@ -1,12 +1,15 @@
 //! Any text: as whatever type of MCP it is decoded, it is encoded, decoded again, and is the same. So is any
-//! value that the bytes are taken for.
+//! value that the bytes are taken for. A result that writes itself is, in every revision, what its `Serialize` says when
+//! it is compared with the tables.
 
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use mcp_sansio::model;
-use mcp_sansio_proptests::oracles::model::check_model;
+use mcp_sansio::Payload;
+use mcp_sansio::model::method::Method;
+use mcp_sansio::model::{self, method};
+use mcp_sansio_proptests::oracles::model::{check_model, check_written};
 use serde::Serialize;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,14 +17,17 @@ fuzz_target!(|bytes: &[u8]| {
         check_model(text);
     }
     let Some((kind, rest)) = bytes.split_first() else { return };
-    match kind % 8 {
+    match kind % 11 {
         0 => built::<model::CallToolParams<'_>>(rest),
-        1 => built::<model::CallToolResult<'_>>(rest),
-        2 => built::<model::ListToolsResult<'_>>(rest),
+        1 => written::<method::CallTool, model::CallToolResult<'_>>(rest),
+        2 => written::<method::ListTools, model::ListToolsResult<'_>>(rest),
         3 => built::<model::CreateMessageParams<'_>>(rest),
         4 => built::<model::ElicitParams<'_>>(rest),
-        5 => built::<model::ReadResourceResult<'_>>(rest),
+        5 => written::<method::ReadResource, model::ReadResourceResult<'_>>(rest),
         6 => built::<model::InitializeParams<'_>>(rest),
+        7 => written::<method::GetPrompt, model::GetPromptResult<'_>>(rest),
+        8 => written::<method::CreateMessage, model::CreateMessageResult<'_>>(rest),
+        9 => written::<method::ListResources, model::ListResourcesResult<'_>>(rest),
         _ => built::<model::InputRequired<'_>>(rest),
     }
 });
@@ -30,5 +36,13 @@ fuzz_target!(|bytes: &[u8]| {
 fn built<'b, T: Arbitrary<'b> + Serialize>(bytes: &'b [u8]) {
     if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {
         check_model(&serde_json::to_string(&value).expect("a value that was built is encoded"));
+    }
+}
+
+/// So does a result of this method, which writes itself as it is serialized.
+fn written<'b, M: Method, T: Arbitrary<'b> + Payload + Serialize>(bytes: &'b [u8]) {
+    built::<T>(bytes);
+    if let Ok(value) = T::arbitrary(&mut Unstructured::new(bytes)) {
+        check_written::<M>(&value);
     }
 }

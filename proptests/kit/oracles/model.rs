@@ -1,6 +1,8 @@
 //! The types of MCP: what has been decoded and encoded is decoded again, and is the same.
 
-use mcp_sansio::model;
+use mcp_sansio::model::{self, method::Method};
+use mcp_sansio::{Json, Payload, Prepared, Revision};
+use serde::Serialize;
 
 macro_rules! check_types {
     ($text:ident: $($Type:ident $(<$life:lifetime>)?,)*) => {$(
@@ -12,6 +14,21 @@ macro_rules! check_types {
             assert_eq!(second.ok().as_ref(), Some(&first), "{what} {}", $text);
         }
     )*};
+}
+
+/// Checks that the result of a method is written, in every revision, as it is where it stands inside [`Json`]: by the
+/// serializer, which compares it with the tables member by member.
+pub fn check_written<M: Method>(result: &(impl Payload + Serialize)) {
+    for revision in Revision::ALL {
+        let straight = Prepared::result::<M>(revision, result);
+        let compared = Prepared::result::<M>(revision, &Json(result));
+        match (&straight, &compared) {
+            (Ok(straight), Ok(compared)) => {
+                assert_eq!(straight.as_json(), compared.as_json(), "{} in {revision}", M::NAME);
+            }
+            _ => assert_eq!(straight.err(), compared.err(), "{} in {revision}", M::NAME),
+        }
+    }
 }
 
 /// Checks a text as every type that it fits.
