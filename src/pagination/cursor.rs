@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::json::Str;
 use crate::model::method::PagedMethod;
-use crate::schema::{EncodeError, Payload, PayloadWriter};
+use crate::schema::{EncodeError, ItemList, Payload, PayloadWriter};
 
 /// Cuts a list into pages, for a server.
 ///
@@ -73,9 +73,14 @@ impl<T> Slice<'_, T> {
     }
 }
 
-impl<T: Serialize> Payload for PageResult<'_, T> {
+impl<T: Payload> Payload for PageResult<'_, T> {
     fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
-        payload.serialize(self)
+        let (name, items) = self.items;
+        payload.items(&ItemList {
+            name,
+            items: &|write| items.iter().try_for_each(|item| write(item)),
+            next_cursor: self.next_cursor,
+        })
     }
 }
 

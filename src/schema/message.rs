@@ -84,7 +84,11 @@ impl PayloadWriter<'_, '_, '_> {
     }
 }
 
-fn write_added(out: &mut ModelWriter<'_, '_>, members: &[(&'static str, &str)]) -> Written {
+/// Writes members of the machine, each with a comma in front.
+pub(super) fn write_added(
+    out: &mut ModelWriter<'_, '_>,
+    members: &[(&'static str, &str)],
+) -> Written {
     for (name, text) in members {
         out.piece(",\"")?;
         out.piece(name)?;
@@ -95,7 +99,11 @@ fn write_added(out: &mut ModelWriter<'_, '_>, members: &[(&'static str, &str)]) 
 }
 
 /// Writes what the machine adds behind the members of a message, of which `own` are there already.
-fn write_defaults(out: &mut ModelWriter<'_, '_>, additions: &Additions<'_>, own: u8) -> Written {
+pub(super) fn write_defaults(
+    out: &mut ModelWriter<'_, '_>,
+    additions: &Additions<'_>,
+    own: u8,
+) -> Written {
     for default in additions.defaults {
         if own & addable(default.0) == 0 {
             write_added(out, core::slice::from_ref(default))?;

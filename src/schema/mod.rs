@@ -1,17 +1,20 @@
-//! What each message looks like in each revision, and the writer that keeps to it.
+//! What each message looks like in each revision, and how it is written so.
 //!
-//! A shape says what a value may look like, and in which revisions each of its members exists. The
-//! tables of `dialect` are made of shapes. The writer, a [`serde::Serializer`], compares what the application serialises
-//! with its shape while it appends to an outbox: members that the revision has no place for are left out, and what does
-//! not fit is an [`EncodeError`] that names the place. It adds the members of the machine, such as `_meta` and
-//! `resultType`, in the same pass.
-//! What a peer has sent is compared with the same shapes.
+//! A shape says what a value may look like, and in which revisions each of its members exists. The types of
+//! [`model`](crate::model) say of each member what it looks like, and the tables are made of that.
+//!
+//! A [`Payload`] is written in one of three ways. A value of the model writes itself. What an application serializes is
+//! compared with its table by the writer, a [`serde::Serializer`], while it is appended to an outbox. JSON text is
+//! filtered by the same table. Each way leaves out members that the revision has no place for; what does not fit is an
+//! [`EncodeError`] that names the place. The members of the machine, such as `_meta` and `resultType`, are added in the
+//! same pass. What a peer has sent is compared with the same tables.
 
 mod additions;
 mod append;
 mod encode_error;
 mod exact;
 mod fits;
+mod item_list;
 pub(crate) mod merge;
 mod message;
 mod misfit;
@@ -44,6 +47,7 @@ pub use written::WrittenResult;
 pub(crate) use additions::{Additions, MetaAdditions};
 pub(crate) use exact::can_be_copied;
 pub(crate) use fits::{fits, is_integral};
+pub(crate) use item_list::ItemList;
 pub(crate) use message::{Message, addable};
 pub(crate) use model_writer::{ModelWriter, Written};
 pub(crate) use payload::{serialized, text_of};

@@ -17,9 +17,8 @@ use mcp_sansio::model::{
     EmptyCapability, ListChanged, LoggingLevel, ResourcesCapability, TasksCapability,
 };
 use mcp_sansio::pagination::Pager;
-use mcp_sansio::{Call, ErrorCode, Log, Page, RespondError, Server, ServerConfig};
+use mcp_sansio::{Call, ErrorCode, Log, Page, Payload, RespondError, Server, ServerConfig};
 use mcp_sansio_std::{Audience, Exchange, Handle, Handler};
-use serde::Serialize;
 
 /// Everything, and how much of it is on a page.
 #[derive(Debug)]
@@ -103,7 +102,7 @@ impl Everything {
     }
 
     /// Answers with the page of a list that is asked for.
-    fn list<M: PagedMethod, T: Serialize>(
+    fn list<M: PagedMethod, T: Payload>(
         &self,
         exchange: &Exchange<Server>,
         page: &Page<'_>,

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_sansio::Payload;
 use mcp_sansio::json::Str;
 use mcp_sansio::model::method::PagedMethod;
 use mcp_sansio::model::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::pagination::{InvalidCursor, Pager};
-use serde::Serialize;
 
 use super::function::Function;
 use crate::exchange::Exchange;
@@ -41,7 +41,7 @@ pub(super) struct Old<T> {
 }
 
 /// What a thing is asked for by.
-pub(super) trait Named: Clone + Serialize {
+pub(super) trait Named: Clone + Payload {
     fn key(&self) -> &str;
 }
 

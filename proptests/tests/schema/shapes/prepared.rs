@@ -1,12 +1,14 @@
 //! Results that have been prepared: sent like any other, whoever asks.
 
 use super::{raw, sent_result};
+use mcp_sansio::json::Raw;
 use mcp_sansio::model::method::{CallTool, ListPrompts, ListTools};
 use mcp_sansio::model::{ListToolsResult, Tool};
+use mcp_sansio::pagination::Pager;
 use mcp_sansio::schema::{EncodeError, Problem};
 use mcp_sansio::{
-    Frames, InboundId, Json, Limits, Outbox, Prepared, RespondError, Revision, RevisionSet, Server,
-    ServerEvent,
+    Frames, InboundId, Json, Limits, Outbox, Payload, Prepared, RespondError, Revision,
+    RevisionSet, Server, ServerEvent,
 };
 use mcp_sansio_proptests::{ServerSide, config};
 
@@ -149,4 +151,46 @@ fn an_outbox_without_room_takes_nothing_of_it() {
     assert_eq!(side.sent(), [""; 0]);
     side.server.respond(id, &prepared(Revision::V2025_11_25), &mut side.out).unwrap();
     assert_eq!(side.sent().len(), 1);
+}
+
+/// A page of a slice is written as the list of its items is, and what is wrong with an item has the same path.
+#[test]
+fn a_page_is_written_as_a_list() {
+    let schema = |text| Raw::new(text).unwrap();
+    let mut full = Tool::new("b", schema(r#"{"type":"object"}"#));
+    full.title = Some("B".into());
+    full.execution = Some(Default::default());
+    full.output_schema = Some(schema("[]"));
+    let bare = Tool::new("a", schema(r#"{"type":"object"}"#));
+    let wrong = Tool::new("c", schema("{}"));
+    for tools in [vec![], vec![bare.clone()], vec![bare.clone(), full.clone()], vec![bare, wrong]] {
+        let mut list = ListToolsResult::new(tools.clone());
+        let pager = Pager::new(10);
+        let page = pager.page(&tools, None).unwrap();
+        for revision in Revision::ALL {
+            let by_page = Prepared::result::<ListTools>(revision, &page.result::<ListTools>());
+            let by_list = Prepared::result::<ListTools>(revision, &list);
+            assert_eq!(
+                by_page.as_ref().map(Prepared::as_json),
+                by_list.as_ref().map(Prepared::as_json),
+                "{revision}"
+            );
+            if RevisionSet::HANDSHAKE.contains(revision) {
+                let sent = |result: &dyn Payload| sent_result("tools/list", revision, &result);
+                assert_eq!(sent(&page.result::<ListTools>()), sent(&list), "{revision}");
+            }
+        }
+        // What another method lists it is not.
+        let prompts =
+            Prepared::result::<ListPrompts>(Revision::V2025_11_25, &page.result::<ListTools>());
+        let Some(EncodeError::Misfit(misfit)) = prompts.err() else {
+            panic!("they are no prompts")
+        };
+        assert_eq!((misfit.field, misfit.problem), ("prompts", Problem::Missing));
+        // And where it ends before the list does, it says where the next one begins.
+        let first = Pager::new(1).page(&tools, None).unwrap();
+        let Ok(written) = Raw::from_payload(&first.result::<ListTools>()) else { panic!() };
+        list = written.parse().unwrap();
+        assert_eq!(list.next_cursor.is_some(), 1 < tools.len(), "{written}");
+    }
 }
