@@ -298,8 +298,34 @@ macro_rules! line {
     ($wire:literal $($word:ident ($($argument:ident)?))*) => {
         concat!(
             "\n\nOn the wire `", $wire, "`"
-            $(, ", ", stringify!($word) $(, " `", stringify!($argument), "`")?)*, "."
+            $(, $crate::model::record::phrase!($word $($argument)?))*, "."
         )
+    };
+}
+
+/// What a word behind a row means, in the documentation.
+macro_rules! phrase {
+    (since $revision:ident) => {
+        concat!(", since [`", stringify!($revision), "`](crate::version::Revision)")
+    };
+    (before $revision:ident) => {
+        concat!(", before [`", stringify!($revision), "`](crate::version::Revision)")
+    };
+    (only $revision:ident) => {
+        concat!(", only in [`", stringify!($revision), "`](crate::version::Revision)")
+    };
+    (gated $capability:ident) => {
+        concat!(
+            ", if the peer has [`",
+            stringify!($capability),
+            "`](crate::capability::Capability)"
+        )
+    };
+    (or_left_out) => {
+        "; left out where a revision does not allow the value"
+    };
+    (or_refused) => {
+        "; refused where a revision does not have it"
     };
 }
 
@@ -328,4 +354,4 @@ macro_rules! arbitrary {
     };
 }
 
-pub(super) use {arbitrary, line, row, table, words, written};
+pub(super) use {arbitrary, line, phrase, row, table, words, written};
