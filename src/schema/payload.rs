@@ -10,9 +10,7 @@ use serde::ser::{Serialize, Serializer};
 use super::additions::Additions;
 use super::encode_error::EncodeError;
 use super::payload_writer::{Empty, PayloadWriter};
-use super::prepared::Prepared;
 use super::writer::Writer;
-use super::written::WrittenResult;
 use crate::json::Raw;
 
 /// Params or a result: what goes with a message.
@@ -105,18 +103,6 @@ impl Payload for () {
 impl Payload for Raw<'_> {
     fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
         payload.raw(self.as_json())
-    }
-}
-
-impl Payload for Prepared {
-    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
-        payload.prepared(self)
-    }
-}
-
-impl Payload for WrittenResult<'_> {
-    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
-        payload.written(self)
     }
 }
 

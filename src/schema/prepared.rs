@@ -114,6 +114,12 @@ impl fmt::Debug for Prepared {
     }
 }
 
+impl Payload for Prepared {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.prepared(self)
+    }
+}
+
 impl Serialize for Prepared {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;

@@ -73,6 +73,12 @@ impl fmt::Debug for WrittenResult<'_> {
     }
 }
 
+impl Payload for WrittenResult<'_> {
+    fn write(&self, payload: PayloadWriter<'_, '_, '_>) -> Result<(), EncodeError> {
+        payload.written(self)
+    }
+}
+
 impl Serialize for WrittenResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut raw = serializer.serialize_struct(RAW_VALUE, 1)?;
