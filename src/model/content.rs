@@ -110,10 +110,10 @@ impl WireType<Content<'_>> for Blocks {
 }
 
 impl WireType<List<'_, Content<'_>>> for Blocks {
-    const SHAPE: Shape = Shape::List(&Shape::Record(&BLOCK));
+    const SHAPE: Shape = Shape::List(&A_BLOCK);
 
     fn write(list: &List<'_, Content<'_>>, out: &mut ModelWriter<'_, '_>) -> Written {
-        list.write_each(out, &Shape::Record(&BLOCK), Self::write)
+        list.write_each(out, &A_BLOCK, Self::write)
     }
 }
 
@@ -133,11 +133,10 @@ impl WireType<Content<'_>> for SamplingBlocks {
 }
 
 impl WireType<List<'_, Content<'_>>> for SamplingBlocks {
-    const SHAPE: Shape = Shape::List(&Shape::Record(&SAMPLING_BLOCK));
+    const SHAPE: Shape = Shape::List(&A_SAMPLING_BLOCK);
 
     fn write(list: &List<'_, Content<'_>>, out: &mut ModelWriter<'_, '_>) -> Written {
-        let shape = Shape::Record(&SAMPLING_BLOCK);
-        list.write_each(out, &shape, Self::write)
+        list.write_each(out, &A_SAMPLING_BLOCK, Self::write)
     }
 }
 
@@ -194,6 +193,10 @@ macro_rules! block_record {
         Record::with(&FIELDS, Some(KINDS), &[])
     }};
 }
+
+static A_BLOCK: Shape = Shape::Record(&BLOCK);
+
+static A_SAMPLING_BLOCK: Shape = Shape::Record(&SAMPLING_BLOCK);
 
 static BLOCK: Record = block_record!(
     TEXT of TextContent, IMAGE of ImageContent, AUDIO of AudioContent,
