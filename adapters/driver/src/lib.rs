@@ -105,10 +105,10 @@ pub use handle::{Handle, Room};
 #[cfg(feature = "http")]
 pub use http::{PostEntry, PostRefused, PostRoom};
 pub use machine::Machine;
-#[cfg(feature = "server")]
 pub use mcp_sansio::Json;
 #[cfg(feature = "schemars")]
 pub use offers::Typed;
+#[cfg(feature = "server")]
 pub use offers::{Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use options::ConnectionOptions;
 pub use pages::{Pages, PendingPages};

@@ -63,13 +63,11 @@ pub use connect::{connect, connect_with, spawn, spawn_with};
 pub use handler::{Handler, RefuseAll, Sleeps};
 pub use mcp_sansio;
 #[cfg(feature = "server")]
+pub use mcp_sansio_driver::{Audience, Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use mcp_sansio_driver::{
-    Audience, Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput,
-};
-pub use mcp_sansio_driver::{
-    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages, PendingCall,
-    PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, Sleep, TaskHandle, TaskInputs,
-    Waiting, new_task, random_bytes,
+    ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine, Pages,
+    PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, Sleep,
+    TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};

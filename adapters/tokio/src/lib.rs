@@ -64,13 +64,11 @@ pub use framed::{Reader, Writer};
 pub use mcp_sansio;
 pub use mcp_sansio_driver::asynchronous::{Handler, RefuseAll};
 #[cfg(feature = "server")]
+pub use mcp_sansio_driver::{Audience, Failed, Offers, PromptOutput, ResourceOutput, ToolOutput};
 pub use mcp_sansio_driver::{
-    Audience, Failed, Json, Offers, PromptOutput, ResourceOutput, ToolOutput,
-};
-pub use mcp_sansio_driver::{
-    Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Machine, Pages,
-    PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks, TaskHandle,
-    TaskInputs, Waiting, new_task, random_bytes,
+    Blocking, ByName, CallFailure, Clock, ConnectionOptions, Exchange, Handle, Json, Machine,
+    Pages, PendingCall, PendingPages, ProgressUpdates, Raised, Reply, Room, SharedTasks,
+    TaskHandle, TaskInputs, Waiting, new_task, random_bytes,
 };
 #[cfg(feature = "client")]
 pub use mcp_sansio_driver::{Connection, KillSwitch, OpenError, Process, ProcessOptions, Stderr};
