@@ -2,6 +2,7 @@
 //! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 
 use super::identity::{Identity, key};
+use super::last_declared::{LastDeclared, Meaning};
 use crate::capability::{CapabilitySet, ExtensionSet, Owner};
 use crate::json::{MemberTexts, Object, Str, member};
 use crate::model::LoggingLevel;
@@ -41,17 +42,23 @@ struct Members<'a> {
 impl<'a> Claim<'a> {
     /// Reads the `_meta` of a request. What makes it a claim is that it names a version.
     ///
-    /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
-    pub(crate) fn read(meta: Option<&Object<'_, 'a>>, spoken: RevisionSet, own: &Identity) -> Self {
+    /// Who the client says it is does not matter to anything here, so whatever stands there is fine. `last` is what the
+    /// same client has declared before, if that is worth remembering.
+    pub(crate) fn read(
+        meta: Option<&Object<'_, 'a>>,
+        spoken: RevisionSet,
+        own: &Identity,
+        last: Option<&mut LastDeclared>,
+    ) -> Self {
         let Some(meta) = meta else { return Self::Absent };
         let Some(version) = meta.get(key::VERSION) else { return Self::Absent };
         let (capabilities, level) = (meta.get(key::CAPABILITIES), meta.get(key::LEVEL));
         let members = Members { capabilities, level };
-        match members.check(version) {
+        match members.check(version, own, last) {
             Err(misfit) => Self::Malformed(misfit),
-            Ok((name, capabilities)) => match Revision::from_name(&name.to_str()) {
+            Ok((name, meaning)) => match Revision::from_name(&name.to_str()) {
                 Some(revision) if spoken.and(RevisionSet::STATELESS).contains(revision) => {
-                    match members.facts(revision, capabilities, own) {
+                    match members.facts(revision, meaning) {
                         Ok(facts) => Self::Sound(facts),
                         Err(misfit) => Self::Malformed(misfit),
                     }
@@ -64,27 +71,31 @@ impl<'a> Claim<'a> {
 
 impl<'a> Members<'a> {
     /// Looks at what has to be there, which comes before whether the version is served.
-    fn check(&self, version: &'a str) -> Result<(Str<'a>, CapabilitySet), Misfit> {
+    fn check(
+        &self,
+        version: &'a str,
+        own: &Identity,
+        last: Option<&mut LastDeclared>,
+    ) -> Result<(Str<'a>, Meaning), Misfit> {
         let Some(name) = Str::from_literal(version) else {
             return Err(Misfit::at(key::VERSION, Problem::WrongType));
         };
         let Some(text) = self.capabilities else {
             return Err(Misfit::at(key::CAPABILITIES, Problem::Missing));
         };
-        let capabilities = CapabilitySet::read(Owner::Client, text)
-            .ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
-        Ok((name, capabilities))
+        let read = |text: &str| meaning(text, own);
+        let meaning = match last {
+            Some(last) => last.meaning_of(text, read),
+            None => read(text),
+        };
+        let meaning = meaning.ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
+        Ok((name, meaning))
     }
 
     /// Everything that a request of this revision says of its sender.
-    fn facts(
-        &self,
-        revision: Revision,
-        capabilities: CapabilitySet,
-        own: &Identity,
-    ) -> Result<Facts, Misfit> {
+    fn facts(&self, revision: Revision, meaning: Meaning) -> Result<Facts, Misfit> {
+        let Meaning { capabilities, extensions } = meaning;
         let capabilities = capabilities.known_to(revision);
-        let extensions = extensions(self.capabilities.unwrap_or_default(), own);
         let log_level = self.level.map(level).transpose()?;
         Ok(Facts { revision, capabilities, extensions, log_level })
     }
@@ -95,6 +106,12 @@ fn level(literal: &str) -> Result<LoggingLevel, Misfit> {
         return Err(Misfit::at(key::LEVEL, Problem::WrongType));
     };
     LoggingLevel::from_name(&name.to_str()).ok_or(Misfit::at(key::LEVEL, Problem::NotAllowed))
+}
+
+/// What the capabilities of a client mean to this side; `None` if they are malformed.
+fn meaning(text: &str, own: &Identity) -> Option<Meaning> {
+    let capabilities = CapabilitySet::read(Owner::Client, text)?;
+    Some(Meaning { capabilities, extensions: extensions(text, own) })
 }
 
 /// The extensions that both sides have. One whose settings are no object is not supported.

@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::incoming::bytes_of;
 use super::incoming_request::IncomingRequest;
 use super::messages::Messages;
-use super::route::{Role, Route, Situation, Standing, route};
+use super::route::{Route, Situation, Standing, route};
 use super::violations::Violations;
 use crate::config::{DuplicateIds, UnknownMethods};
 use crate::dialect::features::Feature;
@@ -89,6 +89,7 @@ impl<C: Recycle> Admission<'_, C> {
         &self,
         cx: &Cx<'_, '_>,
         request: &IncomingRequest<'_, '_>,
+        claim: &Claim<'_>,
     ) -> Result<Admitted, Refusal> {
         match self.messages.incoming.look_up(&request.id) {
             Lookup::Found(_) if !cx.config.serves_duplicates() => {
@@ -98,8 +99,7 @@ impl<C: Recycle> Admission<'_, C> {
             Lookup::Crowded => return Err(ViolationKind::CollidingId.into()),
         }
         let kind = RequestKind::of(&request.method);
-        let claim = self.claim(request);
-        let routed = route(kind, &claim, &self.situation(request));
+        let routed = route(kind, claim, &self.situation(request));
         let is_draining = self.messages.lifecycle.phase == Phase::Draining && routed != Route::Ping;
         let is_relayed = || cx.config.relay.covers(&request.method);
         match routed {
@@ -128,21 +128,11 @@ impl<C: Recycle> Admission<'_, C> {
                 let task = may_be.then(TaskRequest::default);
                 Ok(Admitted::Work(kind, RequestContext { task, ..facts.into() }))
             }
-            Route::Refuse(_) if is_relayed() && self.is_relayable(kind, &claim) => {
+            Route::Refuse(_) if is_relayed() && self.is_relayable(kind, claim) => {
                 let terms = self.messages.session.terms.ok_or(ViolationKind::NotInitialized)?;
                 Ok(Admitted::Work(None, terms.into()))
             }
-            Route::Refuse(kind) => Err(self.refusal(kind, &claim, request)),
-        }
-    }
-
-    /// What a request says of itself, where that matters.
-    fn claim<'a>(&self, request: &IncomingRequest<'_, 'a>) -> Claim<'a> {
-        match self.messages.session.identity() {
-            Some(own) if self.messages.session.role == Role::Server => {
-                Claim::read(request.meta.as_ref(), self.messages.session.spoken, own)
-            }
-            _ => Claim::Absent,
+            Route::Refuse(kind) => Err(self.refusal(kind, claim, request)),
         }
     }
 

@@ -2,12 +2,15 @@
 
 use alloc::sync::Arc;
 
+use super::claim::Claim;
 use super::context::Terms;
 use super::identity::Identity;
+use super::last_declared::LastDeclared;
 use super::route::Role;
 use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
 use crate::dialect::EraRules;
 use crate::dialect::methods::Declared;
+use crate::json::Object;
 use crate::model::LoggingLevel;
 use crate::version::{Revision, RevisionSet};
 
@@ -25,6 +28,8 @@ pub(crate) struct Session {
     pub(crate) offered: CapabilitySet,
     /// What this side says of itself where there are no sessions.
     pub(super) identity: Option<Arc<Identity>>,
+    /// What the peer has declared last where there are no sessions; it holds only for the same identity.
+    last_declared: LastDeclared,
     /// The level of log messages that requests of ours ask for.
     pub(crate) request_level: Option<LoggingLevel>,
     /// A request that belongs to no session has been served.
@@ -42,6 +47,7 @@ impl Session {
             spoken,
             offered,
             identity: None,
+            last_declared: LastDeclared::NONE,
             request_level: None,
             has_served_alone: false,
             is_anonymous: false,
@@ -81,12 +87,27 @@ impl Session {
     /// Replaces who this side says it is.
     pub(crate) fn identify(&mut self, identity: Option<Identity>) {
         self.identity = identity.map(Arc::new);
+        self.last_declared = LastDeclared::NONE;
     }
 
     /// Sets who this side is where there are no sessions.
     pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
         self.identity = Some(identity);
+        self.last_declared = LastDeclared::NONE;
         self.is_anonymous = false;
+    }
+
+    /// What the metadata of a request says of its sender, where that matters.
+    ///
+    /// The first request remembers nothing: over HTTP a machine serves one, and would allocate for no other.
+    pub(super) fn claim<'a>(&mut self, meta: Option<&Object<'_, 'a>>) -> Claim<'a> {
+        match &self.identity {
+            Some(own) if self.role == Role::Server => {
+                let last = self.has_served_alone.then_some(&mut self.last_declared);
+                Claim::read(meta, self.spoken, own, last)
+            }
+            _ => Claim::Absent,
+        }
     }
 
     /// What this side offers to requests that belong to no session.
@@ -116,8 +137,9 @@ impl Session {
         !self.rules().tasks.cancel_is_declared || terms.theirs.contains(capability)
     }
 
-    /// Releases the identity of a server, which its configuration can make again.
+    /// Releases the identity of a server, which its configuration can make again, and what the peer has declared last.
     pub(super) fn release_identity(&mut self) {
+        self.last_declared = LastDeclared::NONE;
         if self.role == Role::Server {
             self.is_anonymous |= self.identity.take().is_some();
         }

@@ -288,7 +288,7 @@ impl Body<'_> {
     /// What a request says of itself, if there are requests that stand alone.
     fn claim<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<Claim<'a>> {
         let identity = self.gate.identity.as_ref()?;
-        Some(Claim::read(meta, self.gate.server.revisions, identity))
+        Some(Claim::read(meta, self.gate.server.revisions, identity, None))
     }
 
     fn named_version(&self) -> Result<Option<&str>, Reply> {
