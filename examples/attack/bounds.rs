@@ -11,7 +11,7 @@ pub(crate) struct Bounds {
     pub(crate) memory: u64,
     /// How long a good client waits for an answer, if the victim has the processors for itself.
     pub(crate) wait: Duration,
-    /// Work for one message, as a multiple of the work for it before the attack.
+    /// Work for one message, as a multiple of the work for it without the attack.
     pub(crate) work: f64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Measured {
     pub(crate) wait: Option<Duration>,
     /// How many times as long the victim took as with processors of its own.
     pub(crate) slowdown: Option<f64>,
-    /// Work for one message, as a multiple of the work for it before the attack.
+    /// Work for one message, as a multiple of the work for it without the attack.
     pub(crate) work: Option<f64>,
     /// How many requests or connections of the attack were served, and how many were refused.
     pub(crate) served: u64,

@@ -7,7 +7,7 @@
 //! - peak memory of the victim, and its memory a moment after the attack,
 //! - processor time of the victim, and how many times as long it took because others used the processors,
 //! - the longest wait of a good client beside the attack; the bound is on this time divided by the slowdown,
-//! - the work for a ping as a multiple of the work for a ping before the attack.
+//! - the work for a ping as a multiple of the work for a ping of a server that is not attacked.
 //!
 //! A refused request is a fine outcome. A broken bound makes the exit code 1.
 //!
@@ -108,10 +108,10 @@ async fn run(
 async fn over_http(server: &Server, share: Duration, selected: &[&str]) -> Result<bool, Failure> {
     let bounds = Bounds::HTTP;
     say(&table::heading(&bounds));
-    let (row, unloaded) = http::calibrate(server).await?;
+    let (row, control) = http::Control::start(server).await?;
     let mut has_held = held(&row, &bounds);
     for attack in http::ATTACKS.iter().filter(|attack| selected.contains(&attack.name)) {
-        let measured = http::run(attack, server, share, unloaded).await;
+        let measured = http::run(attack, server, share, &control).await;
         has_held &=
             held(&measured.unwrap_or_else(|failure| failed(attack.name, &failure)), &bounds);
     }

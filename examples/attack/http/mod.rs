@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::Failure;
 use crate::http::crowd::Siege;
-pub(crate) use crate::http::run::{Server, calibrate, run};
+pub(crate) use crate::http::run::{Control, Server, run};
 
 /// What is attacked, and until when.
 #[derive(Clone, Debug)]

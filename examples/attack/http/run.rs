@@ -16,6 +16,9 @@ use crate::programs::CommandLine;
 use crate::victim::Victim;
 use crate::work;
 
+/// After how many pings to look how much work they were.
+const PINGS: usize = 100;
+
 /// How long a ping may take while the work is measured.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -47,19 +50,42 @@ impl Server {
     }
 }
 
-/// The row of a server that is not attacked, and its work for a ping in seconds.
-pub(crate) async fn calibrate(server: &Server) -> Result<(Measured, Option<f64>), Failure> {
-    let (victim, target) = server.victim().await?;
-    let work = work(&victim, &target, &probe(&target).await?).await?;
-    let good = GoodClient::start(&target)?;
-    sleep(Duration::from_millis(500)).await;
-    let wait = good.stop();
-    let mut measured = Measured::default();
-    measured.name = "(no attack)";
-    measured.wait = Some(wait);
-    measured.memory = victim.memory();
-    measured.processor = victim.processor_time();
-    Ok((measured, work))
+/// A server that is not attacked, to compare with.
+pub(crate) enum Control {
+    /// It runs beside the one that is attacked.
+    Other(Box<Victim>, Target),
+    /// There is one server only: the processor time of a ping before the first attack, in seconds.
+    Before(Option<f64>),
+}
+
+impl Control {
+    /// The row of the server, and what others are compared with.
+    pub(crate) async fn start(server: &Server) -> Result<(Measured, Self), Failure> {
+        let (victim, target) = server.victim().await?;
+        let good = GoodClient::start(&target)?;
+        sleep(Duration::from_millis(500)).await;
+        let mut measured = Measured::default();
+        measured.name = "(no attack)";
+        measured.wait = Some(tokio::task::spawn_blocking(move || good.stop()).await?);
+        measured.memory = victim.memory();
+        measured.processor = victim.processor_time();
+        measured.slowdown = victim.slowdown();
+        let control = match server {
+            Server::Program(_) => Self::Other(Box::new(victim), target),
+            Server::Running { .. } => {
+                let mut pings = Pings::connect(&target, probe(&target).await?).await?;
+                let idle = work::idle(&victim).await?;
+                let Some(idle) = idle else { return Ok((measured, Self::Before(None))) };
+                let mut least = None::<f64>;
+                for _ in 0..10 {
+                    let one = pings.round(&victim, idle).await?;
+                    least = least.map_or(one, |least| one.map(|one| one.min(least)));
+                }
+                Self::Before(least)
+            }
+        };
+        Ok((measured, control))
+    }
 }
 
 /// Makes an attack on a server.
@@ -67,7 +93,7 @@ pub(crate) async fn run(
     attack: &Attack,
     server: &Server,
     share: Duration,
-    unloaded: Option<f64>,
+    control: &Control,
 ) -> Result<Measured, Failure> {
     let (mut victim, mut target) = server.victim().await?;
     let probe = probe(&target).await?;
@@ -81,8 +107,7 @@ pub(crate) async fn run(
         Ok(siege) => {
             held = siege.held;
             (measured.served, measured.refused) = (siege.served, siege.refused);
-            let probe = siege.probe.as_ref().unwrap_or(&probe);
-            match times(&victim, &target, probe, unloaded).await {
+            match times(&victim, &target, siege.probe.unwrap_or(probe), control).await {
                 Ok(work) => measured.work = work,
                 Err(failure) => measured.failure = Some(failure.to_string()),
             }
@@ -109,42 +134,58 @@ async fn probe(target: &Target) -> Result<Probe, Failure> {
     Ok(Probe::new(session))
 }
 
-/// The work for a ping as a multiple of the work before the attack.
+/// The work for a ping as a multiple of the work without the attack. `None` if it cannot be measured, also because pings
+/// are refused.
 async fn times(
     victim: &Victim,
     target: &Target,
-    probe: &Probe,
-    unloaded: Option<f64>,
+    probe: Probe,
+    control: &Control,
 ) -> Result<Option<f64>, Failure> {
-    let mut least = f64::INFINITY;
-    for _ in 0..work::TRIES {
-        let loaded = work(victim, target, probe).await?;
-        let Some((now, before)) = loaded.zip(unloaded) else { return Ok(None) };
-        least = least.min(now / before);
-        if least < work::LARGE {
-            break;
+    let Ok(mut pings) = Pings::connect(target, probe).await else { return Ok(None) };
+    let Some(idle) = work::idle(victim).await? else { return Ok(None) };
+    let now = async || pings.round(victim, idle).await;
+    match control {
+        Control::Other(other, target) => {
+            let mut pings = Pings::connect(target, self::probe(target).await?).await?;
+            work::times(async || pings.round(other, 0.0).await, now).await
         }
+        Control::Before(time) => work::times(async || Ok(*time), now).await,
     }
-    Ok(Some(least))
 }
 
-/// The processor time of a ping in seconds. `None` if it cannot be measured, also because pings are refused.
-async fn work(victim: &Victim, target: &Target, probe: &Probe) -> Result<Option<f64>, Failure> {
-    let Ok(mut client) = Client::connect(target).await else { return Ok(None) };
-    let mut ids = probe.ids.iter().cycle();
-    let mut is_refused = false;
-    let measured = work::per_message(victim, async || {
-        for id in ids.by_ref().take(100) {
-            let fields = of_session(&probe.session);
-            let answer = client.ask(&fields, messages::ping(id));
-            let answer = timeout(PATIENCE, answer).await.map_err(|_| "a ping is not answered")?;
-            // A server that closes the connection refuses the ping as well; how long that lasts the good client sees.
-            is_refused |= !answer.is_ok_and(|answer| answer.is_served());
-            if is_refused {
-                break;
+/// Pings, one at a time on one connection.
+struct Pings {
+    client: Client,
+    probe: Probe,
+    /// At which of the ids to go on.
+    used: usize,
+}
+
+impl Pings {
+    async fn connect(target: &Target, probe: Probe) -> Result<Self, Failure> {
+        Ok(Self { client: Client::connect(target).await?, probe, used: 0 })
+    }
+
+    /// The processor time of a ping in seconds. `None` if it cannot be measured, also because pings are refused.
+    async fn round(&mut self, victim: &Victim, idle: f64) -> Result<Option<f64>, Failure> {
+        let mut is_refused = false;
+        let measured = work::round(victim, idle, async || {
+            let fields = of_session(&self.probe.session);
+            for id in self.probe.ids.iter().cycle().skip(self.used).take(PINGS) {
+                let answer = self.client.ask(&fields, messages::ping(id));
+                let answer =
+                    timeout(PATIENCE, answer).await.map_err(|_| "a ping is not answered")?;
+                // A server that closes the connection refuses the ping as well; how long that lasts the good client
+                // sees.
+                is_refused |= !answer.is_ok_and(|answer| answer.is_served());
+                if is_refused {
+                    break;
+                }
             }
-        }
-        Ok(100)
-    });
-    Ok(measured.await?.filter(|_| !is_refused))
+            self.used = (self.used + PINGS) % self.probe.ids.len().max(1);
+            Ok(PINGS as u32)
+        });
+        Ok(measured.await?.filter(|_| !is_refused))
+    }
 }

@@ -19,9 +19,6 @@ const PINGS: u32 = 100;
 const END: Duration = Duration::from_secs(8);
 
 /// A server that is not attacked, to compare with.
-///
-/// What a ping costs depends on what else the machine does, up to three times as much: threads that wake one another
-/// cost more where processors have to be woken, too. So both servers are measured at the same time, in turns.
 pub(crate) struct Control {
     victim: Victim,
     pipe: Pipe,
@@ -95,17 +92,8 @@ async fn after(
 ) -> Result<Option<f64>, Failure> {
     pipe.ping().await?;
     let Some(idle) = work::idle(victim).await? else { return Ok(None) };
-    let (mut least_before, mut least_now) = (f64::INFINITY, f64::INFINITY);
-    for round in 0..work::TRIES * work::ROUNDS {
-        if round % work::ROUNDS == 0 && least_now / least_before < work::LARGE {
-            break;
-        }
-        let before = pings(&control.victim, &mut control.pipe, &[], 0.0).await?;
-        let now = pings(victim, pipe, ids, idle).await?;
-        let Some((before, now)) = before.zip(now) else { return Ok(None) };
-        (least_before, least_now) = (least_before.min(before), least_now.min(now));
-    }
-    Ok(Some(least_now / least_before))
+    let before = async || pings(&control.victim, &mut control.pipe, &[], 0.0).await;
+    work::times(before, async || pings(victim, pipe, ids, idle).await).await
 }
 
 fn start(command: &CommandLine) -> Result<(Victim, Pipe), Failure> {
