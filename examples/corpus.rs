@@ -30,7 +30,7 @@ fn main() {
         _ = steps.iter().try_for_each(|step| world.step(step));
         session(&target, &mut choices, world.messages());
         let noise: Vec<u8> = (0..400).map(|_| choices.below(256) as u8).collect();
-        let of_choices = ["operations", "tasks", "replay", "write", "handler"];
+        let of_choices = ["operations", "tasks", "repeated", "replay", "write", "handler"];
         for name in of_choices.into_iter().chain(["http", "http_server", "http_client"]) {
             write(&target.join(name), &noise);
         }

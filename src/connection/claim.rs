@@ -2,7 +2,6 @@
 //! ([per-request metadata](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 
 use super::identity::{Identity, key};
-use super::last_declared::{LastDeclared, Meaning};
 use crate::capability::{CapabilitySet, ExtensionSet, Owner};
 use crate::json::{MemberTexts, Object, Str, member};
 use crate::model::LoggingLevel;
@@ -33,6 +32,12 @@ pub(crate) struct Facts {
     pub(crate) log_level: Option<LoggingLevel>,
 }
 
+/// What a `capabilities` member means to this side.
+struct Meaning {
+    capabilities: CapabilitySet,
+    extensions: ExtensionSet,
+}
+
 /// The reserved members of a `_meta`.
 struct Members<'a> {
     capabilities: Option<&'a str>,
@@ -42,19 +47,13 @@ struct Members<'a> {
 impl<'a> Claim<'a> {
     /// Reads the `_meta` of a request. What makes it a claim is that it names a version.
     ///
-    /// Who the client says it is does not matter to anything here, so whatever stands there is fine. `last` is what the
-    /// same client has declared before, if that is worth remembering.
-    pub(crate) fn read(
-        meta: Option<&Object<'_, 'a>>,
-        spoken: RevisionSet,
-        own: &Identity,
-        last: Option<&mut LastDeclared>,
-    ) -> Self {
+    /// Who the client says it is does not matter to anything here, so whatever stands there is fine.
+    pub(crate) fn read(meta: Option<&Object<'_, 'a>>, spoken: RevisionSet, own: &Identity) -> Self {
         let Some(meta) = meta else { return Self::Absent };
         let Some(version) = meta.get(key::VERSION) else { return Self::Absent };
         let (capabilities, level) = (meta.get(key::CAPABILITIES), meta.get(key::LEVEL));
         let members = Members { capabilities, level };
-        match members.check(version, own, last) {
+        match members.check(version, own) {
             Err(misfit) => Self::Malformed(misfit),
             Ok((name, meaning)) => match Revision::from_name(&name.to_str()) {
                 Some(revision) if spoken.and(RevisionSet::STATELESS).contains(revision) => {
@@ -71,24 +70,15 @@ impl<'a> Claim<'a> {
 
 impl<'a> Members<'a> {
     /// Looks at what has to be there, which comes before whether the version is served.
-    fn check(
-        &self,
-        version: &'a str,
-        own: &Identity,
-        last: Option<&mut LastDeclared>,
-    ) -> Result<(Str<'a>, Meaning), Misfit> {
+    fn check(&self, version: &'a str, own: &Identity) -> Result<(Str<'a>, Meaning), Misfit> {
         let Some(name) = Str::from_literal(version) else {
             return Err(Misfit::at(key::VERSION, Problem::WrongType));
         };
         let Some(text) = self.capabilities else {
             return Err(Misfit::at(key::CAPABILITIES, Problem::Missing));
         };
-        let read = |text: &str| meaning(text, own);
-        let meaning = match last {
-            Some(last) => last.meaning_of(text, read),
-            None => read(text),
-        };
-        let meaning = meaning.ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
+        let meaning =
+            meaning(text, own).ok_or(Misfit::at(key::CAPABILITIES, Problem::WrongType))?;
         Ok((name, meaning))
     }
 

@@ -15,6 +15,9 @@ use crate::version::Revision;
 /// The keys of `_meta` that are the machine's in these revisions
 /// ([`_meta`](https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta)).
 pub(crate) mod key {
+    /// What the keys begin with that the specification reserves.
+    pub(crate) const RESERVED: &str = "io.modelcontextprotocol/";
+
     pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
     pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
     pub(crate) const CLIENT: &str = "io.modelcontextprotocol/clientInfo";

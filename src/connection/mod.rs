@@ -21,7 +21,7 @@
 //! | modules | what they do |
 //! |---|---|
 //! | `cx`, `reception`, `outlets`, `counts`, `event` | what every step is given: the configuration, the time, the output; limits |
-//! | `claim`, `last_declared`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
+//! | `claim`, `last_claim`, `identity`, `context`, `route` | what requests say of themselves, and under which rules that puts them |
 //! | `lifecycle`, `session`, `gate`, `rules`, `request_stamp`, `versions` | which revision holds, what may be sent now, and what a message of this side carries |
 //! | `incoming`, `exchange`, `exchanges`, `stamp`, `batches`, `violations` | requests of the peer until they are answered; what the peer did wrong |
 //! | `messages`, `ask`, `held`, `take_back`, `request`, `reply`, `notify`, `progress`, `noise`, `intake`, `notification` | `Messages`: send a request, admit one, answer, cancel, notify, refuse |
@@ -82,7 +82,7 @@ mod incoming_request;
 mod inputs;
 mod intake;
 mod keep_alive;
-mod last_declared;
+mod last_claim;
 mod late_probe;
 mod lifecycle;
 mod listens;

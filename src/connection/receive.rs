@@ -80,7 +80,8 @@ impl Dispatcher {
         if mutant!("receiving_allocates") {
             drop(alloc::boxed::Box::new(0_u8));
         }
-        let envelope: &'e _ = scanned.read(bytes, config.limits.depth);
+        let known = self.messages().session.known_members();
+        let envelope: &'e _ = scanned.read(bytes, config.limits.depth, known);
         let classified = classify(envelope, &config.limits, config.versions());
         let (method, id) = match &classified {
             Ok(message) => message.shown(),

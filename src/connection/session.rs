@@ -5,12 +5,12 @@ use alloc::sync::Arc;
 use super::claim::Claim;
 use super::context::Terms;
 use super::identity::Identity;
-use super::last_declared::LastDeclared;
+use super::last_claim::LastClaim;
 use super::route::Role;
 use crate::capability::{Capability, CapabilitySet, ExtensionSet, Owner};
 use crate::dialect::EraRules;
 use crate::dialect::methods::Declared;
-use crate::json::Object;
+use crate::json::{KnownMembers, Object};
 use crate::model::LoggingLevel;
 use crate::version::{Revision, RevisionSet};
 
@@ -28,8 +28,8 @@ pub(crate) struct Session {
     pub(crate) offered: CapabilitySet,
     /// What this side says of itself where there are no sessions.
     pub(super) identity: Option<Arc<Identity>>,
-    /// What the peer has declared last where there are no sessions; it holds only for the same identity.
-    last_declared: LastDeclared,
+    /// What the last request without a session has said of its sender; it holds only for the same identity.
+    last_claim: LastClaim,
     /// The level of log messages that requests of ours ask for.
     pub(crate) request_level: Option<LoggingLevel>,
     /// A request that belongs to no session has been served.
@@ -47,7 +47,7 @@ impl Session {
             spoken,
             offered,
             identity: None,
-            last_declared: LastDeclared::NONE,
+            last_claim: LastClaim::NONE,
             request_level: None,
             has_served_alone: false,
             is_anonymous: false,
@@ -87,13 +87,13 @@ impl Session {
     /// Replaces who this side says it is.
     pub(crate) fn identify(&mut self, identity: Option<Identity>) {
         self.identity = identity.map(Arc::new);
-        self.last_declared = LastDeclared::NONE;
+        self.last_claim = LastClaim::NONE;
     }
 
     /// Sets who this side is where there are no sessions.
     pub(crate) fn set_identity(&mut self, identity: Arc<Identity>) {
         self.identity = Some(identity);
-        self.last_declared = LastDeclared::NONE;
+        self.last_claim = LastClaim::NONE;
         self.is_anonymous = false;
     }
 
@@ -103,11 +103,20 @@ impl Session {
     pub(super) fn claim<'a>(&mut self, meta: Option<&Object<'_, 'a>>) -> Claim<'a> {
         match &self.identity {
             Some(own) if self.role == Role::Server => {
-                let last = self.has_served_alone.then_some(&mut self.last_declared);
-                Claim::read(meta, self.spoken, own, last)
+                let spoken = self.spoken;
+                if !self.has_served_alone {
+                    return Claim::read(meta, spoken, own);
+                }
+                self.last_claim.of(meta, || Claim::read(meta, spoken, own))
             }
             _ => Claim::Absent,
         }
+    }
+
+    /// The members of `_meta` that requests without a session have repeated.
+    #[inline]
+    pub(super) fn known_members(&self) -> Option<&KnownMembers> {
+        self.last_claim.members()
     }
 
     /// What this side offers to requests that belong to no session.
@@ -137,9 +146,9 @@ impl Session {
         !self.rules().tasks.cancel_is_declared || terms.theirs.contains(capability)
     }
 
-    /// Releases the identity of a server, which its configuration can make again, and what the peer has declared last.
+    /// Releases the identity of a server, which its configuration can make again, and what the last request has said of its sender.
     pub(super) fn release_identity(&mut self) {
-        self.last_declared = LastDeclared::NONE;
+        self.last_claim = LastClaim::NONE;
         if self.role == Role::Server {
             self.is_anonymous |= self.identity.take().is_some();
         }

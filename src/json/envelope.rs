@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
+use super::known::KnownMembers;
 use super::place::{Object, Places};
 use super::scan::{Entered, Scanner, Span, Walked};
 use super::string::Str;
@@ -146,7 +147,7 @@ impl<'a> Envelope<'a> {
     /// grow with the nesting. A frame longer than `u32::MAX` is not looked at.
     pub fn scan(bytes: &'a [u8], depth: u8) -> Self {
         let mut envelope = Self::unread(bytes);
-        envelope.read(depth);
+        envelope.read(depth, None);
         envelope
     }
 
@@ -168,8 +169,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Scans a frame that has not been looked at.
-    pub(crate) fn read(&mut self, depth: u8) {
+    /// Scans a frame that has not been looked at, whose `_meta` may hold members that are known.
+    pub(crate) fn read(&mut self, depth: u8, known: Option<&KnownMembers>) {
         if u32::try_from(self.bytes.len()).is_err() {
             self.defect = Some(JsonError::new(JsonErrorKind::Ended, 0));
             return;
@@ -182,7 +183,7 @@ impl<'a> Envelope<'a> {
             }
         }
         let mut scanner = Scanner::new(self.bytes, depth);
-        let broken = self.members(&mut scanner).err();
+        let broken = self.members(&mut scanner, known).err();
         self.defect = broken.or(not_utf8).or_else(|| scanner.flaw());
     }
 
@@ -255,10 +256,15 @@ impl<'a> Envelope<'a> {
         (self.complete & member.bit() != 0).then_some(*span)
     }
 
-    fn members(&mut self, scanner: &mut Scanner<'a>) -> Result<(), JsonError> {
+    fn members(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        known: Option<&KnownMembers>,
+    ) -> Result<(), JsonError> {
         match scanner.next(0) {
             (start, Some(b'{')) => {
-                let end = self.frame(scanner, start).map_err(|broken| scanner.error(broken))?;
+                let end =
+                    self.frame(scanner, start, known).map_err(|broken| scanner.error(broken))?;
                 scanner.end(end)
             }
             (start, Some(_)) => {
@@ -272,13 +278,20 @@ impl<'a> Envelope<'a> {
 
     /// Passes over the object that the frame is.
     #[inline]
-    fn frame(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
+    fn frame(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        start: usize,
+        known: Option<&KnownMembers>,
+    ) -> Walked {
         let entered = match self.takes_usual_beginning(scanner) {
             Some(behind) => Entered::Member(scanner.next(behind).0),
             None => scanner.enter_object(start, 0)?,
         };
         match entered {
-            Entered::Member(at) => scanner.members(at, |scanner, at| self.member(scanner, at)),
+            Entered::Member(at) => {
+                scanner.members(at, |scanner, at| self.member(scanner, at, known))
+            }
             Entered::Behind(at) => Ok(at),
         }
     }
@@ -299,7 +312,12 @@ impl<'a> Envelope<'a> {
 
     /// Passes over a member of the envelope and notes where it is.
     #[inline(always)]
-    fn member(&mut self, scanner: &mut Scanner<'a>, at: usize) -> Walked {
+    fn member(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        at: usize,
+        known: Option<&KnownMembers>,
+    ) -> Walked {
         let (member, start) = match scanner.word(at).and_then(Member::named_by) {
             Some((member, length)) => (member, scanner.colon(at + length)?),
             None => match self.other_key(scanner, at)? {
@@ -310,7 +328,7 @@ impl<'a> Envelope<'a> {
         self.duplicated |= self.begun & member.bit();
         self.begun |= member.bit();
         let end = match member {
-            Member::Params | Member::Result => self.payload(scanner, start, member)?,
+            Member::Params | Member::Result => self.payload(scanner, start, member, known)?,
             _ => scanner.value(start, 1)?,
         };
         if !self.is_duplicated(member) {
@@ -328,7 +346,13 @@ impl<'a> Envelope<'a> {
     }
 
     /// Passes over `params` or `result` and notes the members in it.
-    fn payload(&mut self, scanner: &mut Scanner<'a>, start: usize, of: Member) -> Walked {
+    fn payload(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        start: usize,
+        of: Member,
+        known: Option<&KnownMembers>,
+    ) -> Walked {
         if self.bytes.get(start) != Some(&b'{') {
             return scanner.value(start, 1);
         }
@@ -341,7 +365,7 @@ impl<'a> Envelope<'a> {
             let member = of.of_payload(name, key.has_escapes);
             let end = match member {
                 Some(Member::ParamsMeta | Member::ResultMeta) => {
-                    self.noted_meta(scanner, key.value)?
+                    self.noted_meta(scanner, key.value, known)?
                 }
                 _ => scanner.value(key.value, 2)?,
             };
@@ -362,18 +386,30 @@ impl<'a> Envelope<'a> {
     }
 
     /// Passes over a `_meta` and notes the members in it.
-    fn noted_meta(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
+    fn noted_meta(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        start: usize,
+        known: Option<&KnownMembers>,
+    ) -> Walked {
         if self.bytes.get(start) != Some(&b'{') {
             return scanner.value(start, 2);
         }
-        self.meta = Some(Places::NONE);
-        scanner.object(start, 2, |scanner, key| {
-            let end = scanner.value(key.value, 3)?;
-            if let Some(places) = &mut self.meta {
+        let bytes = self.bytes;
+        let places = self.meta.insert(Places::NONE);
+        match scanner.enter_object(start, 2)? {
+            Entered::Member(at) => scanner.members(at, |scanner, at| {
+                if let Some(known) = known.filter(|known| known.stand_at(bytes, at)) {
+                    known.note_in(places, at);
+                    return Ok(at + known.len());
+                }
+                let key = scanner.key(at)?;
+                let end = scanner.value(key.value, 3)?;
                 places.note(key, Span::new(key.value, end));
-            }
-            Ok(end)
-        })
+                Ok(end)
+            }),
+            Entered::Behind(at) => Ok(at),
+        }
     }
 
     #[inline]

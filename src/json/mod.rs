@@ -13,6 +13,7 @@ mod brackets;
 mod edit;
 mod envelope;
 mod error;
+mod known;
 pub(crate) mod label;
 pub(crate) mod name;
 pub(crate) mod number;
@@ -36,6 +37,7 @@ pub use scanned::ScannedFrame;
 pub use string::Str;
 
 pub(crate) use envelope::{LONGEST_SHOWN, shown};
+pub(crate) use known::KnownMembers;
 pub(crate) use name::Name;
 pub(crate) use place::Object;
 pub(crate) use raw::{MemberTexts, decoded, member};

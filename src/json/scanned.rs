@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::envelope::Envelope;
+use super::known::KnownMembers;
 
 /// The [`Envelope`] of the frame that was scanned last.
 ///
@@ -33,16 +34,22 @@ impl<'a> ScannedFrame<'a> {
         Self { envelope: Envelope::unread(bytes), depth: None }
     }
 
-    /// The envelope of a frame that may nest `depth` levels deep, see [`Envelope::scan`].
+    /// The envelope of a frame that may nest `depth` levels deep, see [`Envelope::scan`]. Members that are known from
+    /// a frame under the same limit are not scanned again.
     #[inline]
-    pub(crate) fn read(&mut self, bytes: &'a [u8], depth: u8) -> &Envelope<'a> {
+    pub(crate) fn read(
+        &mut self,
+        bytes: &'a [u8],
+        depth: u8,
+        known: Option<&KnownMembers>,
+    ) -> &Envelope<'a> {
         // Shared bytes do not change while they are borrowed, so those at the same place are the same.
         let is_same = core::ptr::eq(self.envelope.bytes(), bytes);
         if !is_same || self.depth.is_some_and(|known| known != depth) {
             *self = Self::unread(bytes);
         }
         if self.depth.is_none() {
-            self.envelope.read(depth);
+            self.envelope.read(depth, known);
             self.depth = Some(depth);
         }
         &self.envelope
@@ -72,10 +79,10 @@ mod tests {
     fn the_same_bytes_are_scanned_once() {
         let text = br#"{"id":1,"params":{"a":[[]]}}"#;
         let mut scanned = ScannedFrame::new();
-        assert_eq!(*scanned.read(text, 128), Envelope::scan(text, 128));
+        assert_eq!(*scanned.read(text, 128, None), Envelope::scan(text, 128));
         // What another scan would undo is still there.
         scanned.envelope = Envelope::scan(text, 1);
-        assert_eq!(*scanned.read(text, 128), Envelope::scan(text, 1));
+        assert_eq!(*scanned.read(text, 128, None), Envelope::scan(text, 1));
     }
 
     #[test]
@@ -83,12 +90,12 @@ mod tests {
         let text = br#"{"id":1,"params":{"a":[[]]}}"#;
         let mut scanned = ScannedFrame::new();
         for depth in [128, 2, 2, 3, 128, 4, 0] {
-            assert_eq!(*scanned.read(text, depth), Envelope::scan(text, depth), "{depth}");
+            assert_eq!(*scanned.read(text, depth, None), Envelope::scan(text, depth), "{depth}");
         }
         let defect = |depth| {
             let mut scanned = ScannedFrame::new();
-            assert_eq!(scanned.read(text, 128).defect(), None);
-            scanned.read(text, depth).defect().map(|defect| defect.kind())
+            assert_eq!(scanned.read(text, 128, None).defect(), None);
+            scanned.read(text, depth, None).defect().map(|defect| defect.kind())
         };
         assert_eq!(defect(3), Some(JsonErrorKind::TooDeep));
         assert_eq!(defect(4), None);
@@ -98,21 +105,21 @@ mod tests {
     fn other_bytes_are_another_scan() {
         let (first, second) = (*br#"{"id":1,"method":"a"}"#, *br#"{"id":2,"method":"a"}"#);
         let mut scanned = ScannedFrame::new();
-        assert_eq!(scanned.read(&first, 128).get(Member::Id), Some("1"));
-        assert_eq!(scanned.read(&second, 128).get(Member::Id), Some("2"));
-        assert_eq!(scanned.read(&first, 128).get(Member::Id), Some("1"));
+        assert_eq!(scanned.read(&first, 128, None).get(Member::Id), Some("1"));
+        assert_eq!(scanned.read(&second, 128, None).get(Member::Id), Some("2"));
+        assert_eq!(scanned.read(&first, 128, None).get(Member::Id), Some("1"));
         // At the same place, and shorter.
         let shorter = first.get(..first.len() - 1).unwrap_or_default();
-        assert!(scanned.read(shorter, 128).defect().is_some());
-        assert_eq!(*scanned.read(b"", 128), Envelope::scan(b"", 128));
-        assert_eq!(*ScannedFrame::new().read(b"", 128), Envelope::scan(b"", 128));
+        assert!(scanned.read(shorter, 128, None).defect().is_some());
+        assert_eq!(*scanned.read(b"", 128, None), Envelope::scan(b"", 128));
+        assert_eq!(*ScannedFrame::new().read(b"", 128, None), Envelope::scan(b"", 128));
     }
 
     #[test]
     fn it_is_small_and_shows_no_payload() {
         assert!(size_of::<ScannedFrame<'_>>() < 512, "{}", size_of::<ScannedFrame<'_>>());
         let mut scanned = ScannedFrame::default();
-        scanned.read(br#"{"id":1,"method":"m","params":{"a":"secret"}}"#, 128);
+        scanned.read(br#"{"id":1,"method":"m","params":{"a":"secret"}}"#, 128, None);
         let shown = alloc::format!("{scanned:?}");
         assert!(shown.contains("\"m\"") && !shown.contains("secret"), "{shown}");
     }

@@ -7,6 +7,7 @@ pub mod http;
 pub mod json;
 pub mod model;
 pub mod owners;
+pub mod repeated;
 pub mod replay;
 pub mod scanned;
 pub mod sse;

@@ -42,6 +42,12 @@ fn tasks_are_what_their_model_is() {
     }
 }
 
+/// What a client says of itself again and again means what it meant.
+#[test]
+fn what_is_remembered_of_a_client_changes_nothing() {
+    seeds().for_each(|seed| oracles::repeated::check_repeated(&mut Choices::seeded(seed)));
+}
+
 /// Whatever is asked over HTTP, a server answers in good order and keeps nothing.
 #[test]
 fn any_request_of_http_is_answered_in_order() {

@@ -104,7 +104,7 @@ impl Body<'_> {
         if first.is_in_batch() {
             return self.batch(Frames::of(body, limits), limits);
         }
-        let envelope = scanned.read(first.bytes(), limits.depth);
+        let envelope = scanned.read(first.bytes(), limits.depth, None);
         self.message(read(envelope, limits)?)
     }
 
@@ -288,7 +288,7 @@ impl Body<'_> {
     /// What a request says of itself, if there are requests that stand alone.
     fn claim<'a>(&self, meta: Option<&Object<'_, 'a>>) -> Option<Claim<'a>> {
         let identity = self.gate.identity.as_ref()?;
-        Some(Claim::read(meta, self.gate.server.revisions, identity, None))
+        Some(Claim::read(meta, self.gate.server.revisions, identity))
     }
 
     fn named_version(&self) -> Result<Option<&str>, Reply> {
@@ -411,8 +411,9 @@ pub(super) fn check_shape<'b>(
 ) -> Result<(), Reply> {
     let limits = &gate.server.connection.limits;
     first_frame(gate, body)?;
-    Frames::of(body, limits)
-        .try_for_each(|frame| read(scanned.read(frame.bytes(), limits.depth), limits).map(|_| ()))
+    Frames::of(body, limits).try_for_each(|frame| {
+        read(scanned.read(frame.bytes(), limits.depth, None), limits).map(|_| ())
+    })
 }
 
 fn read<'e, 'a>(envelope: &'e Envelope<'a>, limits: &Limits) -> Result<Message<'e, 'a>, Reply> {

@@ -1,0 +1,104 @@
+//! What is remembered of a client is what would be read.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+
+use super::*;
+use crate::capability::CapabilitySet;
+use crate::config::CacheHints;
+use crate::connection::identity::Identity;
+use crate::json::{Envelope, Member};
+use crate::version::RevisionSet;
+
+const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+
+/// Metadata: what a client declares, in some texts of the same length, with extensions of this side and of nobody, with
+/// other members before, behind and between, malformed and long.
+fn metas() -> [String; 16] {
+    let with = |capabilities: &str| {
+        format!(r#"{VERSION},"io.modelcontextprotocol/clientCapabilities":{capabilities}"#)
+    };
+    let level = |name: &str| format!(r#""io.modelcontextprotocol/logLevel":"{name}""#);
+    [
+        String::new(),
+        VERSION.into(),
+        with("{}"),
+        with("[]"),
+        with(r#"{"roots":{}}"#),
+        with(r#"{"boots":{}}"#),
+        with(r#"{"sampling":true}"#),
+        with(r#"{"extensions":{"com.example/a":{}}}"#),
+        with(r#"{"extensions":{"com.example/b":{}}}"#),
+        format!(r#""progressToken":1,{},"traceparent":"x""#, with("{}")),
+        format!("{},{}", with("{}"), level("error")),
+        format!("{},{}", level("debug"), with("{}")),
+        format!(r#"{},"progressToken":1,{}"#, with("{}"), level("error")),
+        format!(
+            "{},{}",
+            with("{}"),
+            r#""io.modelcontextprotocol/clientCapabilities":{"roots":{}}"#
+        ),
+        with("{}").replace("2026-07-28", "2099-01-01"),
+        with(&format!(r#"{{"roots":{{}},"x":"{}"}}"#, "a".repeat(KnownMembers::LONGEST))),
+    ]
+}
+
+fn identity() -> Identity {
+    let extensions = vec!["com.example/a".into(), "com.example/b".into()];
+    Identity::of_server(None, CapabilitySet::NONE, CacheHints::default(), extensions)
+}
+
+fn frame(meta: &str) -> String {
+    format!(r#"{{"id":1,"method":"ping","params":{{"_meta":{{{meta}}}}}}}"#)
+}
+
+/// What a frame says with this memory, or without any.
+fn claim(meta: &str, own: &Identity, last: Option<&mut LastClaim>) -> String {
+    let frame = frame(meta);
+    let envelope = Envelope::scan(frame.as_bytes(), 128);
+    let meta = envelope.object(Member::ParamsMeta);
+    let read = || Claim::read(meta.as_ref(), RevisionSet::ALL, own);
+    let claim = match last {
+        Some(last) => last.of(meta.as_ref(), read),
+        None => read(),
+    };
+    format!("{claim:?}")
+}
+
+/// Proves M-META-07
+#[test]
+fn what_is_remembered_is_what_is_read() {
+    let own = identity();
+    let mut last = LastClaim::NONE;
+    for first in &metas() {
+        for second in &metas() {
+            for meta in [first, second, second, first] {
+                let remembered = claim(meta, &own, Some(&mut last));
+                assert_eq!(remembered, claim(meta, &own, None), "{meta} after {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_members_are_not_read_again() {
+    let own = identity();
+    let mut last = LastClaim::NONE;
+    let [none, .., long] = metas();
+    let token = &metas()[9];
+    assert!(claim(token, &own, Some(&mut last)).contains("Sound"));
+    let text = format!("{last:?}");
+    // What says nothing, or is too long, leaves the memory as it is.
+    claim(&none, &own, Some(&mut last));
+    claim(&long, &own, Some(&mut last));
+    // The text is the peer's and no state of the machine.
+    assert_eq!((format!("{last:?}"), &last), (text, &LastClaim::NONE));
+    assert_eq!(format!("{last:?}"), "LastClaim(102 bytes)");
+
+    let frame = frame(&metas()[2]);
+    let envelope = Envelope::scan(frame.as_bytes(), 128);
+    let meta = envelope.object(Member::ParamsMeta);
+    let claim = last.of(meta.as_ref(), || unreachable!("it is remembered"));
+    assert!(matches!(claim, Claim::Sound(_)));
+}

@@ -1,0 +1,118 @@
+//! `KnownMembers`: members that stand in frame after frame with the same text.
+
+use alloc::string::String;
+
+use super::place::{Object, Place, Places};
+use super::scan::Span;
+
+/// Neighbouring members of an object of an earlier frame: their text, and where each of them is in it.
+///
+/// A client repeats the same members in the `_meta` of every request that belongs to no session. Where their text stands
+/// again as members of a `_meta`, they are noted instead of scanned.
+///
+/// The limit of the depth must be that of the earlier frame.
+#[derive(Clone)]
+pub(crate) struct KnownMembers {
+    /// From the quote of the first key to the end of the last value. That is a string, an array or an object, so the
+    /// value ends there whatever follows.
+    text: String,
+    /// Counted from the beginning of the text.
+    places: Places,
+}
+
+impl KnownMembers {
+    /// The longest text in bytes that is kept. What the clients of today repeat is shorter than 400 bytes.
+    pub(crate) const LONGEST: usize = 512;
+
+    /// None yet.
+    pub(crate) const NONE: Self = Self { text: String::new(), places: Places::NONE };
+
+    /// Takes the members of an object without a defect whose keys are told by `belongs` instead of those before.
+    ///
+    /// `false`, and nothing changes, if there are none, if others stand between them, if their text is too long, or if
+    /// not all members of the object are noted.
+    pub(crate) fn learn(
+        &mut self,
+        object: &Object<'_, '_>,
+        belongs: impl Fn(&str) -> bool,
+    ) -> bool {
+        let Some((text, members)) = neighbours(object, belongs) else { return false };
+        if Self::LONGEST < text.len() || !text.ends_with(['"', ']', '}']) {
+            return false;
+        }
+        let start = members.first().map_or(0, |first| first.key.start - 1);
+        let back = |span: Span| Span { start: span.start - start, end: span.end - start };
+        self.places = Places::NONE;
+        for member in members {
+            self.places.add(Place { key: back(member.key), value: back(member.value) });
+        }
+        self.text.clear();
+        self.text.push_str(text);
+        true
+    }
+
+    /// The length of the text in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether the text stands here.
+    #[inline]
+    pub(super) fn stand_at(&self, bytes: &[u8], at: usize) -> bool {
+        let rest = bytes.get(at..).unwrap_or_default();
+        !self.text.is_empty() && rest.starts_with(self.text.as_bytes())
+    }
+
+    /// Notes the members of a text that stands here in a frame.
+    #[inline]
+    pub(super) fn note_in(&self, places: &mut Places, at: usize) {
+        let at = at as u32;
+        let on = |span: Span| Span { start: span.start + at, end: span.end + at };
+        for place in self.places.noted() {
+            places.add(Place { key: on(place.key), value: on(place.value) });
+        }
+    }
+
+    /// Whether they stand in this object, and no other members whose keys are told by `belongs`.
+    #[inline]
+    pub(crate) fn are_all_in(
+        &self,
+        object: &Object<'_, '_>,
+        belongs: impl Fn(&str) -> bool,
+    ) -> bool {
+        let Some((frame, noted)) = object.noted_members() else { return false };
+        let mut others = noted.iter();
+        let mut is_found = false;
+        while let Some(place) = others.next() {
+            let at = (place.key.start as usize).checked_sub(1);
+            if !is_found && at.is_some_and(|at| self.stand_at(frame.as_bytes(), at)) {
+                is_found = true;
+                // Each of them is noted; the first has been taken.
+                let rest = self.places.noted().len() - 1;
+                others = others.as_slice().get(rest..).unwrap_or_default().iter();
+            } else if frame.get(place.key.range()).is_none_or(&belongs) {
+                return false;
+            }
+        }
+        is_found
+    }
+}
+
+/// The members whose keys are told by `belongs`, with their text, if they are neighbours.
+fn neighbours<'e, 'a>(
+    object: &Object<'e, 'a>,
+    belongs: impl Fn(&str) -> bool,
+) -> Option<(&'a str, &'e [Place])> {
+    let (frame, noted) = object.noted_members()?;
+    let belongs = |place: &Place| frame.get(place.key.range()).is_some_and(&belongs);
+    let (first, last) = (noted.iter().position(belongs)?, noted.iter().rposition(belongs)?);
+    let members = noted.get(first..=last).filter(|members| members.iter().all(belongs))?;
+    // In front of the key is its quote.
+    let start = members.first()?.key.start.checked_sub(1)?;
+    let end = members.last()?.value.end;
+    Some((frame.get(start as usize..end as usize)?, members))
+}
+
+#[cfg(test)]
+#[path = "known_tests.rs"]
+mod tests;
