@@ -1,12 +1,12 @@
 //! Any bytes: what is JSON for serde_json is JSON for us, an object is one for both, and its members are in
-//! the same places.
+//! the same places, also if the object is the arguments of a call.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mcp_sansio::json::Envelope;
 use mcp_sansio_proptests::oracles::json::{
-    check_envelope, check_object, check_value, serde_accepts, we_accept,
+    check_arguments, check_envelope, check_object, check_value, serde_accepts, we_accept,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -20,6 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok() {
         check_envelope(text);
+        check_arguments(text);
     }
     if serde_accepts(bytes) {
         check_value(text);

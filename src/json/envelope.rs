@@ -4,8 +4,9 @@ use core::fmt;
 
 use super::error::{JsonError, JsonErrorKind};
 use super::known::KnownMembers;
-use super::place::{Object, Places};
+use super::place::{ARGUMENTS, Object, Places};
 use super::scan::{Entered, Scanner, Span, Walked};
+use super::starts::Noting;
 use super::string::Str;
 
 /// The members that [`Envelope::scan`] looks for.
@@ -367,6 +368,9 @@ impl<'a> Envelope<'a> {
                 Some(Member::ParamsMeta | Member::ResultMeta) => {
                     self.noted_meta(scanner, key.value, known)?
                 }
+                None if of == Member::Params && name == ARGUMENTS.as_bytes() => {
+                    self.noted_arguments(scanner, key.value)?
+                }
                 _ => scanner.value(key.value, 2)?,
             };
             let span = Span::new(key.value, end);
@@ -410,6 +414,23 @@ impl<'a> Envelope<'a> {
             }),
             Entered::Behind(at) => Ok(at),
         }
+    }
+
+    /// Passes over the `arguments` of params and notes where the members in it begin.
+    fn noted_arguments(&mut self, scanner: &mut Scanner<'a>, start: usize) -> Walked {
+        let mut noting = Noting::new();
+        let end = if self.bytes.get(start) == Some(&b'{') {
+            scanner.object(start, 2, |scanner, key| {
+                noting.note(key, start);
+                scanner.value(key.value, 3)
+            })?
+        } else {
+            scanner.value(start, 2)?
+        };
+        if let Some(places) = &mut self.payload {
+            places.note_arguments(noting.starts());
+        }
+        Ok(end)
     }
 
     #[inline]

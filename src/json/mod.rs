@@ -25,6 +25,7 @@ mod scanned;
 mod shared;
 pub(crate) mod skip;
 pub(crate) mod space;
+mod starts;
 pub(crate) mod string;
 mod surrogates;
 pub(crate) mod walk;

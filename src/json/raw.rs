@@ -11,8 +11,9 @@ use super::error::{JsonError, ParseError};
 use super::name::Name;
 use super::number::Number;
 use super::scan::Scanner;
-use super::shared::{TextCopy, WireText};
+use super::shared::{Noted, TextCopy, WireText};
 use super::space::trim;
+use super::starts::MemberStarts;
 use super::string::Str;
 use super::walk::Walk;
 
@@ -92,6 +93,16 @@ impl<'a> Raw<'a> {
         Self { text: WireText::Borrowed(text) }
     }
 
+    /// An object of a scanned frame, with where its members begin.
+    pub(super) const fn noted(text: &'a str, starts: MemberStarts) -> Self {
+        Self { text: WireText::Noted(Noted { text, starts }) }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn is_noted(&self) -> bool {
+        matches!(self.text, WireText::Noted(..))
+    }
+
     /// A value that has been put together here.
     pub(crate) fn owned(text: String) -> Self {
         Self { text: WireText::from(text) }
@@ -156,7 +167,11 @@ impl<'a> Raw<'a> {
     ///
     /// Of several members of one name this is the last, as most JSON parsers have it.
     pub fn get(&self, name: &str) -> Option<Raw<'_>> {
-        member(&self.text, name).map(Raw::trusted)
+        let value = match &self.text {
+            WireText::Noted(noted) => noted.member(name),
+            text => member(text, name),
+        };
+        value.map(Raw::trusted)
     }
 
     /// The value at a [JSON Pointer](https://www.rfc-editor.org/rfc/rfc6901): `/content/0/text`.

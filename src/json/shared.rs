@@ -5,6 +5,8 @@ use alloc::sync::Arc;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, Range};
 
+use super::starts::MemberStarts;
+
 /// Text as it stands on the wire: borrowed from the input, or a part of a copy.
 ///
 /// What is kept of one message shares one copy of its text, so that keeping it takes one allocation however many parts
@@ -17,14 +19,36 @@ pub(super) enum WireText<'a> {
     Borrowed(&'a str),
     /// Borrowed, and vetted.
     Vetted(&'a str),
+    /// Borrowed.
+    Noted(Noted<'a>),
     Shared(Part),
+}
+
+/// An object, and where its members begin.
+///
+/// It is packed because padding would take the byte in which [`WireText`] keeps its variant.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+pub(super) struct Noted<'a> {
+    pub(super) text: &'a str,
+    pub(super) starts: MemberStarts,
+}
+
+impl<'a> Noted<'a> {
+    /// The value of the last member of this name.
+    pub(super) fn member(self, name: &str) -> Option<&'a str> {
+        let Self { text, starts } = self;
+        starts.member(text, name)
+    }
 }
 
 /// A part of a copy, on boundaries of characters.
 ///
-/// Where it is takes eight bytes, of which [`Extent`] leaves some values unused, so that an optional text is no larger
+/// Where it is takes eight bytes. [`Extent`] is the last of them and leaves some values unused, which are those of the
+/// other variants of [`WireText`]: so what these hold beside a text fits in front of it, and an optional text is no larger
 /// than a `String`.
 #[derive(Clone)]
+#[repr(C)]
 pub(super) struct Part {
     copy: Arc<str>,
     start: u32,
@@ -85,6 +109,7 @@ impl<'a> WireText<'a> {
     pub(super) fn vetted(self) -> Self {
         match self {
             Self::Borrowed(text) | Self::Vetted(text) => Self::Vetted(text),
+            Self::Noted(noted) => Self::Vetted(noted.text),
             Self::Shared(part) => Self::Shared(part.vetted()),
         }
     }
@@ -93,7 +118,7 @@ impl<'a> WireText<'a> {
     #[inline]
     pub(super) const fn is_vetted(&self) -> bool {
         match self {
-            Self::Borrowed(_) => false,
+            Self::Borrowed(_) | Self::Noted(..) => false,
             Self::Vetted(_) => true,
             Self::Shared(part) => matches!(part.extent, Extent::VettedAll | Extent::VettedRange),
         }
@@ -103,6 +128,7 @@ impl<'a> WireText<'a> {
     pub(super) const fn borrowed(&self) -> Option<&'a str> {
         match self {
             Self::Borrowed(text) | Self::Vetted(text) => Some(text),
+            Self::Noted(noted) => Some(noted.text),
             Self::Shared(_) => None,
         }
     }
@@ -115,6 +141,7 @@ impl<'a> WireText<'a> {
                 let part = copy.and_then(|copy| copy.part(text));
                 part.map_or_else(|| WireText::from(Arc::from(text)), WireText::Shared)
             }
+            Self::Noted(noted) => Self::Borrowed(noted.text).into_part(copy),
             Self::Vetted(text) => Self::Borrowed(text).into_part(copy).vetted(),
             Self::Shared(part) => WireText::Shared(part),
         }
@@ -140,6 +167,7 @@ impl Deref for WireText<'_> {
     fn deref(&self) -> &str {
         match self {
             Self::Borrowed(text) | Self::Vetted(text) => text,
+            Self::Noted(noted) => noted.text,
             Self::Shared(part) => part.as_str(),
         }
     }

@@ -249,10 +249,10 @@ impl<'a> Params<'_, 'a> {
 
     /// An object that may be absent; `None` if it is something else.
     fn object(self, name: &str) -> Option<Option<Raw<'a>>> {
-        match self.get(name) {
+        match self.0.raw(name) {
             None => Some(None),
-            Some(value) if value.starts_with('{') => Some(Some(Raw::trusted(value))),
-            Some(_) => None,
+            Some(value) if value.as_json().starts_with('{') => Some(Some(value)),
+            Some(value) => (value.as_json() == "null").then_some(None),
         }
     }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::json::{Envelope, Member, Raw};
+use mcp_sansio::{Call, Framing, Instant, Outbox, Server, ServerEvent};
 use serde::Serialize;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::config;
 
 /// Whether serde_json takes it for JSON.
 pub fn serde_accepts(text: &[u8]) -> bool {
@@ -135,3 +138,33 @@ pub fn check_value(text: &str) {
         Value::Null => assert_eq!(raw.as_json(), "null"),
     }
 }
+
+/// The members of the arguments of a call, an object, are found where serde_json finds them, and no others.
+pub fn check_arguments(object: &str) {
+    if object.contains(['\n', '\r']) {
+        return;
+    }
+    let frame = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{object},"_meta":{META}}}}}"#
+    );
+    let config = config::server_of_both_eras();
+    let mut out = Outbox::new(Framing::Lines, &config.connection.limits);
+    let mut server = Server::new(config.into());
+    let event = server.receive(frame.as_bytes(), Instant::from_millis(1), &mut out);
+    let Some(ServerEvent::Request(request)) = &event else { panic!("{event:?} of {frame}") };
+    let Call::CallTool(call) = &request.call else { panic!("{event:?} of {frame}") };
+    let arguments = call.arguments.as_ref().expect("these");
+    let members = Slow::of(object);
+    for (key, value) in &members.0 {
+        // The second is what a key would have to be that goes on into the value.
+        let beyond: String = value.get().chars().take(4).collect();
+        for name in [key.clone(), format!("{key}\":{beyond}")] {
+            let found = arguments.get(&name);
+            let found = found.as_ref().map(Raw::as_json);
+            assert_eq!(found, members.all(&name).next_back(), "{name} of {object}");
+        }
+    }
+}
+
+/// What a request must say of its sender.
+const META: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;

@@ -2,7 +2,8 @@
 
 use mcp_sansio::json::{Envelope, JsonErrorKind, Member, Raw};
 use mcp_sansio_proptests::oracles::json::{
-    check_envelope, check_object, check_text, check_value, serde_accepts, we_accept,
+    check_arguments, check_envelope, check_object, check_text, check_value, serde_accepts,
+    we_accept,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -122,6 +123,14 @@ proptest! {
     #[test]
     fn the_fast_scanner_agrees_with_a_slow_parser(text in envelope()) {
         check_envelope(&text);
+    }
+
+    #[test]
+    fn arguments_are_found_where_a_slow_parser_finds_them(text in envelope(), value in value()) {
+        check_arguments(&text);
+        if value.is_object() {
+            check_arguments(&value.to_string());
+        }
     }
 
     #[test]

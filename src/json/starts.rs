@@ -1,0 +1,100 @@
+//! `MemberStarts`: where the members of a small object begin.
+
+use super::scan::Key;
+
+/// Where the members of an object begin that has at most four: of those behind the first one, in bytes from the bracket.
+///
+/// It takes six bytes, which fit into a borrowed [`Raw`](super::Raw) without making it larger. So a member of the
+/// arguments of a call is found without walking through them a second time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct MemberStarts([u16; Self::NOTED]);
+
+impl MemberStarts {
+    const NOTED: usize = 3;
+
+    /// There is no such member.
+    const NO_MEMBER: u16 = u16::MAX;
+
+    /// Nobody has looked, or it cannot be said.
+    pub(super) const UNKNOWN: Self = Self([0; Self::NOTED]);
+
+    /// Whether it is known of every member where it begins.
+    #[inline]
+    pub(super) const fn are_known(self) -> bool {
+        // No other member begins where the bracket stands.
+        let [second, ..] = self.0;
+        second != 0
+    }
+
+    /// The value of the last member of this name in the object that these are known of.
+    pub(super) fn member<'t>(self, object: &'t str, name: &str) -> Option<&'t str> {
+        let mut end = object.len().checked_sub(1)?;
+        for start in self.0.into_iter().rev().filter(|start| *start != Self::NO_MEMBER) {
+            let start = usize::from(start);
+            if let Some(value) = value_of(object.get(start..end)?, name) {
+                return Some(value);
+            }
+            end = start;
+        }
+        value_of(object.get(1..end)?.trim_ascii_start(), name)
+    }
+}
+
+/// The value of a member, if its key, which has no escapes, is this name. Behind it a comma may stand.
+#[inline]
+fn value_of<'t>(member: &'t str, name: &str) -> Option<&'t str> {
+    let behind = member.strip_prefix('"')?.strip_prefix(name)?.strip_prefix('"')?;
+    // A name with a quote would go on behind the key.
+    if name.contains('"') {
+        return None;
+    }
+    let value = behind.trim_ascii_start().strip_prefix(':')?.trim_ascii();
+    Some(value.strip_suffix(',').map_or(value, str::trim_ascii_end))
+}
+
+/// The starts of the members of an object that is being scanned.
+pub(super) struct Noting {
+    starts: [u16; MemberStarts::NOTED],
+    members: usize,
+    is_complete: bool,
+}
+
+impl Noting {
+    pub(super) const fn new() -> Self {
+        Self {
+            starts: [MemberStarts::NO_MEMBER; MemberStarts::NOTED],
+            members: 0,
+            is_complete: true,
+        }
+    }
+
+    /// Notes the next member of an object that begins here.
+    #[inline]
+    pub(super) fn note(&mut self, key: Key, object: usize) {
+        // The quote in front of the key is the beginning of the member.
+        let start = u16::try_from(key.span.start as usize - 1 - object);
+        let start = start.ok().filter(|start| *start != MemberStarts::NO_MEMBER);
+        let place = self.members.checked_sub(1).map(|index| self.starts.get_mut(index));
+        self.members += 1;
+        match (place, start) {
+            (None, _) => {}
+            (Some(Some(place)), Some(start)) => *place = start,
+            _ => self.is_complete = false,
+        }
+        self.is_complete &= !key.has_escapes;
+    }
+
+    /// Where they begin, if that can be said of all of them.
+    #[inline]
+    pub(super) const fn starts(&self) -> MemberStarts {
+        if self.is_complete && self.members != 0 {
+            MemberStarts(self.starts)
+        } else {
+            MemberStarts::UNKNOWN
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "starts_tests.rs"]
+mod tests;
