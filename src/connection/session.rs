@@ -146,7 +146,8 @@ impl Session {
         !self.rules().tasks.cancel_is_declared || terms.theirs.contains(capability)
     }
 
-    /// Releases the identity of a server, which its configuration can make again, and what the last request has said of its sender.
+    /// Releases the identity of a server, which its configuration can make again, and what the last request has said of
+    /// its sender.
     pub(super) fn release_identity(&mut self) {
         self.last_claim = LastClaim::NONE;
         if self.role == Role::Server {
