@@ -65,10 +65,13 @@ fn the_last_arguments_are_those_that_are_noted() {
     for (first, second) in
         [("{\"a\":1,\"b\":2}", "{\"b\":1}"), ("{\"a\":1}", "[1]"), ("2", "{\"a\":3}")]
     {
-        let frame = format!(r#"{{"params":{{"arguments":{first},"arguments":{second}}}}}"#);
-        let arguments = arguments(&frame);
-        for name in ["a", "b"] {
-            assert_eq!(arguments.get(name), Raw::trusted(second).get(name), "{frame}");
+        // Both keys have the same name.
+        for key in ["arguments", "\\u0061rguments"] {
+            let frame = format!(r#"{{"params":{{"arguments":{first},"{key}":{second}}}}}"#);
+            let arguments = arguments(&frame);
+            for name in ["a", "b"] {
+                assert_eq!(arguments.get(name), Raw::trusted(second).get(name), "{frame}");
+            }
         }
     }
 }
