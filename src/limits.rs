@@ -21,6 +21,7 @@
 /// + listens       2 * listens * subscriptions * 64
 /// + elicitations  elicitations * (uri_bytes + 64)
 /// + batches       connection_bytes + 2 * batches * batch_elements * (id_bytes + 120)
+/// + claim         800
 /// ```
 ///
 /// bytes. What it keeps of its peer's messages is in `kept`: with the input that requests and calls wait for, and with
@@ -31,7 +32,8 @@
 /// where there are no sessions: 200 bytes, its name, its version and its capabilities. A call that was held
 /// does not have it yet, so it adds to what is held when that leaves; 0 in sessions. `tasks` are calls that have become
 /// tasks of the peer, and 0 where no call does. `batches` is 0 except in a session of 2025-03-26: the buffers in which
-/// answers wait, which are counted with what is in them, and the room that ids leave behind. What the application itself
+/// answers wait, which are counted with what is in them, and the room that ids leave behind. `claim` is the metadata of the
+/// last request that belonged to no session, on a server. What the application itself
 /// keeps comes on top, as do 24 bytes for each page of a list that is read page by page, the filters of its
 /// subscriptions and its answers to what calls need; a request counts in `kept` with twice the length of its message, so that a handler may have that and what it makes of it. Vectors double
 /// as they grow, hence the twos; an outbox takes half of that unless every message in it is as short as a

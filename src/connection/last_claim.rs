@@ -12,7 +12,8 @@ use crate::json::{KnownMembers, Object};
 ///
 /// A client says the same in every request that belongs to no session. Where the same members stand again, and no other
 /// reserved ones, they are neither scanned nor read again. The memory is at most [`KnownMembers::LONGEST`] bytes of text
-/// and where the members are in it, in a box that is allocated when there is something to remember.
+/// and where the members are in it, in a box that is allocated when there is something to remember: at most the 800 bytes
+/// that the formula of [`Limits`](crate::Limits) names.
 ///
 /// It is a cache and no state: the answer to a request is the same with and without it. So two machines that differ
 /// only here are equal, and `Debug` does not show the text of the peer.

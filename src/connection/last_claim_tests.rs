@@ -13,7 +13,7 @@ use crate::version::RevisionSet;
 
 const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
 
-/// Metadata: what a client declares, in some texts of the same length, with extensions of this side and of nobody, with
+/// Metadata: what a client declares, in some texts of the same length, with known and unknown extensions, with
 /// other members before, behind and between, malformed and long.
 fn metas() -> [String; 16] {
     let with = |capabilities: &str| {
@@ -78,6 +78,23 @@ fn what_is_remembered_is_what_is_read() {
                 assert_eq!(remembered, claim(meta, &own, None), "{meta} after {first}");
             }
         }
+    }
+}
+
+/// The formula of `Limits` names 800 bytes.
+#[test]
+fn a_memory_is_no_larger_than_the_formula_says() {
+    let own = identity();
+    let mut last = LastClaim::NONE;
+    // Texts that become longer, up to the longest.
+    let around = metas()[2].len() + r#""x":"""#.len();
+    for length in (around..=KnownMembers::LONGEST).step_by(4) {
+        let long = format!(r#"{{"x":"{}"}}"#, "a".repeat(length - around));
+        let meta = metas()[2].replace(r#"Capabilities":{}"#, &format!(r#"Capabilities":{long}"#));
+        claim(&meta, &own, Some(&mut last));
+        let known = last.0.as_ref().unwrap();
+        assert_eq!(known.members.len(), length);
+        assert!(size_of::<Known>() + known.members.capacity() <= 800, "{length}");
     }
 }
 

@@ -27,7 +27,7 @@ impl KnownMembers {
     /// None yet.
     pub(crate) const NONE: Self = Self { text: String::new(), places: Places::NONE };
 
-    /// Takes the members of an object without a defect whose keys are told by `belongs` instead of those before.
+    /// Replaces the members by those of an object without a defect whose keys `belongs` selects.
     ///
     /// `false`, and nothing changes, if there are none, if others stand between them, if their text is too long, or if
     /// not all members of the object are noted.
@@ -47,6 +47,8 @@ impl KnownMembers {
             self.places.add(Place { key: back(member.key), value: back(member.value) });
         }
         self.text.clear();
+        // Growing by doubling would take more than the limit.
+        self.text.reserve_exact(text.len());
         self.text.push_str(text);
         true
     }
@@ -54,6 +56,12 @@ impl KnownMembers {
     /// The length of the text in bytes.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// The bytes that the text takes of the heap.
+    #[cfg(test)]
+    pub(crate) const fn capacity(&self) -> usize {
+        self.text.capacity()
     }
 
     /// Whether the text stands here.
@@ -73,7 +81,7 @@ impl KnownMembers {
         }
     }
 
-    /// Whether they stand in this object, and no other members whose keys are told by `belongs`.
+    /// Whether they stand in this object, and no other members whose keys `belongs` selects.
     #[inline]
     pub(crate) fn are_all_in(
         &self,
@@ -98,7 +106,7 @@ impl KnownMembers {
     }
 }
 
-/// The members whose keys are told by `belongs`, with their text, if they are neighbours.
+/// The members whose keys `belongs` selects, with their text, if they are neighbours.
 fn neighbours<'e, 'a>(
     object: &Object<'e, 'a>,
     belongs: impl Fn(&str) -> bool,

@@ -14,6 +14,8 @@ use mcp_sansio_proptests::{ClientSide, ServerSide, config};
 pub(super) struct Formula<'l>(pub(super) &'l Limits);
 
 impl Formula<'_> {
+    const CLAIM: usize = 800;
+
     pub(super) fn inbox(&self) -> usize {
         2 * self.0.frame_bytes + self.0.chunk_bytes
     }
@@ -64,6 +66,7 @@ impl Formula<'_> {
             self.held(),
             self.listens(),
             self.elicitations(),
+            Self::CLAIM,
         ]
         .into_iter()
         .sum()
