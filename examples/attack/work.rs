@@ -32,7 +32,7 @@ const NOTHING: f64 = 0.1;
 const LONG_STEP: Duration = Duration::from_millis(700);
 
 /// How many times as much processor time `now` takes for a message as `before`, of which each measures one round. `None`
-/// where nobody can tell.
+/// if the system does not report processor times.
 ///
 /// What a message costs depends on what else the machine does, up to five times as much: caches are shared, and threads
 /// that wake one another cost more where processors have to be woken, too. So both are measured in turns.
@@ -52,7 +52,7 @@ pub(crate) async fn times(
 }
 
 /// The processor time in seconds for one of the messages that are sent by `some`, which gives how many they were. What
-/// the victim does by the clock, or for others, does not count. `None` where nobody can tell.
+/// the victim does by the clock, or for others, does not count. `None` if the system does not report processor times.
 ///
 /// # Errors
 ///
@@ -102,4 +102,33 @@ async fn share(victim: &Victim, time: Duration) -> Option<f64> {
     sleep(time).await;
     let spent = victim.processor_time()?.saturating_sub(before);
     Some(spent.as_secs_f64() / began.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The multiple of rounds that take these times, of which the last goes on.
+    fn times_of(before: &[f64], now: &[f64]) -> Option<f64> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let next = |times: &[f64], round: &mut usize| {
+            let time = times.get(*round).or_else(|| times.last()).copied();
+            *round += 1;
+            Ok(time)
+        };
+        let (mut first, mut second) = (0, 0);
+        let measured = times(async || next(before, &mut first), async || next(now, &mut second));
+        runtime.block_on(measured).unwrap()
+    }
+
+    #[test]
+    fn a_lasting_multiple_counts_and_a_passing_one_does_not() {
+        assert_eq!(times_of(&[2.0], &[10.0]), Some(5.0));
+        let mut slow_for_a_while = [10.0; 13];
+        slow_for_a_while[12] = 3.0;
+        assert_eq!(times_of(&[2.0], &slow_for_a_while), Some(1.5));
+        // A first measurement that was cheap by chance counts.
+        assert_eq!(times_of(&[1.0, 2.0], &[2.0]), Some(2.0));
+        assert_eq!(times_of(&[], &[1.0]), None);
+    }
 }

@@ -15,7 +15,7 @@ impl MemberStarts {
     /// There is no such member.
     const NO_MEMBER: u16 = u16::MAX;
 
-    /// Nobody has looked, or it cannot be said.
+    /// Not noted: too many members, too far from the bracket, a key with escapes, or no scan.
     pub(super) const UNKNOWN: Self = Self([0; Self::NOTED]);
 
     /// Whether it is known of every member where it begins.
