@@ -5,6 +5,7 @@ use alloc::collections::VecDeque;
 use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 
+use crate::ordered::OrderedSet;
 use crate::rpc::Deadlines;
 
 /// Something that takes no room until it is changed.
@@ -15,7 +16,8 @@ use crate::rpc::Deadlines;
 pub(crate) struct LazyBox<T>(Option<Box<T>>);
 
 /// What a [`LazyBox`] is before anything has been done with it.
-pub(crate) trait Empty: Clone + 'static {
+pub(crate) trait Empty: Default + PartialEq + 'static {
+    /// The default value.
     const EMPTY: &'static Self;
 }
 
@@ -23,7 +25,11 @@ impl Empty for Deadlines {
     const EMPTY: &'static Self = &Self::NONE;
 }
 
-impl<T: Clone + 'static> Empty for VecDeque<T> {
+impl<K: PartialEq + 'static> Empty for OrderedSet<K> {
+    const EMPTY: &'static Self = &Self::new();
+}
+
+impl<T: PartialEq + 'static> Empty for VecDeque<T> {
     const EMPTY: &'static Self = &Self::new();
 }
 
@@ -31,7 +37,7 @@ impl<T> LazyBox<T> {
     pub(crate) const EMPTY: Self = Self(None);
 }
 
-impl<T: Empty + PartialEq> LazyBox<T> {
+impl<T: Empty> LazyBox<T> {
     /// Takes no room any more, if there is nothing in it.
     pub(crate) fn release(&mut self) {
         if self.0.as_deref().is_some_and(|value| *value == *T::EMPTY) {
@@ -65,12 +71,17 @@ impl<T: Empty> Deref for LazyBox<T> {
 
 impl<T: Empty> DerefMut for LazyBox<T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.0.get_or_insert_with(|| Box::new(T::EMPTY.clone()))
+        // Not a copy of the empty value: what copies a table is as large as what changes it.
+        self.0.get_or_insert_with(|| {
+            let value = Box::<T>::default();
+            debug_assert!(*value == *T::EMPTY);
+            value
+        })
     }
 }
 
 /// Whether it takes room makes no difference.
-impl<T: Empty + PartialEq> PartialEq for LazyBox<T> {
+impl<T: Empty> PartialEq for LazyBox<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }

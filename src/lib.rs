@@ -275,6 +275,7 @@ mod lazy_box;
 mod limits;
 pub mod manual;
 pub mod model;
+mod ordered;
 pub mod pagination;
 mod rpc;
 pub mod schema;

@@ -1,7 +1,6 @@
 //! Which tools of a server run as tasks in a session
 //! ([tool-level negotiation](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#tool-level-negotiation)).
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::Client;
@@ -10,6 +9,7 @@ use crate::connection::{CallError, CallOptions, TaskOptions};
 use crate::dialect::NotAllowed;
 use crate::json::{Elements, Raw, Str, member};
 use crate::model::TaskSupport;
+use crate::ordered::Ordered;
 use crate::version::Revision;
 
 /// What a server has said of its tools: which of them may, must or must not run as tasks.
@@ -33,8 +33,8 @@ use crate::version::Revision;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolTasks {
     /// Whether a tool runs only as a task. Those that run as none are not here.
-    known: BTreeMap<String, bool>,
-    coming: BTreeMap<String, bool>,
+    known: Ordered<String, bool>,
+    coming: Ordered<String, bool>,
 }
 
 impl ToolTasks {

@@ -60,14 +60,24 @@ impl Recycle for Batch {
     }
 }
 
-impl Empty for Batches {
-    const EMPTY: &'static Self = &Self {
+impl Batches {
+    const NONE: Self = Self {
         table: Table::new(ConnectionNumber::new(0)),
         current: None,
         has_all_elements: false,
         answered: Inbound::new(ConnectionNumber::new(0)),
         bytes: 0,
     };
+}
+
+impl Empty for Batches {
+    const EMPTY: &'static Self = &Self::NONE;
+}
+
+impl Default for Batches {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 impl Batches {

@@ -5,7 +5,6 @@
 //! session each thing is a request of its own: the machine makes those, gathers the answers, and hands
 //! the request to the application once more, as if the client had made it again.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt;
 
@@ -24,20 +23,27 @@ use crate::handle::{CallId, InboundId, Place};
 use crate::json::Raw;
 use crate::lazy_box::{Empty, LazyBox};
 use crate::model::InputRequired;
+use crate::ordered::Ordered;
 use crate::rpc::{GivenUp, PlaceQueue};
 use crate::schema::object_of;
 
 /// Requests that wait for what their clients are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bridges {
-    waiting: BTreeMap<Place, Bridge>,
+    waiting: Waiting,
     /// Those of them that wait for nothing but to be handed out again.
     free: PlaceQueue,
 }
 
+/// What requests wait for, by the indices of the requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Waiting(Ordered<u64, Bridge>);
+
 /// A request that waits.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Bridge {
+    /// The request.
+    place: Place,
     /// Its params, to be handed out again.
     params: Option<String>,
     state: Option<String>,
@@ -73,12 +79,23 @@ impl fmt::Debug for Bridge {
 }
 
 impl Empty for Bridges {
-    const EMPTY: &'static Self = &Self { waiting: BTreeMap::new(), free: PlaceQueue::EMPTY };
+    const EMPTY: &'static Self =
+        &Self { waiting: Waiting(Ordered::new()), free: PlaceQueue::EMPTY };
 }
 
 impl Bridges {
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.0.is_empty()
+    }
+}
+
+impl Waiting {
+    fn of(&self, id: InboundId) -> Option<&Bridge> {
+        self.0.get(&u64::from(id.0.index)).filter(|bridge| bridge.place == id.0)
+    }
+
+    fn of_mut(&mut self, id: InboundId) -> Option<&mut Bridge> {
+        self.0.get_mut(&u64::from(id.0.index)).filter(|bridge| bridge.place == id.0)
     }
 }
 
@@ -139,7 +156,7 @@ impl Bridges {
         id: InboundId,
         inputs: &Inputs<'_>,
     ) -> Result<Questions, RespondError> {
-        let rounds = self.waiting.get(&id.0).map_or(0, |bridge| bridge.rounds);
+        let rounds = self.waiting.of(id).map_or(0, |bridge| bridge.rounds);
         if cx.config.limits.input_rounds <= rounds {
             return Err(RespondError::TooManyRounds);
         }
@@ -180,10 +197,11 @@ impl Bridges {
         if asked.is_empty() {
             self.free.push(id.0);
         }
-        let bridge = self
-            .waiting
-            .entry(id.0)
-            .or_insert_with(|| Bridge { params: params.map(String::from), ..Bridge::default() });
+        let Some(bridge) = self.waiting.of_mut(id) else {
+            let (place, params) = (id.0, params.map(String::from));
+            let bridge = Bridge { place, params, state, asked, rounds: 1, is_resumed: false };
+            return self.waiting.0.insert(u64::from(place.index), bridge);
+        };
         bridge.state = state;
         bridge.asked = asked;
         bridge.rounds += 1;
@@ -198,7 +216,7 @@ impl Bridges {
         call: CallId,
         answer: &str,
     ) {
-        let bridge = self.waiting.get_mut(&id.0);
+        let bridge = self.waiting.of_mut(id);
         let one = bridge.and_then(|bridge| bridge.asked.iter_mut().find(|one| one.call == call));
         if let Some(one) = one {
             one.answer = Some(String::from(answer));
@@ -209,7 +227,7 @@ impl Bridges {
     /// The request itself, if nothing that it waits for is missing.
     pub(super) fn resumed(&mut self, below: &mut Below, id: InboundId) -> Option<Resumed> {
         let kind = below.incoming.table.get(id.0)?.kind;
-        let bridge = self.waiting.get_mut(&id.0)?;
+        let bridge = self.waiting.of_mut(id)?;
         if bridge.is_resumed || bridge.asked.iter().any(|one| one.answer.is_none()) {
             return None;
         }
@@ -227,7 +245,7 @@ impl Bridges {
     pub(super) fn next_resumed(&mut self, below: &mut Below) -> Option<Resumed> {
         while self.has_resumed() {
             let Self { free, waiting } = self;
-            let place = free.pop(|place| waiting.contains_key(&place))?;
+            let place = free.pop(|place| waiting.of(InboundId(place)).is_some())?;
             if let Some(resumed) = self.resumed(below, InboundId(place)) {
                 return Some(resumed);
             }
@@ -242,7 +260,7 @@ impl Bridges {
 
     /// Gives up what a request waits for.
     pub(super) fn withdraw(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: InboundId) {
-        let Some(bridge) = self.waiting.get_mut(&id.0) else { return };
+        let Some(bridge) = self.waiting.of_mut(id) else { return };
         let asked = core::mem::take(&mut bridge.asked);
         below.incoming.bytes -= answer_bytes(&asked);
         for one in asked.into_iter().filter(|one| one.answer.is_none()) {
@@ -255,10 +273,13 @@ impl Bridges {
     /// A request has ended: gives up what was asked for on its behalf.
     pub(super) fn end(&mut self, below: &mut Below, cx: &mut Cx<'_, '_>, id: InboundId) {
         self.withdraw(below, cx, id);
-        let Some(bridge) = self.waiting.remove(&id.0) else { return };
+        if self.waiting.of(id).is_none() {
+            return;
+        }
+        let Some(bridge) = self.waiting.0.remove(&u64::from(id.0.index)) else { return };
         if bridge.asked.is_empty() && !bridge.is_resumed {
             let Self { waiting, free } = self;
-            free.note_ended(1, |place| waiting.contains_key(&place));
+            free.note_ended(1, |place| waiting.of(InboundId(place)).is_some());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `CallIndex`: what has to be known of all calls of the application together.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +9,7 @@ use super::call_options::CallError;
 use crate::error::ErrorCode;
 use crate::handle::CallId;
 use crate::lazy_box::Empty;
+use crate::ordered::Ordered;
 use crate::rpc::GivenUp;
 use crate::subscription::Filter;
 
@@ -21,7 +22,7 @@ pub(super) struct CallIndex {
     /// Subscriptions, in the order they were made.
     pub(super) subscriptions: VecDeque<CallId>,
     /// Calls that were given up and could still become tasks, by their ids, and why they were given up.
-    pub(super) abandoned: BTreeMap<u64, (CallId, GivenUp)>,
+    pub(super) abandoned: Ordered<u64, (CallId, GivenUp)>,
     /// Calls that cannot go on, whose end has not been handed out.
     pub(super) stuck: VecDeque<(CallId, Stuck)>,
     /// Subscriptions that have something to report: that they are open, or what came too early.
@@ -36,20 +37,20 @@ pub(super) struct CallIndex {
 
 /// Calls by the ids of the tasks that they have become.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct TaskIds(pub(super) BTreeMap<String, CallId>);
+pub(super) struct TaskIds(pub(super) Ordered<String, CallId>);
 
 /// Without the ids.
 impl fmt::Debug for TaskIds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_set().entries(self.0.values()).finish()
+        formatter.debug_set().entries(self.0.iter().map(|(_, call)| call)).finish()
     }
 }
 
 impl Empty for CallIndex {
     const EMPTY: &'static Self = &Self {
-        by_task: TaskIds(BTreeMap::new()),
+        by_task: TaskIds(Ordered::new()),
         subscriptions: VecDeque::new(),
-        abandoned: BTreeMap::new(),
+        abandoned: Ordered::new(),
         stuck: VecDeque::new(),
         early: VecDeque::new(),
         unwanted: VecDeque::new(),
@@ -86,7 +87,7 @@ impl CallIndex {
 
     /// Of the calls that were given up and could still become tasks, the one that was asked first.
     pub(super) fn first_abandoned(&self) -> Option<CallId> {
-        self.abandoned.first_key_value().map(|(_, (call, _))| *call)
+        self.abandoned.first().map(|(_, (call, _))| *call)
     }
 }
 

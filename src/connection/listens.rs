@@ -5,9 +5,10 @@
 //! subscribed to, one bit for each, and told when there is room again; one that is still in the outbox
 //! is not told a second time. So a peer that does not read costs no more than its filter.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem::replace;
+use core::ops::ControlFlow;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -25,6 +26,7 @@ use crate::handle::{InboundId, Place};
 use crate::json::member;
 use crate::lazy_box::Empty;
 use crate::model::ResourceUpdatedParams;
+use crate::ordered::Ordered;
 use crate::rpc::write_notification_with;
 use crate::schema::{EncodeError, MetaAdditions, Payload, serialized};
 use crate::subscription::{Filter, LISTS};
@@ -34,8 +36,9 @@ use crate::task::EXTENSION;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Listens {
     /// By number, which counts up.
-    open: BTreeMap<u64, Listen>,
-    numbers: BTreeMap<Place, u64>,
+    open: Ordered<u64, Listen>,
+    /// The numbers by the indices of the requests.
+    numbers: Ordered<u64, u64>,
     /// Some subscription may have something that has not been told. Without it nothing has to be looked at, and that is
     /// after every message.
     has_pending: bool,
@@ -64,7 +67,7 @@ struct Topic {
 
 impl Empty for Listens {
     const EMPTY: &'static Self =
-        &Self { open: BTreeMap::new(), numbers: BTreeMap::new(), has_pending: false };
+        &Self { open: Ordered::new(), numbers: Ordered::new(), has_pending: false };
 }
 
 impl Listens {
@@ -77,23 +80,29 @@ impl Listens {
     }
 
     fn add(&mut self, listen: Listen) {
-        let number = self.open.last_key_value().map_or(0, |(last, _)| last + 1);
-        self.numbers.insert(listen.place, number);
+        let number = self.open.last_key().map_or(0, |last| last + 1);
+        self.numbers.insert(u64::from(listen.place.index), number);
         self.open.insert(number, listen);
     }
 
     pub(super) fn remove(&mut self, place: Place) {
-        if let Some(number) = self.numbers.remove(&place) {
+        if let Some(number) = self.number_of(place) {
+            self.numbers.remove(&u64::from(place.index));
             self.open.remove(&number);
         }
     }
 
+    fn number_of(&self, place: Place) -> Option<u64> {
+        let number = self.numbers.get(&u64::from(place.index))?;
+        self.open.get(number).filter(|listen| listen.place == place).map(|_| *number)
+    }
+
     fn of(&self, place: Place) -> Option<&Listen> {
-        self.open.get(self.numbers.get(&place)?)
+        self.open.get(&self.number_of(place)?)
     }
 
     fn of_mut(&mut self, place: Place) -> Option<&mut Listen> {
-        self.open.get_mut(self.numbers.get(&place)?)
+        self.open.get_mut(&self.number_of(place)?)
     }
 
     /// The number of the first one, or of the one that follows another one.
@@ -109,6 +118,19 @@ impl Filter<Topic> {
             Change::List(index) => self.lists.get_mut(index)?.as_mut(),
             Change::Resource { subscribed, .. } => self.resources.get_mut(subscribed),
         }
+    }
+
+    /// Shows each topic to `tell`, the lists first, until it breaks off.
+    fn try_for_each(
+        &mut self,
+        mut tell: impl FnMut(Change<'_>, &mut Topic) -> ControlFlow<usize>,
+    ) -> ControlFlow<usize> {
+        for (index, topic) in self.lists.iter_mut().enumerate() {
+            if let Some(topic) = topic {
+                tell(Change::List(index), topic)?;
+            }
+        }
+        self.resources.try_for_each_mut(|uri, topic| tell(Change::of_resource(uri), topic))
     }
 }
 
@@ -277,8 +299,8 @@ impl Listens {
 
     /// Sends a subscription what has found no room before, in one pass.
     pub(super) fn flush(&mut self, incoming: &mut Incoming, id: InboundId, out: &mut dyn Outlets) {
-        let Some(number) = self.numbers.get(&id.0) else { return };
-        _ = self.flush_one(incoming, *number, out);
+        let Some(number) = self.number_of(id.0) else { return };
+        _ = self.flush_one(incoming, number, out);
     }
 
     /// Returns whether something is left.
@@ -293,23 +315,19 @@ impl Listens {
             return true;
         }
         let Some(exchange) = incoming.table.get_mut(listen.place) else { return false };
-        let lists = listen.filter.lists.iter_mut().enumerate();
-        let lists = lists.filter_map(|(at, topic)| Some((Change::List(at), topic.as_mut()?)));
-        let resources = listen.filter.resources.iter_mut();
-        let resources = resources.map(|(uri, topic)| (Change::of_resource(uri), topic));
-        for (change, topic) in lists.chain(resources) {
+        let told = listen.filter.try_for_each(|change, topic| {
             work!(1);
-            if !topic.pending {
-                continue;
+            let was_pending = replace(&mut topic.pending, false);
+            if was_pending && topic.tell(exchange, id, change, out) == Delivery::Lagged {
+                return ControlFlow::Break(change.least_bytes() + exchange.token.len());
             }
-            topic.pending = false;
-            if topic.tell(exchange, id, change, out) == Delivery::Lagged {
-                listen.needed = change.least_bytes() + exchange.token.len();
-                return true;
-            }
-        }
-        (listen.has_pending, listen.needed) = (false, 0);
-        false
+            ControlFlow::Continue(())
+        });
+        (listen.has_pending, listen.needed) = match told {
+            ControlFlow::Break(needed) => (true, needed),
+            ControlFlow::Continue(()) => (false, 0),
+        };
+        listen.has_pending
     }
 
     /// Whether some subscription may have something that found no room. Without it nothing has to be looked at, and that
@@ -331,7 +349,7 @@ impl Listens {
 
     /// The first subscription that is open.
     pub(super) fn first(&self) -> Option<InboundId> {
-        Some(InboundId(self.open.first_key_value()?.1.place))
+        Some(InboundId(self.open.first()?.1.place))
     }
 
     /// Whether a subscription is open and its client knows that.

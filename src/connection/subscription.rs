@@ -206,7 +206,7 @@ pub(super) fn without(all: &Filter<()>, granted: &Filter<()>) -> SubscriptionFil
             *list = None;
         }
     }
-    refused.resources.retain(|uri, ()| !granted.resources.contains_key(uri));
+    refused.resources.retain(|uri| !granted.resources.contains_key(uri));
     refused.tasks.retain(|id| granted.tasks.binary_search(id).is_err());
     refused.as_sent()
 }

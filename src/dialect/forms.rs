@@ -1,10 +1,9 @@
 //! Whether what a user filled in fits the form
 //! ([elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)).
 
-use alloc::collections::{BTreeMap, BTreeSet};
-
 use super::formats::has_format;
 use crate::json::{Elements, MemberTexts, Number, Str, member};
+use crate::ordered::{Ordered, OrderedSet};
 use crate::schema::{Misfit, Problem, is_integral};
 
 /// Whether the result of an elicitation fits the schema of its form; `None` if it had none, because
@@ -33,7 +32,7 @@ pub(crate) fn is_refusal(result: &str) -> bool {
 
 /// Whether content has what the schema requires, and nothing that contradicts it.
 fn check_content(schema: &str, content: &str) -> Result<(), Misfit> {
-    let content: BTreeMap<Str<'_>, &str> =
+    let content: Ordered<Str<'_>, &str> =
         MemberTexts::of(content).map(|(name, value)| (name.into_string(), value)).collect();
     let required = member(schema, "required").unwrap_or_default();
     for name in strings(required) {
@@ -91,9 +90,9 @@ fn check_choices(field: &str, value: &str) -> Result<(), Misfit> {
     let items = member(field, "items").unwrap_or_default();
     let plain = strings(member(items, "enum").unwrap_or_default());
     let titled = constants(member(items, "anyOf").unwrap_or_default());
-    let choices: BTreeSet<Str<'_>> = plain.chain(titled).collect();
+    let choices: OrderedSet<Str<'_>> = plain.chain(titled).map(|choice| (choice, ())).collect();
     check(
-        strings(value).all(|choice| choices.contains(&choice))
+        strings(value).all(|choice| choices.contains_key(&choice))
             && is_between(field, "minItems", count(Elements::of(value)), "maxItems"),
     )
 }

@@ -1,13 +1,12 @@
 //! What has to hold between the messages of a sampling request
 //! ([tool use](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#message-content-constraints)).
 
-use alloc::collections::BTreeSet;
-
 use crate::json::{Elements, Str, member};
+use crate::ordered::OrderedSet;
 use crate::schema::{Misfit, Problem};
 
 /// The ids of the tools that a model wants to use.
-type Uses<'a> = BTreeSet<Str<'a>>;
+type Uses<'a> = OrderedSet<Str<'a>>;
 
 /// Whether every use of a tool in the `messages` of these params is answered by the message that
 /// follows it, and nothing else is. Looks at the whole history: the params are an object whose shape
@@ -27,8 +26,11 @@ pub(crate) fn check_messages(params: &str) -> Result<(), Misfit> {
 pub(crate) fn check_uses(message: &str) -> Result<Uses<'_>, Misfit> {
     let mut uses = Uses::new();
     for (index, block) in blocks(message).enumerate() {
-        if is_of_kind(block, "tool_use") && !text(block, "id").is_some_and(|id| uses.insert(id)) {
-            return Err(in_block(Misfit::at("id", Problem::NotAllowed), index, message));
+        if is_of_kind(block, "tool_use") {
+            match text(block, "id") {
+                Some(id) if !uses.contains_key(&id) => uses.insert(id, ()),
+                _ => return Err(in_block(Misfit::at("id", Problem::NotAllowed), index, message)),
+            }
         }
     }
     Ok(uses)
@@ -44,7 +46,7 @@ fn check_message<'a>(message: &'a str, mut open: Uses<'a>) -> Result<Uses<'a>, M
             return Err(Misfit::at("tool_result", Problem::NotAllowed));
         }
         for (index, block) in blocks(message).enumerate() {
-            if !text(block, "toolUseId").is_some_and(|id| open.remove(&id)) {
+            if text(block, "toolUseId").is_none_or(|id| open.remove(&id).is_none()) {
                 let strange = Misfit::at("toolUseId", Problem::NotAllowed);
                 return Err(in_block(strange, index, message));
             }

@@ -1,8 +1,7 @@
 //! What keeps a client from following cursors for ever.
 
-use alloc::collections::BTreeSet;
-
 use crate::json::Str;
+use crate::ordered::OrderedSet;
 
 /// How far a client follows the cursors of one list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +44,7 @@ pub struct PageGuard {
     items: u64,
     bytes: usize,
     /// Hashes of the cursors so far. Two that collide end the list of a server that made them do so.
-    cursors: BTreeSet<u64>,
+    cursors: OrderedSet<u64>,
 }
 
 /// What comes after a page.
@@ -84,7 +83,7 @@ pub enum PageStop {
 impl PageGuard {
     /// A guard at the start of a list.
     pub const fn new(limits: PageLimits) -> Self {
-        Self { limits, pages: 0, items: 0, bytes: 0, cursors: BTreeSet::new() }
+        Self { limits, pages: 0, items: 0, bytes: 0, cursors: OrderedSet::new() }
     }
 
     /// A page has come, with so many items and this `nextCursor`, and its result has so many bytes.
@@ -94,7 +93,7 @@ impl PageGuard {
         self.bytes = self.bytes.saturating_add(bytes);
         let Some(cursor) = next_cursor else { return NextPage::End };
         let hash = hash(cursor);
-        if self.cursors.contains(&hash) {
+        if self.cursors.contains_key(&hash) {
             return NextPage::Stop(PageStop::RepeatedCursor);
         }
         if self.limits.pages <= self.pages {
@@ -106,7 +105,7 @@ impl PageGuard {
         if self.limits.bytes <= self.bytes {
             return NextPage::Stop(PageStop::TooManyBytes);
         }
-        self.cursors.insert(hash);
+        self.cursors.insert(hash, ());
         NextPage::Follows
     }
 

@@ -1,6 +1,5 @@
 //! What a subscription is about.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +8,7 @@ use core::ops::Bound;
 use crate::capability::{Capability, CapabilitySet};
 use crate::json::{Elements, Str, member};
 use crate::model::SubscriptionFilter;
+use crate::ordered::Ordered;
 
 /// The lists whose changes can be subscribed to.
 pub(crate) const LISTS: [(&str, Capability); 3] = [
@@ -24,7 +24,7 @@ pub(crate) struct Filter<T> {
     /// The lists, in the order of [`LISTS`].
     pub(crate) lists: [Option<T>; 3],
     /// The resources, by URI. URIs are compared as text and never normalised.
-    pub(crate) resources: BTreeMap<String, T>,
+    pub(crate) resources: Ordered<String, T>,
     /// The tasks, by their ids, each once, in order.
     pub(crate) tasks: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl<T: Default> Filter<T> {
                 *list = None;
             }
         }
-        self.resources.retain(|uri, _| other.resources.contains_key(uri));
+        self.resources.retain(|uri| other.resources.contains_key(uri));
         self.tasks.retain(|id| other.tasks.binary_search(id).is_ok());
     }
 
@@ -118,7 +118,7 @@ impl<T: Default> Filter<T> {
         loop {
             work!(1);
             let up_to = (Bound::Unbounded, Bound::Included(prefix));
-            let Some((last, _)) = self.resources.range::<str, _>(up_to).next_back() else {
+            let Some((last, _)) = self.resources.range::<str>(up_to).next_back() else {
                 return false;
             };
             if prefix.starts_with(last.as_str()) {

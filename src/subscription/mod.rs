@@ -4,11 +4,12 @@ mod filter;
 
 pub(crate) use filter::{Filter, LISTS, uris_of};
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use crate::json::Str;
+use crate::lazy_box::LazyBox;
 use crate::model::LoggingLevel;
+use crate::ordered::OrderedSet;
 
 /// What one session has asked to be told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +17,7 @@ pub(crate) struct Interests {
     /// The least severe log messages that are wanted.
     level: LoggingLevel,
     /// The resources whose changes are wanted, by URI.
-    resources: BTreeSet<String>,
+    resources: LazyBox<OrderedSet<String>>,
     /// What they take.
     bytes: usize,
 }
@@ -27,7 +28,7 @@ const RESOURCE_BYTES: usize = 64;
 impl Interests {
     /// Log messages of this level and above, and no resource.
     pub(crate) const fn new(level: LoggingLevel) -> Self {
-        Self { level, resources: BTreeSet::new(), bytes: 0 }
+        Self { level, resources: LazyBox::EMPTY, bytes: 0 }
     }
 
     pub(crate) const fn set_level(&mut self, level: LoggingLevel) {
@@ -55,40 +56,41 @@ impl Interests {
 
     /// Subscribes to a resource; doing so twice changes nothing.
     pub(crate) fn subscribe(&mut self, uri: &str) {
-        if !self.resources.contains(uri) {
-            self.resources.insert(String::from(uri));
+        if !self.resources.contains_key(uri) {
+            self.resources.insert(String::from(uri), ());
             self.bytes += uri.len() + RESOURCE_BYTES;
         }
     }
 
     /// Ends a subscription, if there is one.
     pub(crate) fn unsubscribe(&mut self, uri: &str) {
-        if self.resources.remove(uri) {
+        if self.resources.remove(uri).is_some() {
+            self.resources.release();
             self.bytes -= uri.len() + RESOURCE_BYTES;
         }
     }
 
     /// Whether changes of this resource are wanted. URIs are compared as text and never normalised.
     pub(crate) fn wants_resource(&self, uri: &str) -> bool {
-        self.resources.contains(uri)
+        self.resources.contains_key(uri)
     }
 
     /// The same for a URI as it stands on the wire.
     pub(crate) fn wants_resource_on_wire(&self, uri: &Str<'_>) -> bool {
         match uri.as_plain() {
-            Some(uri) => self.resources.contains(uri),
-            None => self.resources.contains(&*uri.to_str()),
+            Some(uri) => self.resources.contains_key(uri),
+            None => self.resources.contains_key(&*uri.to_str()),
         }
     }
 
     /// The URIs that are subscribed to, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.resources.iter().map(String::as_str)
+        self.resources.keys().map(String::as_str)
     }
 
     /// The session is over.
     pub(crate) fn clear(&mut self) {
-        self.resources.clear();
+        self.resources = LazyBox::EMPTY;
         self.bytes = 0;
     }
 }

@@ -1,11 +1,12 @@
 //! What there is to tell on which connection.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use core::mem::{replace, take};
 
 use super::key::TaskKey;
 use super::record::{Asking, Record};
 use crate::handle::{CallId, ConnectionNumber, InboundId};
+use crate::ordered::Ordered;
 
 /// One thing to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,62 +23,64 @@ pub(crate) enum Notice {
     Dismiss(CallId),
 }
 
-/// Notices by connection. A task has at most one of each kind for each of its links, so that nothing grows
+/// Notices by the numbers of connections. A task has at most one of each kind for each of its links, so that nothing grows
 /// while nobody looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mail {
     /// The connections that have to do with tasks and have not ended.
-    boxes: BTreeMap<ConnectionNumber, VecDeque<Notice>>,
+    boxes: Ordered<u64, VecDeque<Notice>>,
     /// Those of them that have something to tell.
-    full: BTreeSet<ConnectionNumber>,
+    full: Ordered<u64, ConnectionNumber>,
 }
 
 impl Mail {
     /// A connection has to do with tasks.
     pub(super) fn know(&mut self, connection: ConnectionNumber) {
-        self.boxes.entry(connection).or_default();
+        if !self.knows(connection) {
+            self.boxes.insert(number(connection), VecDeque::new());
+        }
     }
 
     /// Whether it has, and has not ended.
     pub(super) fn knows(&self, connection: ConnectionNumber) -> bool {
-        self.boxes.contains_key(&connection)
+        self.boxes.contains_key(&number(connection))
     }
 
     pub(super) fn first(&self) -> Option<ConnectionNumber> {
-        self.full.first().copied()
+        self.full.first().map(|(_, connection)| *connection)
     }
 
     pub(super) fn full(&self) -> impl Iterator<Item = ConnectionNumber> {
-        self.full.iter().copied()
+        self.full.iter().map(|(_, connection)| *connection)
     }
 
     pub(super) fn has(&self, connection: ConnectionNumber) -> bool {
-        self.full.contains(&connection)
+        self.full.contains_key(&number(connection))
     }
 
     /// A connection has ended. Gives what has not been told on it.
     pub(super) fn forget(&mut self, connection: ConnectionNumber) -> VecDeque<Notice> {
-        self.full.remove(&connection);
-        self.boxes.remove(&connection).unwrap_or_default()
+        self.full.remove(&number(connection));
+        self.boxes.remove(&number(connection)).unwrap_or_default()
     }
 
     /// The next thing to tell, which stays.
     pub(super) fn next(&self, connection: ConnectionNumber) -> Option<Notice> {
-        self.boxes.get(&connection)?.front().copied()
+        self.boxes.get(&number(connection))?.front().copied()
     }
 
     /// It has been told.
     pub(super) fn pop(&mut self, connection: ConnectionNumber) {
-        let Some(notices) = self.boxes.get_mut(&connection) else { return };
+        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.pop_front();
         if notices.is_empty() {
-            self.full.remove(&connection);
+            self.full.remove(&number(connection));
         }
     }
 
     /// What was to be told next is told last. Says how much there is to tell.
     pub(super) fn rotate(&mut self, connection: ConnectionNumber) -> usize {
-        let Some(notices) = self.boxes.get_mut(&connection) else { return 0 };
+        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return 0 };
         if !notices.is_empty() {
             notices.rotate_left(1);
         }
@@ -86,18 +89,18 @@ impl Mail {
 
     /// A connection is not to be told of a change any more.
     pub(super) fn withdraw(&mut self, connection: ConnectionNumber, key: TaskKey) {
-        let Some(notices) = self.boxes.get_mut(&connection) else { return };
+        let Some(notices) = self.boxes.get_mut(&number(connection)) else { return };
         notices.retain(|notice| *notice != Notice::Changed(key));
         if notices.is_empty() {
-            self.full.remove(&connection);
+            self.full.remove(&number(connection));
         }
     }
 
     /// Nobody is told on a connection that has ended.
     pub(super) fn post(&mut self, connection: ConnectionNumber, notice: Notice) {
-        if let Some(notices) = self.boxes.get_mut(&connection) {
+        if let Some(notices) = self.boxes.get_mut(&number(connection)) {
             notices.push_back(notice);
-            self.full.insert(connection);
+            self.full.insert(number(connection), connection);
         }
     }
 
@@ -159,11 +162,15 @@ impl Mail {
     /// for what may be waiting for some.
     pub(super) fn dismiss(&mut self, call: CallId) {
         let connection = call.connection();
-        if let Some(notices) = self.boxes.get_mut(&connection) {
+        if let Some(notices) = self.boxes.get_mut(&number(connection)) {
             let is_dismissal = |notice: &&Notice| matches!(notice, Notice::Dismiss(_));
             let at = notices.iter().take_while(is_dismissal).count();
             notices.insert(at, Notice::Dismiss(call));
-            self.full.insert(connection);
+            self.full.insert(number(connection), connection);
         }
     }
+}
+
+fn number(connection: ConnectionNumber) -> u64 {
+    u64::from(connection.get())
 }

@@ -1,13 +1,12 @@
 //! `Records`: the tasks of one program, and the ways to find them.
 
-use alloc::collections::BTreeMap;
-
 use super::config::TasksConfig;
 use super::error::TaskError;
 use super::key::TaskKey;
 use super::record::Record;
 use super::status::Status;
 use crate::handle::{ConnectionNumber, Requestor};
+use crate::ordered::Ordered;
 use crate::rpc::{Deadlines, Ending, Index, Table};
 use crate::time::Instant;
 
@@ -20,9 +19,9 @@ pub(crate) struct Records {
     table: Table<Record>,
     by_id: Index,
     /// The tasks of each owner, in the order they were begun.
-    of_owner: BTreeMap<(Requestor, u64), u32>,
-    /// How many each owner has.
-    owners: BTreeMap<Requestor, u32>,
+    of_owner: Ordered<(Requestor, u64), u32>,
+    /// How many each owner has, under [`count_of`].
+    owners: Ordered<(Requestor, u64), u32>,
     deadlines: Deadlines,
     /// The serial of the next task.
     pub(super) next_serial: u64,
@@ -35,8 +34,8 @@ impl Records {
         Self {
             table: Table::new(ConnectionNumber::default()),
             by_id: Index::default(),
-            of_owner: BTreeMap::new(),
-            owners: BTreeMap::new(),
+            of_owner: Ordered::new(),
+            owners: Ordered::new(),
             deadlines: Deadlines::NONE,
             next_serial: 0,
             bytes: 0,
@@ -132,7 +131,7 @@ impl Records {
         if record.id.is_empty() || self.find(&record.id).is_some() {
             return Err(TaskError::BadId);
         }
-        let of_owner = self.owners.get(&record.owner).copied().unwrap_or_default();
+        let of_owner = self.owners.get(&count_of(record.owner)).copied().unwrap_or_default();
         if config.tasks <= self.table.len() || config.tasks_of_owner <= of_owner {
             return Err(TaskError::TooManyTasks);
         }
@@ -147,7 +146,7 @@ impl Records {
         self.next_serial = self.next_serial.max(serial + 1);
         self.by_id.insert(hash, place.index);
         self.of_owner.insert((owner, serial), place.index);
-        self.owners.insert(owner, of_owner + 1);
+        self.owners.insert(count_of(owner), of_owner + 1);
         if let Some(deadline) = deadline {
             self.deadlines.set(place.index, serial, deadline);
         }
@@ -160,10 +159,10 @@ impl Records {
         self.bytes -= record.counted;
         self.by_id.remove(hash(&record.id), key.0.index);
         self.of_owner.remove(&(record.owner, record.serial));
-        if let Some(count) = self.owners.get_mut(&record.owner) {
+        if let Some(count) = self.owners.get_mut(&count_of(record.owner)) {
             *count -= 1;
             if *count == 0 {
-                self.owners.remove(&record.owner);
+                self.owners.remove(&count_of(record.owner));
             }
         }
         self.deadlines.clear(key.0.index);
@@ -190,6 +189,11 @@ impl Records {
         let (_, index) = self.deadlines.first().filter(|(at, _)| *at <= now)?;
         self.table.place_of(index).map(TaskKey)
     }
+}
+
+/// The key of an owner alone, of the type that the other map has: so they share their code.
+const fn count_of(owner: Requestor) -> (Requestor, u64) {
+    (owner, 0)
 }
 
 /// FNV-1a. Ids are made by the application, so a peer cannot choose them to collide.

@@ -1,7 +1,5 @@
 //! Changes that the peer is to be told of.
 
-use std::collections::BTreeMap;
-
 use mcp_sansio::schema::EncodeError;
 use mcp_sansio::{Delivery, NotifyError};
 
@@ -17,12 +15,13 @@ type Tell<M> = Box<dyn Fn(&mut M, &mut Out) -> Result<Delivery, NotifyError> + S
 
 /// Those for which there was no room yet. That something has changed twice need be told once.
 pub(crate) struct Changes<M: Machine> {
-    waiting: Rare<BTreeMap<String, Tell<M>>>,
+    /// In the order of their names. They are few, and a list is a tenth of the code of a tree.
+    waiting: Rare<Vec<(String, Tell<M>)>>,
 }
 
 impl<M: Machine> Changes<M> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.get().is_none_or(BTreeMap::is_empty)
+        self.waiting.get().is_none_or(Vec::is_empty)
     }
 }
 
@@ -36,8 +35,13 @@ impl<M: Machine> State<M> {
     /// Tells of a change with this name, now or as soon as there is room.
     pub(crate) fn tell_change(&mut self, name: String, tell: Tell<M>) {
         let waiting = self.changes.waiting.needed();
-        if waiting.len() < MOST_WAITING || waiting.contains_key(&name) {
-            waiting.insert(name, tell);
+        let place = waiting.binary_search_by(|(known, _)| known.cmp(&name));
+        if let Err(at) = place
+            && waiting.len() < MOST_WAITING
+        {
+            waiting.insert(at, (name, tell));
+        } else if let Some((_, known)) = place.ok().and_then(|at| waiting.get_mut(at)) {
+            *known = tell;
         }
         self.tell_changes();
     }
@@ -45,13 +49,12 @@ impl<M: Machine> State<M> {
     /// Tells of what there is room for.
     pub(crate) fn tell_changes(&mut self) {
         let Some(waiting) = self.changes.waiting.get_mut() else { return };
-        while let Some((name, tell)) = waiting.pop_first() {
+        let finds_no_room = |(_, tell): &(String, Tell<M>)| {
             let told = tell(&mut self.machine, &mut self.out);
-            if told == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty() {
-                waiting.insert(name, tell);
-                return;
-            }
-            // Those who did not ask for it are not told, and one that has ended need not know.
-        }
+            told == Err(NotifyError::Encode(EncodeError::Full)) && !self.out.is_empty()
+        };
+        // Those who did not ask for it are not told, and one that has ended need not know.
+        let told = waiting.iter().position(finds_no_room).unwrap_or(waiting.len());
+        waiting.drain(..told);
     }
 }

@@ -1,6 +1,6 @@
 //! Requests that wait for their handlers, and how many handlers run.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ pub(crate) struct Requests<M: Machine> {
 struct Rest {
     /// How many handlers had returned when somebody began to wait for the next one, and when that was.
     last_return: Option<(u64, Instant)>,
-    /// Those that run and count for nothing.
-    lent: BTreeSet<InboundId>,
+    /// Those that run and count for nothing, in order.
+    lent: Vec<InboundId>,
     /// The permits of requests that come again when their clients have given the input they need.
-    without_input: BTreeMap<InboundId, Permit>,
+    without_input: HashMap<InboundId, Permit>,
 }
 
 /// How far a request is.
@@ -230,7 +230,10 @@ impl<M: Machine> Requests<M> {
     /// many of these. It keeps its permit, as that bounds handlers.
     pub(crate) fn lend(&mut self, id: InboundId) {
         let lent = &mut self.rest.get_or_insert_default().lent;
-        if lent.len() < MOST_LENT && lent.insert(id) {
+        if lent.len() < MOST_LENT
+            && let Err(at) = lent.binary_search(&id)
+        {
+            lent.insert(at, id);
             // Whoever lends it holds its slot, so it counts among those that run.
             self.running -= 1;
         }
@@ -238,9 +241,11 @@ impl<M: Machine> Requests<M> {
 
     pub(crate) fn finished(&mut self, id: InboundId) {
         self.returned += 1;
-        if !self.rest.as_mut().is_some_and(|rest| rest.lent.remove(&id)) {
+        let lent = self.rest.as_mut().map(|rest| &mut rest.lent);
+        match lent.and_then(|lent| lent.binary_search(&id).ok().map(|at| lent.remove(at))) {
+            Some(_) => {}
             // Each slot is given back once, and has been counted when it was given out.
-            self.running -= 1;
+            None => self.running -= 1,
         }
         // A burst of requests has taken it.
         if KEPT_STAGES < self.stages.capacity() && self.counts_none() {

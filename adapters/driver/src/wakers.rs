@@ -1,6 +1,6 @@
 //! Those who wait for something.
 
-use std::collections::BTreeMap;
+use std::mem::{replace, take};
 use std::task::{Context, Waker};
 
 /// The name of somebody who waits, which is kept by the future that does, and given back when that is dropped.
@@ -23,7 +23,15 @@ pub(crate) struct Wakers {
 #[derive(Debug, Default)]
 struct Waiting {
     next: u64,
-    wakers: BTreeMap<u64, Waker>,
+    /// By their names, which count up: a new one stands last.
+    wakers: Vec<(u64, Waker)>,
+}
+
+impl Waiting {
+    /// Where the waker with this name is, or would be.
+    fn find(&self, place: u64) -> Result<usize, usize> {
+        self.wakers.binary_search_by_key(&place, |(name, _)| *name)
+    }
 }
 
 impl Wakers {
@@ -39,16 +47,23 @@ impl Wakers {
             waiting.next += 1;
             waiting.next
         });
-        match waiting.wakers.get(&place) {
-            Some(waker) if waker.will_wake(context.waker()) => None,
-            _ => waiting.wakers.insert(place, context.waker().clone()),
+        let at = waiting.find(place);
+        match at.ok().and_then(|at| waiting.wakers.get_mut(at)) {
+            Some((_, waker)) if waker.will_wake(context.waker()) => None,
+            Some((_, waker)) => Some(replace(waker, context.waker().clone())),
+            None => {
+                waiting.wakers.insert(at.unwrap_or_else(|at| at), (place, context.waker().clone()));
+                None
+            }
         }
     }
 
     /// Somebody does not wait any more.
     #[must_use = "it is to be dropped without the lock"]
     pub(crate) fn remove(&mut self, place: &Place) -> Option<Waker> {
-        self.waiting.as_mut()?.wakers.remove(&place.0?)
+        let waiting = self.waiting.as_mut()?;
+        let at = waiting.find(place.0?).ok()?;
+        Some(waiting.wakers.remove(at).1)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -58,7 +73,7 @@ impl Wakers {
     /// Takes out all of them, to be woken where no lock is held.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         // Their names are not given to others: those who have them may still wait.
-        let wakers = self.waiting.as_mut().map(|waiting| std::mem::take(&mut waiting.wakers));
-        wakers.into_iter().flat_map(BTreeMap::into_values)
+        let wakers = self.waiting.as_mut().map(|waiting| take(&mut waiting.wakers));
+        wakers.into_iter().flatten().map(|(_, waker)| waker)
     }
 }
